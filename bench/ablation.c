@@ -1,16 +1,19 @@
-/* What each of the ways to find an order is worth: the order of the input, a schedule, a lookahead schedule, the search,
- * and the solver on everything.
+/* What each of the ways to find an order is worth: the order of the input, a schedule, a lookahead
+ * schedule, the search, and the solver on everything.
  *
- *   polygraph-ablation [--rounds N] [--timeout SECONDS] [--initial VALUE] [--random N] [--only TEXT]
+ *   polygraph-ablation [--rounds N] [--timeout SECONDS] [--initial VALUE] [--random N] [--only
+ *   TEXT]
  *                      FILE...
  *
- * Judges FILEs (in native ones keys start with VALUE), generated histories and N small random ones, at `ser` and `si`:
- * with all ways, without the order of the input, and without that and one other way, since the order of the input is
- * nearly always right where there is one, and then the others do nothing. A Markdown table for each kind of history says
- * how many verdicts are lost without a way (undecided within SECONDS), and the processor time without it as a ratio to
- * that with it: in sum, and of those that take a tenth of a second longer, how many exceed 1.1, and the worst. Runs of
- * one history follow one another, so that what else the machine does touches all alike; of ROUNDS the shortest counts.
- * TEXT leaves out histories whose names do not contain it. Exit status 1 if a verdict changes instead of getting lost.
+ * Judges FILEs (in native ones keys start with VALUE), generated histories and N small random ones,
+ * at `ser` and `si`: with all ways, without the order of the input, and without that and one other
+ * way, since the order of the input is nearly always right where there is one, and then the others
+ * do nothing. A Markdown table for each kind of history says how many verdicts are lost without a
+ * way (undecided within SECONDS), and the processor time without it as a ratio to that with it: in
+ * sum, and of those that take a tenth of a second longer, how many exceed 1.1, and the worst. Runs
+ * of one history follow one another, so that what else the machine does touches all alike; of
+ * ROUNDS the shortest counts. TEXT leaves out histories whose names do not contain it. Exit status
+ * 1 if a verdict changes instead of getting lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +31,8 @@
 /* What is off: nothing, the order of the input, or that and one more. */
 enum without { NOTHING, INPUT_ORDER, SCHEDULE, LOOKAHEAD, SEARCH, SOLVER, WITHOUTS };
 
-static const char *const names[WITHOUTS] = {"nothing", "input order", "schedule", "lookahead", "search", "solver"};
+static const char *const names[WITHOUTS] = {"nothing",   "input order", "schedule",
+                                            "lookahead", "search",      "solver"};
 
 struct sums {
     uint64_t lost, won, slower;
@@ -48,8 +52,8 @@ struct run {
     double seconds;
 };
 
-static struct run judge(const struct bench *bench, const struct iso_history *history, enum iso_model model,
-                        enum without without)
+static struct run judge(const struct bench *bench, const struct iso_history *history,
+                        enum iso_model model, enum without without)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
@@ -70,11 +74,12 @@ static struct run judge(const struct bench *bench, const struct iso_history *his
     return run;
 }
 
-static void compare(struct bench *bench, enum without without, const struct run *with, const struct run *run,
-                    const char *what)
+static void compare(struct bench *bench, enum without without, const struct run *with,
+                    const struct run *run, const char *what)
 {
     struct sums *sums = &bench->sums[without];
-    bool decided = run->outcome != ISO_IS_UNDECIDED, decided_with = with->outcome != ISO_IS_UNDECIDED;
+    bool decided = run->outcome != ISO_IS_UNDECIDED,
+         decided_with = with->outcome != ISO_IS_UNDECIDED;
     if (decided != decided_with)
         printf("<!-- %s %s decides %s -->\n", decided ? "without" : "only", names[without], what);
     sums->won += decided && !decided_with;
@@ -93,7 +98,8 @@ static void compare(struct bench *bench, enum without without, const struct run 
 }
 
 /* A run that came to no verdict is not repeated: it would take the whole time again. */
-static void measure_at(struct bench *bench, const struct iso_history *history, enum iso_model model, const char *name)
+static void measure_at(struct bench *bench, const struct iso_history *history, enum iso_model model,
+                       const char *name)
 {
     struct run best[WITHOUTS];
     char what[200];
@@ -110,8 +116,8 @@ static void measure_at(struct bench *bench, const struct iso_history *history, e
     bench->verdicts++;
     bench->undecided += best[NOTHING].outcome == ISO_IS_UNDECIDED;
     for (int without = INPUT_ORDER; without < WITHOUTS; without++)
-        compare(bench, (enum without)without, &best[without == INPUT_ORDER ? NOTHING : INPUT_ORDER], &best[without],
-                what);
+        compare(bench, (enum without)without, &best[without == INPUT_ORDER ? NOTHING : INPUT_ORDER],
+                &best[without], what);
 }
 
 static void measure(struct bench *bench, struct iso_history *history, const char *name)
@@ -129,15 +135,16 @@ static void print_table(struct bench *bench, const char *what)
 {
     if (!bench->verdicts)
         return;
-    printf("\n%s: %llu verdicts, %llu of them undecided with all ways\n\n", what, (unsigned long long)bench->verdicts,
-           (unsigned long long)bench->undecided);
+    printf("\n%s: %llu verdicts, %llu of them undecided with all ways\n\n", what,
+           (unsigned long long)bench->verdicts, (unsigned long long)bench->undecided);
     printf(
         "| without | lost | won | s with | time, in sum | slower | at most | of |\n|---|---|---|---|---|---|---|---|\n");
     for (int without = INPUT_ORDER; without < WITHOUTS; without++) {
         struct sums *sums = &bench->sums[without];
         printf("| %s | %llu | %llu | %.2f | %.2f | %llu | %.1f | %s |\n", names[without],
-               (unsigned long long)sums->lost, (unsigned long long)sums->won, sums->with, sums->seconds / sums->with,
-               (unsigned long long)sums->slower, sums->worst, sums->worst_name);
+               (unsigned long long)sums->lost, (unsigned long long)sums->won, sums->with,
+               sums->seconds / sums->with, (unsigned long long)sums->slower, sums->worst,
+               sums->worst_name);
         *sums = (struct sums){0};
     }
     bench->verdicts = bench->undecided = 0;
@@ -157,7 +164,8 @@ static bool read_file(const struct bench *bench, const char *path, struct iso_hi
         return iso_format_read(format, path, history, &error) == ISO_OK;
     bool fine = iso_read_history(&path, 1, &native, history, &error) == ISO_OK;
     if (fine && bench->initial)
-        history->initial_value = iso_atoms_text(&history->atoms, bench->initial, strlen(bench->initial));
+        history->initial_value =
+            iso_atoms_text(&history->atoms, bench->initial, strlen(bench->initial));
     return fine;
 }
 
@@ -178,7 +186,8 @@ struct shape {
     uint32_t transactions, keys, sessions;
 };
 
-static void measure_workload(struct bench *bench, const char *kind, const struct shape *shape, bool serial)
+static void measure_workload(struct bench *bench, const char *kind, const struct shape *shape,
+                             bool serial)
 {
     const struct blackbox_workload workload = {.name = kind,
                                                .transactions = shape->transactions,
@@ -189,8 +198,8 @@ static void measure_workload(struct bench *bench, const char *kind, const struct
                                                .serial = serial};
     struct iso_history history;
     char name[100];
-    snprintf(name, sizeof name, "%s%s, %u transactions of %u sessions", kind, serial ? ", serial" : "",
-             shape->transactions, shape->sessions);
+    snprintf(name, sizeof name, "%s%s, %u transactions of %u sessions", kind,
+             serial ? ", serial" : "", shape->transactions, shape->sessions);
     iso_history_init(&history);
     if (blackbox_workload_make(&workload, &history))
         measure(bench, &history, name);
@@ -200,14 +209,14 @@ static void measure_workload(struct bench *bench, const char *kind, const struct
     iso_history_release(&history);
 }
 
-/* Those of few keys and the same sessions are beginnings of one another; the last are the largest of `make bench` that
- * take seconds. */
+/* Those of few keys and the same sessions are beginnings of one another; the last are the largest
+ * of `make bench` that take seconds. */
 static void measure_workloads(struct bench *bench)
 {
     static const char *const kinds[] = {"blindw", "bl", "rh", "wh", "hd", "rmw"};
-    static const struct shape shapes[] = {{500, 400, 8},    {2000, 400, 8},    {5000, 400, 8},  {500, 400, 40},
-                                          {2000, 400, 40},  {5000, 400, 40},   {500, 400, 300}, {2000, 400, 300},
-                                          {5000, 400, 300}, {20000, 10000, 20}};
+    static const struct shape shapes[] = {
+        {500, 400, 8},   {2000, 400, 8},  {5000, 400, 8},   {500, 400, 40},   {2000, 400, 40},
+        {5000, 400, 40}, {500, 400, 300}, {2000, 400, 300}, {5000, 400, 300}, {20000, 10000, 20}};
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
         for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; i++)
             measure_workload(bench, kinds[kind], &shapes[i / 2], i % 2);
@@ -226,7 +235,8 @@ static void measure_store(struct bench *bench, uint32_t shape)
 {
     static const char *const distributions[] = {"uniform", "zipf", "hot spot"};
     uint32_t anomalies;
-    const struct iso_plant plant = {.anomaly = iso_anomalies(&anomalies), .count = 1, .everywhere = true};
+    const struct iso_plant plant = {
+        .anomaly = iso_anomalies(&anomalies), .count = 1, .everywhere = true};
     const struct iso_generate_options options = {.sessions = shape & 1 ? 300 : 30,
                                                  .transactions = 5000,
                                                  .operations = 10,
@@ -236,7 +246,8 @@ static void measure_store(struct bench *bench, uint32_t shape)
                                                  .unknown_share = 1 << 26,
                                                  .level = shape & 8 ? ISO_SER : ISO_SI,
                                                  .lists = shape & 16,
-                                                 .distribution = (enum iso_distribution)(shape / 32 % 3),
+                                                 .distribution =
+                                                     (enum iso_distribution)(shape / 32 % 3),
                                                  .order = ISO_ORDER_RANDOM,
                                                  .seed = shape,
                                                  .plants = &plant,
@@ -244,8 +255,9 @@ static void measure_store(struct bench *bench, uint32_t shape)
     struct iso_generated generated;
     struct iso_history history;
     char name[100];
-    snprintf(name, sizeof name, "store %u: %s, %u sessions, %u keys%s", shape, distributions[options.distribution],
-             options.sessions, options.keys, options.lists ? ", lists" : "");
+    snprintf(name, sizeof name, "store %u: %s, %u sessions, %u keys%s", shape,
+             distributions[options.distribution], options.sessions, options.keys,
+             options.lists ? ", lists" : "");
     iso_history_init(&history);
     iso_history_input(&history, "generated");
     iso_generate(&options, append_block, &history, &generated);
@@ -276,9 +288,10 @@ static void measure_random(struct bench *bench)
 int main(int argc, char **argv)
 {
     struct bench bench = {.rounds = 2, .timeout = 10, .random = 20000};
-    const struct argument known[] = {{"--rounds", .number = &bench.rounds}, {"--timeout", .number = &bench.timeout},
-                                     {"--initial", .text = &bench.initial}, {"--random", .number = &bench.random},
-                                     {"--only", .text = &bench.only},       {0}};
+    const struct argument known[] = {
+        {"--rounds", .number = &bench.rounds}, {"--timeout", .number = &bench.timeout},
+        {"--initial", .text = &bench.initial}, {"--random", .number = &bench.random},
+        {"--only", .text = &bench.only},       {0}};
     int words = 1;
     while (words + 1 < argc && !strncmp(argv[words], "--", 2))
         words += 2;

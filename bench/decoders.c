@@ -8,8 +8,9 @@
  *     ticdc     canal-json, open-protocol, simple, simple-avro, avro, debezium, csv
  *     dgraph
  *
- * Without a capture: a small history as the test encoders write it as KIND's feed. VALUE "-" means the whole row.
- * Prints megabytes a second (keys and payloads), and instructions a byte where the kernel counts them.
+ * Without a capture: a small history as the test encoders write it as KIND's feed. VALUE "-" means
+ * the whole row. Prints megabytes a second (keys and payloads), and instructions a byte where the
+ * kernel counts them.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -82,7 +83,9 @@ static void make_history(struct iso_history *history, bool with_reads)
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            enum iso_operation_kind kind = with_reads && state % 2 ? ISO_READ : state % 20 ? ISO_WRITE : ISO_DELETE;
+            enum iso_operation_kind kind = with_reads && state % 2 ? ISO_READ
+                                           : state % 20            ? ISO_WRITE
+                                                                   : ISO_DELETE;
             iso_history_operation(history, kind, (iso_atom)(state >> 8) % KEYS,
                                   kind == ISO_DELETE ? ISO_ABSENT : (iso_atom)(state >> 40));
         }
@@ -93,7 +96,8 @@ static void make_history(struct iso_history *history, bool with_reads)
 
 static void add_record(struct feed *feed, const char *bytes, size_t size)
 {
-    feed_add(feed, "t", 0, (struct iso_bytes){NULL, 0}, (struct iso_bytes){(const uint8_t *)bytes, (uint32_t)size});
+    feed_add(feed, "t", 0, (struct iso_bytes){NULL, 0},
+             (struct iso_bytes){(const uint8_t *)bytes, (uint32_t)size});
 }
 
 /* The native format, a message a line. */
@@ -162,7 +166,8 @@ static bool generate_debezium(const char *format, struct feed *feed, struct iso_
 
 static bool generate_yugabyte(const char *format, struct feed *feed, struct iso_history *history)
 {
-    struct feed_yugabyte_options options = {.seed = 1, .tablets = 1, .logical = !strcmp(format, "logical")};
+    struct feed_yugabyte_options options = {
+        .seed = 1, .tablets = 1, .logical = !strcmp(format, "logical")};
     uint32_t tables = FEED_DEBEZIUM_TABLES;
     if (!options.logical && strcmp(format, "grpc"))
         return false;
@@ -177,15 +182,17 @@ static bool generate_dgraph(const char *format, struct feed *feed, struct iso_hi
     uint32_t one = 1;
     (void)format;
     feed_rename_keys(history, feed_dgraph_name, &one);
-    return feed_dgraph_write(feed, history, &(struct feed_dgraph_options){.seed = 1, .topic = "t", .groups = 1});
+    return feed_dgraph_write(feed, history,
+                             &(struct feed_dgraph_options){.seed = 1, .topic = "t", .groups = 1});
 }
 
 static bool generate_ticdc(const char *format, struct feed *feed, struct iso_history *history)
 {
     uint32_t one = 1;
     feed_rename_keys(history, feed_ticdc_name, &one);
-    return feed_ticdc_write(feed, history,
-                            &(struct feed_ticdc_options){.seed = 1, .format = format, .topic = "t", .partitions = 1});
+    return feed_ticdc_write(
+        feed, history,
+        &(struct feed_ticdc_options){.seed = 1, .format = format, .topic = "t", .partitions = 1});
 }
 
 /* ---- what decodes it ---- */
@@ -246,7 +253,8 @@ static void load(char **files, int count, struct feed *feed)
         struct iso_inputs inputs;
         iso_inputs_init(&inputs);
         struct iso_capture_reader *reader = iso_capture_reader_new(files[f], &inputs, &error);
-        while (error.status == ISO_OK && got && iso_capture_read(reader, &messages, &got, &error) == ISO_OK)
+        while (error.status == ISO_OK && got &&
+               iso_capture_read(reader, &messages, &got, &error) == ISO_OK)
             for (uint32_t i = 0; i < got; i++)
                 feed_add(feed, "capture", 0, messages[i].key, messages[i].payload);
         iso_capture_reader_free(reader);
@@ -256,7 +264,8 @@ static void load(char **files, int count, struct feed *feed)
         fail(error.text);
 }
 
-__attribute__((noinline)) static void run(struct iso_decoder *decoder, const struct feed *feed, uint64_t limit)
+__attribute__((noinline)) static void run(struct iso_decoder *decoder, const struct feed *feed,
+                                          uint64_t limit)
 {
     struct iso_events events;
     struct iso_error error = {0};
@@ -275,8 +284,8 @@ __attribute__((noinline)) static void run(struct iso_decoder *decoder, const str
         }
     instructions = read_counter(counter) - instructions;
     double used = seconds() - started;
-    printf("%8.0f MB/s %9.0f messages/s %6.1f bytes each %6.1f MB", (double)bytes / 1e6 / used, (double)messages / used,
-           (double)bytes / (double)messages, (double)bytes / 1e6);
+    printf("%8.0f MB/s %9.0f messages/s %6.1f bytes each %6.1f MB", (double)bytes / 1e6 / used,
+           (double)messages / used, (double)bytes / (double)messages, (double)bytes / 1e6);
     if (counter >= 0)
         printf(" %6.2f instructions a byte", (double)instructions / (double)bytes);
     printf("\n");

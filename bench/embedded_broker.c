@@ -1,7 +1,8 @@
-/* A Kafka cluster without Java for `make demo` and for trying things out: librdkafka's mock brokers, for as long as
- * its standard input stays open.
+/* A Kafka cluster without Java for `make demo` and for trying things out: librdkafka's mock
+ * brokers, for as long as its standard input stays open.
  *
- *     embedded-broker TOPIC:PARTITIONS...        prints host:port,host:port,... on one line once it listens
+ *     embedded-broker TOPIC:PARTITIONS...        prints host:port,host:port,... on one line once it
+ *                                                listens
  *
  * Nothing is kept on disk, and of each partition the last 5 MiB only.
  */
@@ -14,12 +15,14 @@
 
 enum { BROKERS = 1, PARTITIONS_MOST = 256 };
 
-static enum iso_status create(struct iso_kafka_mock *mock, const char *argument, struct iso_error *error)
+static enum iso_status create(struct iso_kafka_mock *mock, const char *argument,
+                              struct iso_error *error)
 {
     char topic[256];
     const char *colon = strrchr(argument, ':');
     long partitions = colon ? strtol(colon + 1, NULL, 10) : 0;
-    if (!colon || partitions < 1 || partitions > PARTITIONS_MOST || (size_t)(colon - argument) >= sizeof topic)
+    if (!colon || partitions < 1 || partitions > PARTITIONS_MOST ||
+        (size_t)(colon - argument) >= sizeof topic)
         return iso_error_set(error, ISO_BAD_INPUT, "%s: expected TOPIC:PARTITIONS", argument);
     snprintf(topic, sizeof topic, "%.*s", (int)(colon - argument), argument);
     return iso_kafka_mock_topic(mock, topic, (int32_t)partitions, error);

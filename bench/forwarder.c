@@ -1,5 +1,6 @@
-/* A forwarder of bytes: forwarder PORT SERVER-PORT. What any program between two others costs, and nothing else; isochron-proxy is compared
- * with it. One epoll loop a processor, sockets of the loopback interface, each read written on at once. */
+/* A forwarder of bytes: forwarder PORT SERVER-PORT. What any program between two others costs, and
+ * nothing else; isochron-proxy is compared with it. One epoll loop a processor, sockets of the
+ * loopback interface, each read written on at once. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
@@ -25,15 +26,17 @@ struct end {
 
 static struct sockaddr_in address_of(int port)
 {
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)port),
+                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static int listener, server_port;
 
 static void watch_end(int epoll, struct end *end, int operation)
 {
-    struct epoll_event event = {.events = (end->other->waits ? 0u : EPOLLIN) | (end->waits ? EPOLLOUT : 0u),
+    struct epoll_event event = {.events = (end->other->waits ? 0u : EPOLLIN) |
+                                          (end->waits ? EPOLLOUT : 0u),
                                 .data.ptr = end};
     epoll_ctl(epoll, operation, end->fd, &event);
 }
@@ -70,7 +73,8 @@ static void on_event(int epoll, struct end *end, uint32_t events)
     }
     if (events & (EPOLLIN | EPOLLHUP | EPOLLERR) && !end->other->waits) {
         ssize_t got = recv(end->fd, bytes, ROOM, 0);
-        if (got == 0 || (got < 0 && errno != EAGAIN) || (got > 0 && !write_end(end->other, bytes, (size_t)got))) {
+        if (got == 0 || (got < 0 && errno != EAGAIN) ||
+            (got > 0 && !write_end(end->other, bytes, (size_t)got))) {
             close_both(end);
             return;
         }
@@ -81,7 +85,8 @@ static void on_event(int epoll, struct end *end, uint32_t events)
 
 static void accept_one(int epoll)
 {
-    int one = 1, client = accept4(listener, NULL, NULL, SOCK_NONBLOCK), server = socket(AF_INET, SOCK_STREAM, 0);
+    int one = 1, client = accept4(listener, NULL, NULL, SOCK_NONBLOCK),
+        server = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = address_of(server_port);
     if (client < 0 || server < 0 || connect(server, (struct sockaddr *)&address, sizeof address)) {
         close(client);
@@ -99,7 +104,8 @@ static void accept_one(int epoll)
 
 static void *run(void *context)
 {
-    struct epoll_event events[EVENTS], event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = NULL};
+    struct epoll_event events[EVENTS],
+        event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = NULL};
     int epoll = epoll_create1(0);
     (void)context;
     epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event);

@@ -1,5 +1,6 @@
-/* A black-box workload (tests/support/blackbox_workload.h), judged in memory: a figure for the engine alone.
- * Or, with FILE, written there in the native format (values start with 0), to measure the whole program with.
+/* A black-box workload (tests/support/blackbox_workload.h), judged in memory: a figure for the
+ * engine alone. Or, with FILE, written there in the native format (values start with 0), to measure
+ * the whole program with.
  *
  *   polygraph_workload NAME LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS [FILE]]]]]]
  */
@@ -15,24 +16,30 @@
 static void print_result(const struct iso_polygraph_result *result)
 {
     const struct iso_polygraph_counters *c = &result->counters;
-    printf("%s%s%s  %.3f s: prepare %.3f saturate %.3f windows %.3f search %.3f solve %.3f explain %.3f\n",
-           iso_outcome_name(result->outcome), result->reason ? " " : "", result->reason ? result->reason : "",
-           c->seconds_total, c->seconds_prepare, c->seconds_saturate, c->seconds_windows, c->seconds_search,
-           c->seconds_solve, c->seconds_explain);
-    printf("  reads %llu, open %llu -> %llu, open pairs %llu, passes %llu, edges %llu known, %llu version, "
-           "%llu anti, "
-           "%llu meet, %llu join\n",
-           (unsigned long long)c->reads, (unsigned long long)c->open_reads_first,
-           (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
-           (unsigned long long)c->passes, (unsigned long long)c->known_edges, (unsigned long long)c->edges_version,
-           (unsigned long long)c->edges_anti, (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
-    printf("  SCCs %llu windows %llu grown %llu rounds %llu cycles %llu\n", (unsigned long long)c->sccs,
-           (unsigned long long)c->windows, (unsigned long long)c->windows_grown, (unsigned long long)c->window_rounds,
+    printf(
+        "%s%s%s  %.3f s: prepare %.3f saturate %.3f windows %.3f search %.3f solve %.3f explain %.3f\n",
+        iso_outcome_name(result->outcome), result->reason ? " " : "",
+        result->reason ? result->reason : "", c->seconds_total, c->seconds_prepare,
+        c->seconds_saturate, c->seconds_windows, c->seconds_search, c->seconds_solve,
+        c->seconds_explain);
+    printf(
+        "  reads %llu, open %llu -> %llu, open pairs %llu, passes %llu, edges %llu known, %llu version, "
+        "%llu anti, "
+        "%llu meet, %llu join\n",
+        (unsigned long long)c->reads, (unsigned long long)c->open_reads_first,
+        (unsigned long long)c->open_reads_after, (unsigned long long)c->open_pairs_after,
+        (unsigned long long)c->passes, (unsigned long long)c->known_edges,
+        (unsigned long long)c->edges_version, (unsigned long long)c->edges_anti,
+        (unsigned long long)c->edges_meet, (unsigned long long)c->edges_join);
+    printf("  SCCs %llu windows %llu grown %llu rounds %llu cycles %llu\n",
+           (unsigned long long)c->sccs, (unsigned long long)c->windows,
+           (unsigned long long)c->windows_grown, (unsigned long long)c->window_rounds,
            (unsigned long long)c->window_cycles);
-    printf("  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",
-           (unsigned long long)c->search_free, (unsigned long long)c->search_decisions,
-           (unsigned long long)c->search_dead_ends, (unsigned long long)c->solver_calls,
-           (unsigned long long)c->solver_variables, (unsigned long long)c->solver_cycles);
+    printf(
+        "  search free %llu decisions %llu dead ends %llu; solver calls %llu variables %llu cycles %llu\n",
+        (unsigned long long)c->search_free, (unsigned long long)c->search_decisions,
+        (unsigned long long)c->search_dead_ends, (unsigned long long)c->solver_calls,
+        (unsigned long long)c->solver_variables, (unsigned long long)c->solver_cycles);
 }
 
 static int write_file(const struct iso_history *history, const char *path)
@@ -74,10 +81,11 @@ int main(int argc, char **argv)
     workload.serial = options.model != ISO_MODELS && iso_model_is_serial(options.model);
     iso_history_init(&history);
     if (options.model == ISO_MODELS || !blackbox_workload_make(&workload, &history)) {
-        fprintf(stderr,
-                "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS "
-                "[FILE]]]]]]\n",
-                argv[0]);
+        fprintf(
+            stderr,
+            "usage: %s blindw|bl|rh|wh|hd|rmw LEVEL [TRANSACTIONS [KEYS [SESSIONS [SEED [OPERATIONS "
+            "[FILE]]]]]]\n",
+            argv[0]);
         return 2;
     }
     if (argc > 8) {
@@ -90,7 +98,8 @@ int main(int argc, char **argv)
     iso_polygraph_result_init(&result);
     iso_polygraph_check(&history, &options, &result, &error);
     print_result(&result);
-    int status = result.outcome == ISO_IS_UNDECIDED ? 3 : iso_verify(&history, &result.evidence, &error);
+    int status =
+        result.outcome == ISO_IS_UNDECIDED ? 3 : iso_verify(&history, &result.evidence, &error);
     if (error.status)
         printf("evidence is not confirmed: %s\n", error.text);
     iso_polygraph_result_release(&result);

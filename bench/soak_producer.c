@@ -1,12 +1,15 @@
-/* A client that never stops, for `make soak`: transactions at a steady rate to a topic, until its time is over.
+/* A client that never stops, for `make soak`: transactions at a steady rate to a topic, until its
+ * time is over.
  *
  *     soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS KEYS [COUNT]
  *
- * RATE 0: as fast as it goes; COUNT: no more than so many. Every second key has texts as values. A session ends after
- * some thousand transactions, and another of a new name takes its place, as connections do.
+ * RATE 0: as fast as it goes; COUNT: no more than so many. Every second key has texts as values. A
+ * session ends after some thousand transactions, and another of a new name takes its place, as
+ * connections do.
  *
- * One after the other, so that every history of it keeps snapshot isolation, but for stale reads in every 100,000th.
- * Timestamps are sixteenths of microseconds since 1970, so that a watermark says how late it is.
+ * One after the other, so that every history of it keeps snapshot isolation, but for stale reads in
+ * every 100,000th. Timestamps are sixteenths of microseconds since 1970, so that a watermark says
+ * how late it is.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -51,11 +54,11 @@ static uint64_t microseconds(clockid_t clock)
 
 static void publish(struct soak *soak, int32_t partition)
 {
-    iso_kafka_producer_send(
-        soak->producer,
-        &(struct iso_message){.partition = partition,
-                              .payload = {(const uint8_t *)soak->line.bytes, (uint32_t)soak->line.used}},
-        &soak->error);
+    iso_kafka_producer_send(soak->producer,
+                            &(struct iso_message){.partition = partition,
+                                                  .payload = {(const uint8_t *)soak->line.bytes,
+                                                              (uint32_t)soak->line.used}},
+                            &soak->error);
 }
 
 static void put(struct iso_text *line, const char *before, uint64_t number)
@@ -98,12 +101,14 @@ static void send_transaction(struct soak *soak)
     put(line, "\",\"cts\":\"", sts + 1);
     iso_text_put(line, "\",\"ops\":[");
     for (int i = 0; i < READS + WRITES; i++) {
-        uint64_t key = iso_rng_below(&soak->random, soak->keys / (READS + WRITES)) * (READS + WRITES) +
-                       (soak->sent + (uint64_t)i) % (READS + WRITES);
+        uint64_t key =
+            iso_rng_below(&soak->random, soak->keys / (READS + WRITES)) * (READS + WRITES) +
+            (soak->sent + (uint64_t)i) % (READS + WRITES);
         iso_text_put(line, i ? "," : "");
         put(line, i < READS ? "{\"t\":\"r\",\"k\":" : "{\"t\":\"w\",\"k\":", key);
         if (i < READS) {
-            put_value(line, key, stale && soak->before[key] ? soak->before[key] : soak->values[key]);
+            put_value(line, key,
+                      stale && soak->before[key] ? soak->before[key] : soak->values[key]);
             continue;
         }
         soak->before[key] = soak->values[key];
@@ -129,7 +134,8 @@ static void produce(struct soak *soak, double rate, uint64_t seconds, uint64_t m
     const struct timespec moment = {.tv_nsec = 1000000};
     uint64_t started = microseconds(CLOCK_MONOTONIC), now = started;
     while (soak->error.status == ISO_OK && now - started < seconds * 1000000 && soak->sent < most) {
-        uint64_t due = rate > 0 ? (uint64_t)((double)(now - started) / 1e6 * rate) : soak->sent + 1000;
+        uint64_t due =
+            rate > 0 ? (uint64_t)((double)(now - started) / 1e6 * rate) : soak->sent + 1000;
         for (due = due < most ? due : most; soak->sent < due && soak->error.status == ISO_OK;)
             send_transaction(soak);
         if (now - soak->last_watermark >= WATERMARK_MS * 1000) {
@@ -153,8 +159,10 @@ int main(int count, char **arguments)
     struct iso_kafka_properties properties;
     soak.keys = count > 6 ? strtoull(arguments[6], NULL, 10) : 0;
     if (soak.keys < READS + WRITES || soak.keys > MOST_KEYS) {
-        fprintf(stderr, "usage: soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS KEYS [COUNT], of %d to %d keys\n",
-                READS + WRITES, MOST_KEYS);
+        fprintf(
+            stderr,
+            "usage: soak-producer ADDRESS TOPIC PARTITIONS RATE SECONDS KEYS [COUNT], of %d to %d keys\n",
+            READS + WRITES, MOST_KEYS);
         return ISO_BAD_INPUT;
     }
     soak.partitions = (int32_t)strtol(arguments[3], NULL, 10);

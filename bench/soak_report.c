@@ -2,11 +2,12 @@
  *
  *     soak-report SAMPLES.csv PLOT.svg MOST_PERCENT
  *
- * The first column is the time in seconds, the second the process's anonymous memory, the third what the engine counts
- * of it. The run is cut into 30 stretches (minutes of half an hour), whose medians have a slope and an interval in
- * which it lies with 95% (measure/trend.h, which also tells the warm-up), in percent of the level an hour. That of the
- * process decides: 0, its upper end is below MOST_PERCENT; 1, its lower end is not; 3, undecided: the run was too short
- * or the machine too restless.
+ * The first column is the time in seconds, the second the process's anonymous memory, the third
+ * what the engine counts of it. The run is cut into 30 stretches (minutes of half an hour), whose
+ * medians have a slope and an interval in which it lies with 95% (measure/trend.h, which also tells
+ * the warm-up), in percent of the level an hour. That of the process decides: 0, its upper end is
+ * below MOST_PERCENT; 1, its lower end is not; 3, undecided: the run was too short or the machine
+ * too restless.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,9 +71,11 @@ static bool read_samples(struct iso_figures *figures, const char *path)
 /* The trend of a column, of the medians of the run's stretches. */
 static struct iso_trend trend_of(const struct iso_figures *figures, size_t column)
 {
-    struct iso_sample_point medians[STRETCHES], *points = iso_allocate((figures->row_count + 1) * sizeof *points);
+    struct iso_sample_point medians[STRETCHES],
+        *points = iso_allocate((figures->row_count + 1) * sizeof *points);
     for (size_t i = 0; i < figures->row_count; i++)
-        points[i] = (struct iso_sample_point){figures->rows[i].position, figures->rows[i].numbers[column]};
+        points[i] =
+            (struct iso_sample_point){figures->rows[i].position, figures->rows[i].numbers[column]};
     size_t count = iso_trend_medians(points, figures->row_count, medians, STRETCHES);
     struct iso_trend trend = iso_trend_of(medians, count);
     iso_free(points);
@@ -91,7 +94,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void print_row(const struct iso_figures *figures, size_t column, double *values, double warm_up)
+static void print_row(const struct iso_figures *figures, size_t column, double *values,
+                      double warm_up)
 {
     size_t count = 0;
     char texts[4][32];
@@ -103,14 +107,15 @@ static void print_row(const struct iso_figures *figures, size_t column, double *
     iso_figure_text(values[count / 2], texts[1], sizeof *texts);
     iso_figure_text(values[count * 99 / 100], texts[2], sizeof *texts);
     iso_figure_text(values[count - 1], texts[3], sizeof *texts);
-    printf("%-16s %-9s %10s %10s %10s %10s\n", columns[column].name, columns[column].unit, texts[0], texts[1], texts[2],
-           texts[3]);
+    printf("%-16s %-9s %10s %10s %10s %10s\n", columns[column].name, columns[column].unit, texts[0],
+           texts[1], texts[2], texts[3]);
 }
 
 static void print_table(const struct iso_figures *figures, double warm_up)
 {
     double *values = iso_allocate((figures->row_count + 1) * sizeof *values);
-    printf("%-16s %-9s %10s %10s %10s %10s\n", "after warm-up", "", "least", "median", "p99", "most");
+    printf("%-16s %-9s %10s %10s %10s %10s\n", "after warm-up", "", "least", "median", "p99",
+           "most");
     for (size_t column = 0; column < COLUMNS; column++)
         print_row(figures, column, values, warm_up);
     iso_free(values);
@@ -133,8 +138,8 @@ static void print_trend(const char *name, const struct iso_trend *trend)
 {
     printf(
         "%s: %.1f MiB, slope %+.2f%% an hour, between %+.2f%% and %+.2f%% (95%%; %+.3f MiB an hour, %+.3f to %+.3f)\n",
-        name, trend->level, percent(trend, trend->slope), percent(trend, trend->low), percent(trend, trend->high),
-        trend->slope * 3600, trend->low * 3600, trend->high * 3600);
+        name, trend->level, percent(trend, trend->slope), percent(trend, trend->low),
+        percent(trend, trend->high), trend->slope * 3600, trend->low * 3600, trend->high * 3600);
 }
 
 static enum iso_status judge(const struct iso_figures *figures, double most)

@@ -1,18 +1,23 @@
-/* What keeps that which does not fit into memory: LMDB, RocksDB or our own log, on the access pattern of spilled keys.
+/* What keeps that which does not fit into memory: LMDB, RocksDB or our own log, on the access
+ * pattern of spilled keys.
  *
  *   spill_stores lmdb|rocksdb|log DIR [KEYS [ROUNDS]]
  *
- * A record is what a cold key comes to: 48 bytes of times, names and counts, and a value of 8 to 200 bytes. Keys are
- * 64-bit digests, so that neighbours in time are strangers in the store. In batches of 16,384 keys in the store's
- * order, which is how the engine evicts and fetches:
+ * A record is what a cold key comes to: 48 bytes of times, names and counts, and a value of 8 to
+ * 200 bytes. Keys are 64-bit digests, so that neighbours in time are strangers in the store. In
+ * batches of 16,384 keys in the store's order, which is how the engine evicts and fetches:
  *
  *   fill     every key is put once
- *   mix      rounds: a batch of random keys is read (first touch of cold keys), another is written (evicted again)
- *   delete   one key in ten goes (dropped by retention); not the log, which the engine never asks to
+ *   mix      rounds: a batch of random keys is read (first touch of cold keys), another is written
+ *            (evicted again)
+ *   delete   one key in ten goes (dropped by retention); not the log, which the engine never asks
+ *            to
  *
- * Nothing is synced: what is spilled need not outlive the process. Run it in a memory cgroup of a quarter of the data;
- * the caches that the libraries keep themselves are set to an eighth of that. Told a phase: thousands of keys a second,
- * processor seconds, bytes written and read by the process to and from the disk, anonymous memory, size on disk.
+ * Nothing is synced: what is spilled need not outlive the process. Run it in a memory cgroup of a
+ *   quarter of the data;
+ * the caches that the libraries keep themselves are set to an eighth of that. Told a phase:
+ * thousands of keys a second, processor seconds, bytes written and read by the process to and from
+ * the disk, anonymous memory, size on disk.
  */
 #include <assert.h>
 #include <fcntl.h>
@@ -92,7 +97,8 @@ static int compare(const void *left, const void *right)
 static void lmdb_open(struct store *store, uint64_t keys)
 {
     MDB_txn *txn;
-    unsigned flags = MDB_NOSYNC | MDB_WRITEMAP | MDB_NORDAHEAD | MDB_NOLOCK | MDB_NOTLS | MDB_NOMEMINIT;
+    unsigned flags =
+        MDB_NOSYNC | MDB_WRITEMAP | MDB_NORDAHEAD | MDB_NOLOCK | MDB_NOTLS | MDB_NOMEMINIT;
     check(mdb_env_create(&store->env), "mdb_env_create");
     check(mdb_env_set_mapsize(store->env, (keys + 1000000) * 1024), "mdb_env_set_mapsize");
     check(mdb_env_open(store->env, store->dir, flags, 0600), "mdb_env_open");
@@ -107,7 +113,8 @@ static void lmdb_put(struct store *store, struct key *keys, uint32_t count, uint
     uint8_t record[FIXED + VALUE_MOST + 8];
     check(mdb_txn_begin(store->env, NULL, 0, &txn), "mdb_txn_begin");
     for (uint32_t i = 0; i < count; i++) {
-        MDB_val key = {sizeof keys[i], &keys[i]}, value = {record_of(keys[i].digest, round, record), record};
+        MDB_val key = {sizeof keys[i], &keys[i]},
+                value = {record_of(keys[i].digest, round, record), record};
         check(mdb_put(txn, store->table, &key, &value, 0), "mdb_put");
     }
     check(mdb_txn_commit(txn), "mdb_txn_commit");
@@ -146,7 +153,8 @@ static void rocks_open(struct store *store, uint64_t keys)
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_block_based_options_set_block_cache(table, rocksdb_cache_create_lru(cache));
-    rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_filter_policy(table,
+                                                  rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_write_buffer_size(options, cache / 2);
@@ -185,7 +193,8 @@ static void rocks_get(struct store *store, struct key *keys, uint32_t count)
     char *error = NULL, key[8];
     for (uint32_t i = 0; i < count; i++) {
         big_endian(keys[i].digest, key);
-        rocksdb_pinnableslice_t *slice = rocksdb_get_pinned(store->rocks, store->read, key, sizeof key, &error);
+        rocksdb_pinnableslice_t *slice =
+            rocksdb_get_pinned(store->rocks, store->read, key, sizeof key, &error);
         size_t size;
         check_text(error);
         const char *value = rocksdb_pinnableslice_value(slice, &size);
@@ -224,9 +233,11 @@ static void log_put(struct store *store, struct key *keys, uint32_t count, uint3
     uint8_t record[FIXED + VALUE_MOST + 8];
     for (uint32_t i = 0; i < count; i++) {
         size_t size = record_of(keys[i].digest, round, record);
-        check_error(iso_spill_put(store->log, keys[i].digest, round,
-                                  &(struct iso_spill_record){.bytes = record, .size = (uint32_t)size}, &error),
-                    &error);
+        check_error(
+            iso_spill_put(store->log, keys[i].digest, round,
+                          &(struct iso_spill_record){.bytes = record, .size = (uint32_t)size},
+                          &error),
+            &error);
     }
 }
 
@@ -271,7 +282,8 @@ static struct figures now(void)
     return (struct figures){(double)time.tv_sec + 1e-9 * (double)time.tv_nsec,
                             (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                                 1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
-                            field("/proc/self/io", "read_bytes: "), field("/proc/self/io", "write_bytes: ")};
+                            field("/proc/self/io", "read_bytes: "),
+                            field("/proc/self/io", "write_bytes: ")};
 }
 
 static const char *name_of(const struct store *store)
@@ -279,16 +291,17 @@ static const char *name_of(const struct store *store)
     return store->env ? "lmdb" : store->log ? "log" : "rocksdb";
 }
 
-static void tell(const struct store *store, const char *phase, uint64_t operations, struct figures from)
+static void tell(const struct store *store, const char *phase, uint64_t operations,
+                 struct figures from)
 {
     struct figures to = now();
     struct iso_spill_stats stats = {0};
     char command[512];
-    printf("%-8s %-7s %8.0f K/s  %6.1f s processor  written %6" PRIu64 " MB  read %6" PRIu64 " MB  anonymous %5" PRIu64
-           " MB  ",
-           name_of(store), phase, (double)operations / (to.wall - from.wall) / 1000, to.processor - from.processor,
-           (to.written - from.written) >> 20, (to.read - from.read) >> 20,
-           field("/proc/self/status", "RssAnon:") >> 10);
+    printf("%-8s %-7s %8.0f K/s  %6.1f s processor  written %6" PRIu64 " MB  read %6" PRIu64
+           " MB  anonymous %5" PRIu64 " MB  ",
+           name_of(store), phase, (double)operations / (to.wall - from.wall) / 1000,
+           to.processor - from.processor, (to.written - from.written) >> 20,
+           (to.read - from.read) >> 20, field("/proc/self/status", "RssAnon:") >> 10);
     fflush(stdout);
     if (store->log) {
         iso_spill_stats(store->log, &stats);
@@ -374,7 +387,9 @@ int main(int argc, char **argv)
     } else if (!strcmp(kind, "rocksdb")) {
         rocks_open(&store, keys);
     } else if (!strcmp(kind, "log")) {
-        check_error(iso_spill_open(&(struct iso_spill_options){.folder = store.dir}, &store.log, &error), &error);
+        check_error(
+            iso_spill_open(&(struct iso_spill_options){.folder = store.dir}, &store.log, &error),
+            &error);
     } else {
         fprintf(stderr, "usage: spill_stores lmdb|rocksdb|log DIR [KEYS [ROUNDS]]\n");
         return 2;

@@ -1,8 +1,9 @@
 /* Records what sessions of a real WiredTiger store did: native history, JSON Lines.
  *
- * Every session is a thread that runs transactions of random reads and writes as fast as the store lets it, and writes
- * down what it read, what it wrote, and the timestamps that it used. Keys are absent at first; every value is written
- * once. The store and what can be wrong with its use: store.h.
+ * Every session is a thread that runs transactions of random reads and writes as fast as the store
+ * lets it, and writes down what it read, what it wrote, and the timestamps that it used. Keys are
+ * absent at first; every value is written once. The store and what can be wrong with its use:
+ * store.h.
  */
 #define _GNU_SOURCE /* nftw, mkdtemp */
 #include <errno.h>
@@ -84,7 +85,8 @@ static int run_operation(struct client *client, bool *wrote)
     return 0;
 }
 
-/* One transaction, from begin to its line in the history. 0, or an error that ends the recording. */
+/* One transaction, from begin to its line in the history. 0, or an error that ends the
+ * recording. */
 static int run_transaction(struct client *client)
 {
     const struct options *options = client->recording->options;
@@ -145,7 +147,8 @@ static double now(void)
 }
 
 /* Waits for the end: the time's, or (the threads see to that themselves) the transactions'. */
-static void wait_for_clients(struct recording *recording, struct client *clients, unsigned long count)
+static void wait_for_clients(struct recording *recording, struct client *clients,
+                             unsigned long count)
 {
     const struct options *options = recording->options;
 
@@ -164,7 +167,8 @@ static int open_client(struct client *client, struct recording *recording, uint6
 {
     client->recording = recording;
     client->sid = sid;
-    client->random = (recording->options->seed * 0x9e3779b97f4a7c15ull) ^ ((sid + 1) * 0xbf58476d1ce4e5b9ull);
+    client->random =
+        (recording->options->seed * 0x9e3779b97f4a7c15ull) ^ ((sid + 1) * 0xbf58476d1ce4e5b9ull);
     if (!client->random)
         client->random = 1;
     if (!writer_init(&client->writer, &recording->file, (unsigned)recording->options->ops))
@@ -194,7 +198,8 @@ static bool is_stdout(const struct options *options)
     return !strcmp(options->output, "-");
 }
 
-static void print_summary(const struct options *options, const struct client *clients, double seconds)
+static void print_summary(const struct options *options, const struct client *clients,
+                          double seconds)
 {
     uint64_t committed = 0, aborted = 0;
 
@@ -202,10 +207,11 @@ static void print_summary(const struct options *options, const struct client *cl
         committed += clients[i].committed;
         aborted += clients[i].aborted;
     }
-    fprintf(is_stdout(options) ? stderr : stdout,
-            "%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
-            store_mode_names[options->mode], (unsigned long long)committed, (unsigned long long)aborted,
-            options->sessions, seconds, (double)(committed + aborted) / seconds);
+    fprintf(
+        is_stdout(options) ? stderr : stdout,
+        "%s: %llu transactions committed, %llu aborted, %lu sessions, %.2f s, %.0f transactions/s\n",
+        store_mode_names[options->mode], (unsigned long long)committed, (unsigned long long)aborted,
+        options->sessions, seconds, (double)(committed + aborted) / seconds);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
@@ -225,7 +231,8 @@ static int run(const struct options *options)
         goto out;
     recording.file.flush_size = is_stdout(options) ? 4 << 10 : 1 << 20;
     recording.file.descriptor =
-        is_stdout(options) ? dup(STDOUT_FILENO) : open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        is_stdout(options) ? dup(STDOUT_FILENO)
+                           : open(options->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (recording.file.descriptor < 0 || !mkdtemp(home)) {
         error = errno;
         goto out;
@@ -261,7 +268,8 @@ static bool parse_mode(const char *name, enum store_mode *mode)
     return false;
 }
 
-static bool parse_number(const char *text, unsigned long low, unsigned long high, unsigned long *number)
+static bool parse_number(const char *text, unsigned long low, unsigned long high,
+                         unsigned long *number)
 {
     char *end;
 
@@ -309,8 +317,13 @@ int main(int argc, char **argv)
                                           {"seed", required_argument, NULL, 'e'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    struct options options = {
-        .mode = MODE_CORRECT, .sessions = 12, .transactions = 100000, .keys = 1000, .ops = 8, .reads = 50, .seed = 1};
+    struct options options = {.mode = MODE_CORRECT,
+                              .sessions = 12,
+                              .transactions = 100000,
+                              .keys = 1000,
+                              .ops = 8,
+                              .reads = 50,
+                              .seed = 1};
     int option;
 
     while ((option = getopt_long(argc, argv, "o:h", names, NULL)) != -1) {

@@ -25,8 +25,10 @@ enum {
     FORGET_EVERY = 16    /* missing-commit-timestamp: one commit in so many */
 };
 
-/* A timestamp that the oldest timestamp has passed is refused and the transaction tried again: no news. */
-static int tell_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error, const char *message)
+/* A timestamp that the oldest timestamp has passed is refused and the transaction tried again: no
+ * news. */
+static int tell_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error,
+                      const char *message)
 {
     (void)handler, (void)session;
     if (error != EINVAL || !strstr(message, "oldest timestamp"))
@@ -36,13 +38,15 @@ static int tell_error(WT_EVENT_HANDLER *handler, WT_SESSION *session, int error,
 
 static WT_EVENT_HANDLER event_handler = {.handle_error = tell_error};
 
-/* The keys are few and hot. Pages must not be evicted while in use: forced eviction of a page that holds updates with
- * and without timestamps does not come to an end in this version. */
-static const char connection_config[] = "create,cache_size=1GB,session_max=300,eviction_trigger=99,eviction_target=98,"
-                                        "log=(enabled=false,file_max=1MB,prealloc=false)";
+/* The keys are few and hot. Pages must not be evicted while in use: forced eviction of a page that
+ * holds updates with and without timestamps does not come to an end in this version. */
+static const char connection_config[] =
+    "create,cache_size=1GB,session_max=300,eviction_trigger=99,eviction_target=98,"
+    "log=(enabled=false,file_max=1MB,prealloc=false)";
 static const char table_config[] = "key_format=Q,value_format=Q,memory_page_max=1GB";
 
-/* all_durable is unknown until something has committed with a timestamp; nobody reads this table. */
+/* all_durable is unknown until something has committed with a timestamp; nobody reads this
+ * table. */
 static int commit_first(WT_SESSION *session)
 {
     WT_CURSOR *cursor;
@@ -69,8 +73,11 @@ int store_open(struct store *store, const char *home, enum store_mode mode)
     atomic_init(&store->counter, FIRST_TIMESTAMP);
     pthread_mutex_init(&store->clock, NULL);
     error = wiredtiger_open(home, &event_handler, connection_config, &store->connection);
-    if (error || (error = store->connection->open_session(store->connection, NULL, "isolation=snapshot", &session)) ||
-        (error = session->create(session, "table:data", table_config)) || (error = commit_first(session)))
+    if (error ||
+        (error = store->connection->open_session(store->connection, NULL, "isolation=snapshot",
+                                                 &session)) ||
+        (error = session->create(session, "table:data", table_config)) ||
+        (error = commit_first(session)))
         return error;
     return session->close(session, NULL);
 }
@@ -88,10 +95,12 @@ int store_session_open(struct store_session *session, struct store *store)
 
     memset(session, 0, sizeof *session);
     session->store = store;
-    error = store->connection->open_session(store->connection, NULL, "isolation=snapshot", &session->session);
+    error = store->connection->open_session(store->connection, NULL, "isolation=snapshot",
+                                            &session->session);
     if (error)
         return error;
-    return session->session->open_cursor(session->session, "table:data", NULL, NULL, &session->cursor);
+    return session->session->open_cursor(session->session, "table:data", NULL, NULL,
+                                         &session->cursor);
 }
 
 static uint64_t draw(struct store *store)
@@ -99,7 +108,8 @@ static uint64_t draw(struct store *store)
     return atomic_fetch_add(&store->counter, 1) + 1;
 }
 
-/* Lets the store forget what nobody will read: called under the clock's mutex. A running reader keeps what it needs;
+/* Lets the store forget what nobody will read: called under the clock's mutex. A running reader
+ *   keeps what it needs;
  * one that is about to begin further back is refused and tries again. */
 static int move_oldest(struct store *store, uint64_t now)
 {
@@ -138,15 +148,16 @@ static int begin_durable(struct store_session *session)
     }
 }
 
-/* Gives way between two steps that a misuse does not tie together, now and then: the machine's own interruptions are
- * too rare to show every fault in every short run. */
+/* Gives way between two steps that a misuse does not tie together, now and then: the machine's own
+ * interruptions are too rare to show every fault in every short run. */
 static void linger(struct store_session *session)
 {
     if (++session->steps % LINGER_EVERY == 0)
         sched_yield();
 }
 
-/* Without a read timestamp: what is recorded was drawn before, and nothing ties the two together. */
+/* Without a read timestamp: what is recorded was drawn before, and nothing ties the two
+ * together. */
 static int begin_untied(struct store_session *session, const char *config)
 {
     struct store *store = session->store;
@@ -198,7 +209,8 @@ int store_begin(struct store_session *session)
 
     session->cts = 0;
     while ((error = begin_once(session)) == EINVAL) {
-        /* The oldest timestamp went past the one chosen; the refused transaction may be half begun. */
+        /* The oldest timestamp went past the one chosen; the refused transaction may be half
+         * begun. */
         session->session->rollback_transaction(session->session, NULL);
         sched_yield();
     }
@@ -233,7 +245,8 @@ int store_rollback(struct store_session *session)
     return session->session->rollback_transaction(session->session, NULL);
 }
 
-/* Draws the commit timestamp, unless it was drawn ahead, and tells it to the store. Under the clock's mutex. */
+/* Draws the commit timestamp, unless it was drawn ahead, and tells it to the store. Under the
+ * clock's mutex. */
 static int stamp_commit(struct store_session *session, bool told)
 {
     struct store *store = session->store;
@@ -251,8 +264,9 @@ static int stamp_commit(struct store_session *session, bool told)
 int store_commit(struct store_session *session, bool wrote, bool *committed)
 {
     struct store *store = session->store;
-    bool told = store->mode != MODE_READ_COMMITTED &&
-                !(store->mode == MODE_MISSING_COMMIT_TIMESTAMP && ++session->commits % FORGET_EVERY == 0);
+    bool told =
+        store->mode != MODE_READ_COMMITTED &&
+        !(store->mode == MODE_MISSING_COMMIT_TIMESTAMP && ++session->commits % FORGET_EVERY == 0);
     bool together = store->mode == MODE_CORRECT;
     int error;
 

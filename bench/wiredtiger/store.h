@@ -1,18 +1,25 @@
 /* WiredTiger with explicit timestamps, used well and misused.
  *
- * One counter is the clock. A transaction reads at `sts` and commits at `cts`, both drawn from it; what a mode gets
- * right or wrong is how drawing a timestamp and telling it to the store go together.
+ * One counter is the clock. A transaction reads at `sts` and commits at `cts`, both drawn from it;
+ * what a mode gets right or wrong is how drawing a timestamp and telling it to the store go
+ * together.
  *
  * Correct:
- *   correct       one mutex held around choosing the read timestamp with begin, and again around choosing the commit
+ *   correct       one mutex held around choosing the read timestamp with begin, and again around
+ *                 choosing the commit
  *                 timestamp with commit: whoever sees the counter at c sees every commit up to c.
- *   all-durable   commits run outside the mutex, so the counter may be ahead of them; reads go to the store's
- *                 all_durable timestamp, below which there are no holes, once it covers the session's last commit.
+ *   all-durable   commits run outside the mutex, so the counter may be ahead of them; reads go to
+ *                 the store's
+ *                 all_durable timestamp, below which there are no holes, once it covers the
+ *                   session's last commit.
  * Misused, as real systems have:
  *   snapshot-holes            reads at the counter while commits below it are still on their way
- *   read-committed            each read sees the newest commit; timestamps are recorded, never told to the store
- *   no-read-timestamp         the start timestamp is recorded, the store reads its newest snapshot, a little later
- *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in another order than theirs
+ *   read-committed            each read sees the newest commit; timestamps are recorded, never told
+ *                             to the store
+ *   no-read-timestamp         the start timestamp is recorded, the store reads its newest snapshot,
+ *                             a little later
+ *   commit-out-of-order       both timestamps are drawn ahead, so that a key's commits come in
+ *                             another order than theirs
  *   missing-commit-timestamp  as all-durable, but one commit in 16 is not given its timestamp
  *
  * Threads: a store is shared, a store_session is one thread's.
@@ -43,7 +50,8 @@ extern const char *const store_mode_names[STORE_MODES];
 struct store {
     enum store_mode mode;
     WT_CONNECTION *connection;
-    pthread_mutex_t clock;        /* held to draw a timestamp, and for what must happen together with that */
+    pthread_mutex_t
+        clock; /* held to draw a timestamp, and for what must happen together with that */
     atomic_uint_fast64_t counter; /* the last timestamp drawn; moves only under `clock` */
 };
 
@@ -56,7 +64,8 @@ struct store_session {
     uint64_t commits, steps;
 };
 
-/* All but store_read and store_write return 0 or an error of WiredTiger's, to be told by wiredtiger_strerror. */
+/* All but store_read and store_write return 0 or an error of WiredTiger's, to be told by
+ * wiredtiger_strerror. */
 int store_open(struct store *store, const char *home, enum store_mode mode);
 void store_close(struct store *store);
 
@@ -70,7 +79,8 @@ int store_write(struct store_session *session, uint64_t key, uint64_t value);
 
 int store_rollback(struct store_session *session);
 
-/* `wrote`: false for a read-only transaction, whose cts is its sts. *committed is false if the store refused. */
+/* `wrote`: false for a read-only transaction, whose cts is its sts. *committed is false if the
+ * store refused. */
 int store_commit(struct store_session *session, bool wrote, bool *committed);
 
 #endif

@@ -12,7 +12,8 @@ enum {
     HEAD_TEXT = 256
 };
 
-static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER; /* one write at a time to any shared file */
+static pthread_mutex_t file_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* one write at a time to any shared file */
 
 bool writer_init(struct writer *writer, struct shared_file *file, unsigned operations)
 {
@@ -36,7 +37,8 @@ void writer_flush(struct writer *writer)
 
     pthread_mutex_lock(&file_lock);
     while (done < writer->lines_size && !writer->file->write_error) {
-        ssize_t n = write(writer->file->descriptor, writer->lines + done, writer->lines_size - done);
+        ssize_t n =
+            write(writer->file->descriptor, writer->lines + done, writer->lines_size - done);
         if (n > 0)
             done += (size_t)n;
         else if (n == 0 || errno != EINTR)
@@ -71,7 +73,8 @@ void writer_begin(struct writer *writer)
     writer->operations_size = 0;
 }
 
-static void put_operation(struct writer *writer, const char *head, uint64_t key, bool found, uint64_t value)
+static void put_operation(struct writer *writer, const char *head, uint64_t key, bool found,
+                          uint64_t value)
 {
     assert(writer->operations_size + OPERATION_TEXT <= writer->operations_capacity);
     char *start = writer->operations + writer->operations_size, *to = start;
@@ -106,8 +109,8 @@ void writer_finish(struct writer *writer, const struct finished_transaction *tra
     to = put_number(put_text(to, ",\"sts\":"), transaction->sts);
     if (transaction->cts)
         to = put_number(put_text(to, ",\"cts\":"), transaction->cts);
-    to = put_text(to,
-                  transaction->committed ? ",\"status\":\"committed\",\"ops\":[" : ",\"status\":\"aborted\",\"ops\":[");
+    to = put_text(to, transaction->committed ? ",\"status\":\"committed\",\"ops\":["
+                                             : ",\"status\":\"aborted\",\"ops\":[");
     memcpy(to, writer->operations, writer->operations_size);
     to = put_text(to + writer->operations_size, "]}\n");
     writer->lines_size += (size_t)(to - start);

@@ -1,9 +1,9 @@
 /* Writes transactions as native JSON Lines, one thread's share of a file.
  *
- * A transaction is put together in the thread's own buffer as it runs and is completed or taken back as a whole; full
- * buffers go to the shared file in one locked write, so lines are never mixed. The line's head needs the commit
- * timestamp, which is known last: operations are kept apart until then.
- * Threads: a writer is one thread's; the file is shared.
+ * A transaction is put together in the thread's own buffer as it runs and is completed or taken
+ * back as a whole; full buffers go to the shared file in one locked write, so lines are never
+ * mixed. The line's head needs the commit timestamp, which is known last: operations are kept apart
+ * until then. Threads: a writer is one thread's; the file is shared.
  */
 #ifndef BENCH_WIREDTIGER_WRITER_H
 #define BENCH_WIREDTIGER_WRITER_H
@@ -15,7 +15,8 @@
 struct shared_file {
     int descriptor;
     int write_error;   /* errno of the first failed write, else 0 */
-    size_t flush_size; /* a session writes once it has so many bytes: little for a reader that waits, else much */
+    size_t flush_size; /* a session writes once it has so many bytes: little for a reader that
+                          waits, else much */
 };
 
 struct writer {

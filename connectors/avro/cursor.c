@@ -71,7 +71,8 @@ static void skip_nested(const struct iso_avro_type *type, struct iso_avro_cursor
     bool entered = iso_avro_enter(cursor);
     for (uint32_t i = 0; entered && type->shape == ISO_AVRO_RECORD && i < type->count; i++)
         iso_avro_skip(type->fields[i].type, cursor);
-    for (uint64_t count; entered && type->shape != ISO_AVRO_RECORD && (count = iso_avro_block(cursor));)
+    for (uint64_t count;
+         entered && type->shape != ISO_AVRO_RECORD && (count = iso_avro_block(cursor));)
         for (; count && !cursor->expected; count--) {
             if (type->shape == ISO_AVRO_MAP)
                 iso_avro_string(cursor);

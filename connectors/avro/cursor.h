@@ -1,14 +1,15 @@
-/* Avro's binary encoding, value by value: what libavro would copy piece by piece is taken where it stands.
+/* Avro's binary encoding, value by value: what libavro would copy piece by piece is taken where it
+ * stands.
  *
  *     iso_avro_start(&cursor, bytes, size);
  *     number = iso_avro_long(&cursor); ...           what the schema says, in its order
  *     if (!iso_avro_finish(&cursor)) ...             cursor.expected, at byte cursor.position
  *
- * Everything is checked on the way: sizes, indexes, ends, UTF-8. The first failure stays: from then on every value is
- * zero or empty, every block the last, so that a caller may check once, at the end, and a loop over what was read ends
- * by itself. What takes no bytes is bounded too: the items of all arrays and maps by the message's size, nested values
- * by a multiple of it. Specification: Avro 1.11, "Binary Encoding".
- * Ownership: texts point into the message. Threads: one at a time.
+ * Everything is checked on the way: sizes, indexes, ends, UTF-8. The first failure stays: from then
+ * on every value is zero or empty, every block the last, so that a caller may check once, at the
+ * end, and a loop over what was read ends by itself. What takes no bytes is bounded too: the items
+ * of all arrays and maps by the message's size, nested values by a multiple of it. Specification:
+ * Avro 1.11, "Binary Encoding". Ownership: texts point into the message. Threads: one at a time.
  */
 #pragma once
 
@@ -30,11 +31,12 @@ enum { ISO_AVRO_STEPS_MIN = 10000, ISO_AVRO_STEPS_PER_BYTE = 4 };
 
 static inline void iso_avro_start(struct iso_avro_cursor *cursor, const void *bytes, size_t size)
 {
-    *cursor = (struct iso_avro_cursor){.at = bytes,
-                                       .end = (const uint8_t *)bytes + size,
-                                       .start = bytes,
-                                       .items = size,
-                                       .steps = ISO_AVRO_STEPS_MIN + size * ISO_AVRO_STEPS_PER_BYTE};
+    *cursor =
+        (struct iso_avro_cursor){.at = bytes,
+                                 .end = (const uint8_t *)bytes + size,
+                                 .start = bytes,
+                                 .items = size,
+                                 .steps = ISO_AVRO_STEPS_MIN + size * ISO_AVRO_STEPS_PER_BYTE};
 }
 
 /* Notes the first failure. Returns false. */
@@ -103,8 +105,9 @@ static inline struct iso_json_text iso_avro_string(struct iso_avro_cursor *curso
 {
     struct iso_json_text run = iso_avro_run(cursor);
     uint64_t bytes = run.length > 8 ? iso_bytes_load8(run.at) : 0;
-    bytes |=
-        run.length > 16 ? UINT64_MAX : iso_bytes_load_short(run.at + (run.length > 8 ? run.length - 8 : 0), run.length);
+    bytes |= run.length > 16
+                 ? UINT64_MAX
+                 : iso_bytes_load_short(run.at + (run.length > 8 ? run.length - 8 : 0), run.length);
     if (bytes & 0x8080808080808080u)
         iso_avro_string_check(cursor, &run);
     return run;

@@ -17,7 +17,8 @@ struct parser {
     int depth;
 };
 
-/* An object's attributes: where the values of those stand that are looked at once the name is known. */
+/* An object's attributes: where the values of those stand that are looked at once the name is
+ * known. */
 struct attributes {
     struct iso_json_text name, space, logical, connect, parameters;
     const char *type, *fields, *symbols, *items, *values;
@@ -43,8 +44,9 @@ static void add_field(struct iso_avro_schema *schema, struct iso_json_text name,
 {
     ISO_GROW(schema->fields, schema->field_count, schema->field_capacity);
     struct iso_avro_field *field = &schema->fields[schema->field_count++];
-    *field = (struct iso_avro_field){
-        .name = iso_copy_text(name.at, name.length), .length = (uint32_t)name.length, .number = type};
+    *field = (struct iso_avro_field){.name = iso_copy_text(name.at, name.length),
+                                     .length = (uint32_t)name.length,
+                                     .number = type};
 }
 
 static void add_branch(struct iso_avro_schema *schema, uint32_t type)
@@ -58,13 +60,14 @@ static void add_branch(struct iso_avro_schema *schema, uint32_t type)
 static void full_name(struct iso_json_text name, const char *space, char full[NAME_MAX_BYTES])
 {
     bool dotted = name.length && memchr(name.at, '.', name.length);
-    snprintf(full, NAME_MAX_BYTES, "%s%s%.*s", dotted ? "" : space, dotted || !*space ? "" : ".", (int)name.length,
-             name.at);
+    snprintf(full, NAME_MAX_BYTES, "%s%s%.*s", dotted ? "" : space, dotted || !*space ? "" : ".",
+             (int)name.length, name.at);
 }
 
 static int primitive(struct iso_json_text name)
 {
-    static const char *const names[] = {"null", "boolean", "int", "long", "float", "double", "bytes", "string"};
+    static const char *const names[] = {"null",  "boolean", "int",   "long",
+                                        "float", "double",  "bytes", "string"};
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         if (strlen(names[i]) == name.length && !memcmp(names[i], name.at, name.length))
             return i;
@@ -80,7 +83,8 @@ static int64_t type_of_name(struct parser *parser, struct iso_json_text name, co
     full_name(name, space, full);
     int64_t type = iso_names_find(&parser->names, full);
     if (type == NO_TYPE)
-        iso_error_set(parser->error, ISO_BAD_INPUT, "not an Avro schema: no type is named %s", full);
+        iso_error_set(parser->error, ISO_BAD_INPUT, "not an Avro schema: no type is named %s",
+                      full);
     return type;
 }
 
@@ -182,7 +186,8 @@ static bool start_list(struct parser *parser, const char *place)
     return iso_json_enter_array(json);
 }
 
-/* Fields stand together, so those of nested records must be parsed before the first one is added. */
+/* Fields stand together, so those of nested records must be parsed before the first one is
+ * added. */
 static void take_fields(struct parser *parser, uint32_t type, const char *place, const char *space)
 {
     struct iso_json *json = parser->json;
@@ -196,7 +201,8 @@ static void take_fields(struct parser *parser, uint32_t type, const char *place,
         return;
     while (parser->error->status == ISO_OK && iso_json_element(json)) {
         read_attributes(json, &attributes);
-        int64_t inner = json->code == ISO_JSON_FINE ? parse_at(parser, attributes.type, space) : NO_TYPE;
+        int64_t inner =
+            json->code == ISO_JSON_FINE ? parse_at(parser, attributes.type, space) : NO_TYPE;
         if (inner == NO_TYPE)
             break;
         ISO_GROW(pending, count, capacity);
@@ -217,7 +223,8 @@ static void take_symbols(struct parser *parser, uint32_t type, const char *place
     parser->schema->types[type].first = parser->schema->field_count;
     while (iso_json_element(parser->json) && iso_json_string(parser->json, &symbol))
         add_field(parser->schema, symbol, 0);
-    parser->schema->types[type].count = parser->schema->field_count - parser->schema->types[type].first;
+    parser->schema->types[type].count =
+        parser->schema->field_count - parser->schema->types[type].first;
 }
 
 static char *copy(char *known, struct iso_json_text text)
@@ -225,7 +232,8 @@ static char *copy(char *known, struct iso_json_text text)
     return known || !text.length ? known : iso_copy_text(text.at, text.length);
 }
 
-static void give_meaning(struct parser *parser, struct iso_avro_type *type, const struct attributes *attributes)
+static void give_meaning(struct parser *parser, struct iso_avro_type *type,
+                         const struct attributes *attributes)
 {
     bool is_bytes = type->shape == ISO_AVRO_BYTES || type->shape == ISO_AVRO_FIXED;
     if (is_bytes && ISO_PAYLOAD_IS(attributes->logical, "decimal")) {
@@ -239,8 +247,8 @@ static void give_meaning(struct parser *parser, struct iso_avro_type *type, cons
 }
 
 /* record, enum, fixed: `at` is behind the object, to which the cursor returns. */
-static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape, const struct attributes *attributes,
-                           const char *space)
+static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape,
+                           const struct attributes *attributes, const char *space)
 {
     char full[NAME_MAX_BYTES], own[NAME_MAX_BYTES];
     struct iso_json *json = parser->json;
@@ -250,7 +258,8 @@ static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape, con
         return wrong(parser, "a record, an enumeration or a fixed without a name");
     if (attributes->name.length + attributes->space.length + strlen(space) + 2 > NAME_MAX_BYTES)
         return wrong(parser, "a name is too long");
-    snprintf(own, sizeof own, "%.*s", attributes->space.at ? (int)attributes->space.length : (int)strlen(space),
+    snprintf(own, sizeof own, "%.*s",
+             attributes->space.at ? (int)attributes->space.length : (int)strlen(space),
              attributes->space.at ? attributes->space.at : space);
     full_name(attributes->name, own, full);
     if (iso_names_find(&parser->names, full) != ISO_NAMES_NONE)
@@ -265,7 +274,8 @@ static int64_t parse_named(struct parser *parser, enum iso_avro_shape shape, con
     else if (shape == ISO_AVRO_ENUM)
         take_symbols(parser, type, attributes->symbols);
     else
-        parser->schema->types[type].count = attributes->size > UINT32_MAX ? UINT32_MAX : (uint32_t)attributes->size;
+        parser->schema->types[type].count =
+            attributes->size > UINT32_MAX ? UINT32_MAX : (uint32_t)attributes->size;
     if (json->code == ISO_JSON_FINE) {
         json->at = back;
         json->depth = depth;
@@ -299,8 +309,9 @@ static int64_t parse_object(struct parser *parser, const char *space)
         else if (ISO_PAYLOAD_IS(kind, "array") || ISO_PAYLOAD_IS(kind, "map")) {
             bool is_array = ISO_PAYLOAD_IS(kind, "array");
             item = parse_at(parser, is_array ? attributes.items : attributes.values, space);
-            type =
-                item == NO_TYPE ? NO_TYPE : (int64_t)add_type(parser->schema, is_array ? ISO_AVRO_ARRAY : ISO_AVRO_MAP);
+            type = item == NO_TYPE ? NO_TYPE
+                                   : (int64_t)add_type(parser->schema,
+                                                       is_array ? ISO_AVRO_ARRAY : ISO_AVRO_MAP);
             if (type != NO_TYPE)
                 parser->schema->types[type].item = (uint32_t)item;
         } else {
@@ -318,7 +329,8 @@ static int64_t parse_union(struct parser *parser, const char *space)
     uint32_t types[64], count = 0;
     iso_json_enter_array(json);
     while (parser->error->status == ISO_OK && iso_json_element(json)) {
-        int64_t type = count < 64 ? parse_type(parser, space) : wrong(parser, "a union of more than 64");
+        int64_t type =
+            count < 64 ? parse_type(parser, space) : wrong(parser, "a union of more than 64");
         if (type == NO_TYPE)
             return NO_TYPE;
         types[count++] = (uint32_t)type;
@@ -397,7 +409,8 @@ struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_e
     return schema;
 }
 
-struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length, struct iso_error *error)
+struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length,
+                                              struct iso_error *error)
 {
     struct iso_payload padded = {0};
     struct iso_json json;

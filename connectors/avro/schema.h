@@ -1,13 +1,15 @@
-/* A writer's Avro schema as flat tables that a reader walks beside the bytes: types by number, fields and branches by
- * range.
+/* A writer's Avro schema as flat tables that a reader walks beside the bytes: types by number,
+ * fields and branches by range.
  *
- * libavro 1.11 forgets what Kafka Connect says in a schema beside its types (logicalType, connect.name), without which
- * a decimal is but bytes; its values are trees, filled by some ten calls for each number in a message, and it trusts
- * lengths in messages. So schemas are read here, and bytes by cursor.h. Specification: Avro 1.11, "Schema Declaration".
- * Defaults, aliases and orders do not matter to one who reads by the writer's schema.
+ * libavro 1.11 forgets what Kafka Connect says in a schema beside its types (logicalType,
+ * connect.name), without which a decimal is but bytes; its values are trees, filled by some ten
+ * calls for each number in a message, and it trusts lengths in messages. So schemas are read here,
+ * and bytes by cursor.h. Specification: Avro 1.11, "Schema Declaration". Defaults, aliases and
+ * orders do not matter to one who reads by the writer's schema.
  *
  * What a field or a type means to a decoder is worked out once a schema, and kept in `use`.
- * Ownership: a schema owns its tables and names. Threads: a schema that does not change may be read by many.
+ * Ownership: a schema owns its tables and names. Threads: a schema that does not change may be read
+ * by many.
  */
 #pragma once
 
@@ -46,15 +48,15 @@ struct iso_avro_field {
 };
 
 struct iso_avro_type {
-    uint8_t shape;                               /* enum iso_avro_shape */
-    uint8_t use;                                 /* the decoder's; 0 at first */
-    uint32_t digest;                             /* the same */
-    struct iso_value_type value;                 /* the same */
-    bool is_decimal;                             /* bytes or fixed: big-endian two's complement with `scale` */
-    int32_t scale;                               /* 0 to ISO_AVRO_SCALE_MAX */
-    uint32_t count;                              /* of fields, symbols or branches; fixed: of bytes */
-    uint32_t first, item;                        /* numbers, while the schema is put together */
-    struct iso_avro_field *fields;               /* record: its fields, enumeration: its symbols */
+    uint8_t shape;                 /* enum iso_avro_shape */
+    uint8_t use;                   /* the decoder's; 0 at first */
+    uint32_t digest;               /* the same */
+    struct iso_value_type value;   /* the same */
+    bool is_decimal;               /* bytes or fixed: big-endian two's complement with `scale` */
+    int32_t scale;                 /* 0 to ISO_AVRO_SCALE_MAX */
+    uint32_t count;                /* of fields, symbols or branches; fixed: of bytes */
+    uint32_t first, item;          /* numbers, while the schema is put together */
+    struct iso_avro_field *fields; /* record: its fields, enumeration: its symbols */
     const struct iso_avro_type *const *branches; /* union */
     const struct iso_avro_type *items;           /* array, map */
     char *name;                                  /* full; NULL for those without one */
@@ -74,9 +76,11 @@ struct iso_avro_schema {
 };
 
 /* NULL: the error says what is wrong. */
-struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length, struct iso_error *error);
+struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length,
+                                              struct iso_error *error);
 
-/* The same where a schema is part of a larger text: the cursor stands before it, and then behind it. */
+/* The same where a schema is part of a larger text: the cursor stands before it, and then behind
+ * it. */
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error);
 
 void iso_avro_schema_free(struct iso_avro_schema *schema); /* NULL is none */

@@ -47,7 +47,8 @@ static iso_atom present(struct iso_cells *cells, struct iso_atoms *atoms)
     return cells->present;
 }
 
-void iso_cells_exist(struct iso_cells *cells, struct iso_atoms *atoms, struct iso_event *event, bool existed)
+void iso_cells_exist(struct iso_cells *cells, struct iso_atoms *atoms, struct iso_event *event,
+                     bool existed)
 {
     event->flags |= ISO_EVENT_HAS_AFTER | (existed ? ISO_EVENT_HAS_BEFORE : 0);
     event->after = event->operation == ISO_ROW_DELETE ? ISO_ABSENT : present(cells, atoms);
@@ -62,8 +63,8 @@ struct noting {
     struct iso_events *events;
 };
 
-static iso_atom add_key(struct iso_cells *cells, struct iso_atoms *atoms, size_t prefix, const char *column,
-                        size_t length)
+static iso_atom add_key(struct iso_cells *cells, struct iso_atoms *atoms, size_t prefix,
+                        const char *column, size_t length)
 {
     cells->key.used = prefix;
     iso_cell_key_put(&cells->key, column, length);
@@ -81,8 +82,8 @@ static size_t start_key(struct iso_cells *cells, const struct iso_atoms *atoms, 
     return length;
 }
 
-iso_atom iso_cells_column(struct iso_cells *cells, struct iso_atoms *atoms, iso_atom table, const char *name,
-                          size_t length)
+iso_atom iso_cells_column(struct iso_cells *cells, struct iso_atoms *atoms, iso_atom table,
+                          const char *name, size_t length)
 {
     return add_key(cells, atoms, start_key(cells, atoms, table), name, length);
 }
@@ -101,8 +102,9 @@ static void add_column(void *context, const char *name, size_t length)
     iso_events_add(noting->events, &event);
 }
 
-enum iso_status iso_cells_note(struct iso_cells *cells, const struct iso_row *row, const struct iso_event *event,
-                               struct iso_events *events, struct iso_error *error)
+enum iso_status iso_cells_note(struct iso_cells *cells, const struct iso_row *row,
+                               const struct iso_event *event, struct iso_events *events,
+                               struct iso_error *error)
 {
     struct noting noting = {cells, event, events};
     struct iso_json_text table;
@@ -119,7 +121,8 @@ enum iso_status iso_cells_note(struct iso_cells *cells, const struct iso_row *ro
 
 /* ---- cells ---- */
 
-static const struct iso_cell *find_cell(const struct iso_row *row, const struct iso_cell *like, uint32_t guess)
+static const struct iso_cell *find_cell(const struct iso_row *row, const struct iso_cell *like,
+                                        uint32_t guess)
 {
     if (!row)
         return NULL;
@@ -137,7 +140,8 @@ static bool is_same(const struct iso_cell *one, const struct iso_cell *other)
         return false;
     if (has_text)
         return one->length == other->length && iso_bytes_equal(one->text, other->text, one->length);
-    return one->kind == ISO_CELL_NULL || (one->bits == other->bits && one->negative == other->negative);
+    return one->kind == ISO_CELL_NULL ||
+           (one->bits == other->bits && one->negative == other->negative);
 }
 
 static uint64_t mix(uint64_t digest, uint64_t word)
@@ -175,7 +179,8 @@ struct adding {
 };
 
 /* False: the column did not change. */
-static bool take_values(struct adding *adding, const struct iso_cell *cell, const struct iso_cell *old)
+static bool take_values(struct adding *adding, const struct iso_cell *cell,
+                        const struct iso_cell *old)
 {
     struct iso_event *event = &adding->event;
     struct iso_atoms *atoms = &adding->events->block.atoms;
@@ -199,10 +204,13 @@ static void add_cell(struct adding *adding, uint32_t column)
     if (cell->is_key || !is_listed(adding->cells, cell->name, cell->name_length) ||
         !take_values(adding, cell, find_cell(adding->before, cell, column)))
         return;
-    adding->event.key = add_key(adding->cells, atoms, adding->prefix, cell->name, cell->name_length);
+    adding->event.key =
+        add_key(adding->cells, atoms, adding->prefix, cell->name, cell->name_length);
     adding->digest = mix_text(adding->digest, cell->name, cell->name_length);
-    adding->digest = mix(adding->digest, adding->event.flags & (ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER));
-    adding->digest = mix_atom(mix_atom(adding->digest, atoms, adding->event.before), atoms, adding->event.after);
+    adding->digest =
+        mix(adding->digest, adding->event.flags & (ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER));
+    adding->digest =
+        mix_atom(mix_atom(adding->digest, atoms, adding->event.before), atoms, adding->event.after);
     adding->count++;
     iso_events_add(adding->events, &adding->event);
 }
@@ -211,13 +219,16 @@ void iso_cells_add(struct iso_cells *cells, const struct iso_row *before, struct
                    struct iso_events *events)
 {
     uint32_t row = events->count - 1;
-    struct adding adding = {
-        .cells = cells, .events = events, .event = events->list[row], .before = before, .after = after};
+    struct adding adding = {.cells = cells,
+                            .events = events,
+                            .event = events->list[row],
+                            .before = before,
+                            .after = after};
     if (adding.event.operation == ISO_ROW_DELETE)
         return;
     adding.event.type = ISO_EVENT_CELL;
-    adding.event.flags &=
-        (uint16_t) ~(ISO_EVENT_HAS_MARKER | ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_XID);
+    adding.event.flags &= (uint16_t) ~(ISO_EVENT_HAS_MARKER | ISO_EVENT_SNAPSHOT_ENDS |
+                                       ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_XID);
     adding.prefix = start_key(cells, &events->block.atoms, adding.event.key);
     for (uint32_t i = 0; i < after->count; i++)
         add_cell(&adding, i);

@@ -13,7 +13,9 @@ static struct iso_json_text take_word(struct iso_json_text sql, size_t *at, char
     size_t length = 0;
     while (*at < sql.length && sql.at[*at] && strchr(" \t\r\n", sql.at[*at]))
         ++*at;
-    for (; *at < sql.length && length < WORD_MAX && (sql.at[*at] | 0x20) >= 'a' && (sql.at[*at] | 0x20) <= 'z'; ++*at)
+    for (; *at < sql.length && length < WORD_MAX && (sql.at[*at] | 0x20) >= 'a' &&
+           (sql.at[*at] | 0x20) <= 'z';
+         ++*at)
         word[length++] = (char)(sql.at[*at] | 0x20);
     return (struct iso_json_text){word, length};
 }
@@ -23,7 +25,8 @@ bool iso_ddl_drops_rows(struct iso_json_text sql)
     char first[WORD_MAX], second[WORD_MAX];
     size_t at = 0;
     struct iso_json_text verb = take_word(sql, &at, first), object = take_word(sql, &at, second);
-    return ISO_PAYLOAD_IS(verb, "truncate") || (ISO_PAYLOAD_IS(verb, "drop") && ISO_PAYLOAD_IS(object, "table"));
+    return ISO_PAYLOAD_IS(verb, "truncate") ||
+           (ISO_PAYLOAD_IS(verb, "drop") && ISO_PAYLOAD_IS(object, "table"));
 }
 
 /* ---- MySQL and MariaDB ---- */
@@ -39,12 +42,14 @@ static bool is_same(struct iso_json_text left, struct iso_json_text right)
     return left.length == right.length && !memcmp(left.at, right.at, left.length);
 }
 
-/* What is done to a table last is what counts: in "a TO b, c TO a" the name a stands for what was c. */
-static uint32_t add_effect(struct iso_ddl_effect *effects, uint32_t count, struct iso_ddl_effect effect,
-                           enum iso_table_change change)
+/* What is done to a table last is what counts: in "a TO b, c TO a" the name a stands for what was
+ * c. */
+static uint32_t add_effect(struct iso_ddl_effect *effects, uint32_t count,
+                           struct iso_ddl_effect effect, enum iso_table_change change)
 {
     uint32_t i = 0;
-    while (i < count && !(is_same(effects[i].schema, effect.schema) && is_same(effects[i].table, effect.table)))
+    while (i < count &&
+           !(is_same(effects[i].schema, effect.schema) && is_same(effects[i].table, effect.table)))
         i++;
     if (i == ISO_DDL_EFFECTS_MAX)
         return count;
@@ -70,7 +75,8 @@ static uint32_t take_list(struct iso_ddl_words *words, struct iso_ddl_effect *ef
 /* All tables of a database: one without a name. */
 static uint32_t take_database(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
-    struct iso_ddl_effect effect = {.table = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
+    struct iso_ddl_effect effect = {
+        .table = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
     if (iso_ddl_pass(words, "if"))
         iso_ddl_pass(words, "exists");
     if (!iso_ddl_next(words))
@@ -80,8 +86,8 @@ static uint32_t take_database(struct iso_ddl_words *words, struct iso_ddl_effect
 }
 
 /* Whose rows those are that have the name now, of "a TO b, c TO a" as far as it was read. */
-static void take_origin(const struct iso_ddl_effect *effects, uint32_t count, const struct iso_ddl_effect *from,
-                        struct iso_ddl_effect *to)
+static void take_origin(const struct iso_ddl_effect *effects, uint32_t count,
+                        const struct iso_ddl_effect *from, struct iso_ddl_effect *to)
 {
     to->from_schema = from->schema;
     to->from_table = from->table;
@@ -93,8 +99,8 @@ static void take_origin(const struct iso_ddl_effect *effects, uint32_t count, co
         }
 }
 
-static uint32_t add_rename(struct iso_ddl_effect *effects, uint32_t count, struct iso_ddl_effect from,
-                           struct iso_ddl_effect to)
+static uint32_t add_rename(struct iso_ddl_effect *effects, uint32_t count,
+                           struct iso_ddl_effect from, struct iso_ddl_effect to)
 {
     take_origin(effects, count, &from, &to);
     count = add_effect(effects, count, from, ISO_TABLE_EMPTIED);
@@ -115,11 +121,13 @@ static uint32_t take_renames(struct iso_ddl_words *words, struct iso_ddl_effect 
     return count;
 }
 
-/* The new name behind TO, if there is one: "TO TIMESTAMP '..'", "TO TSO .." and "TO BEFORE DROP" name a moment. */
+/* The new name behind TO, if there is one: "TO TIMESTAMP '..'", "TO TSO .." and "TO BEFORE DROP"
+ * name a moment. */
 static void take_new_name(struct iso_ddl_words *words, struct iso_ddl_effect *effect)
 {
     struct iso_ddl_words before = *words;
-    bool moment = iso_ddl_pass(words, "timestamp") || iso_ddl_pass(words, "tso") || iso_ddl_pass(words, "before");
+    bool moment = iso_ddl_pass(words, "timestamp") || iso_ddl_pass(words, "tso") ||
+                  iso_ddl_pass(words, "before");
     if (moment && iso_ddl_next(words))
         return;
     *words = before;
@@ -129,7 +137,8 @@ static void take_new_name(struct iso_ddl_words *words, struct iso_ddl_effect *ef
 /* Tables, a database, or all of them, that have rows of before. */
 static uint32_t take_recovered(struct iso_ddl_words *words, struct iso_ddl_effect *effects)
 {
-    struct iso_ddl_effect effect = {.table = {"", 0}, .schema = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
+    struct iso_ddl_effect effect = {
+        .table = {"", 0}, .schema = {"", 0}, .from_schema = {"", 0}, .from_table = {"", 0}};
     bool database = iso_ddl_pass(words, "database") || iso_ddl_pass(words, "schema");
     uint32_t count = 0;
     if (!database && iso_ddl_pass(words, "cluster")) {
@@ -159,24 +168,28 @@ static bool take_exchanged(struct iso_ddl_words *words, struct iso_ddl_effect *w
            iso_ddl_pass(words, "table") && take_name(words, with);
 }
 
-/* A column of another type holds other values; an added one, and an index, change none that was there. */
-static enum iso_table_change take_alterations(struct iso_ddl_words *words, const struct iso_ddl_effect *of,
+/* A column of another type holds other values; an added one, and an index, change none that was
+ * there. */
+static enum iso_table_change take_alterations(struct iso_ddl_words *words,
+                                              const struct iso_ddl_effect *of,
                                               struct iso_ddl_effect *to)
 {
     enum iso_table_change change = ISO_TABLE_SAME;
     bool removes = false;
     while (iso_ddl_next(words)) {
-        if (iso_ddl_is(words, "modify") || iso_ddl_is(words, "change") || iso_ddl_is(words, "convert"))
+        if (iso_ddl_is(words, "modify") || iso_ddl_is(words, "change") ||
+            iso_ddl_is(words, "convert"))
             return ISO_TABLE_RESPELT;
         if (iso_ddl_is(words, "primary")) { /* rows have other names now */
             *to = *of;
             return ISO_TABLE_REPLACED;
         }
-        removes |= iso_ddl_is(words, "drop") || iso_ddl_is(words, "truncate") || iso_ddl_is(words, "discard");
+        removes |= iso_ddl_is(words, "drop") || iso_ddl_is(words, "truncate") ||
+                   iso_ddl_is(words, "discard");
         if (removes && iso_ddl_is(words, "partition"))
             change = ISO_TABLE_PARTLY_EMPTIED;
-        if (!iso_ddl_is(words, "rename") || iso_ddl_pass(words, "column") || iso_ddl_pass(words, "index") ||
-            iso_ddl_pass(words, "key"))
+        if (!iso_ddl_is(words, "rename") || iso_ddl_pass(words, "column") ||
+            iso_ddl_pass(words, "index") || iso_ddl_pass(words, "key"))
             continue;
         if (!iso_ddl_pass(words, "to"))
             iso_ddl_pass(words, "as");
@@ -194,7 +207,8 @@ static uint32_t take_alter(struct iso_ddl_words *words, struct iso_ddl_effect *e
         return 0;
     if (iso_ddl_pass(words, "exchange")) {
         uint32_t some = add_effect(effects, 0, of, ISO_TABLE_REPLACED);
-        return take_exchanged(words, &to) ? add_effect(effects, some, to, ISO_TABLE_REPLACED) : some;
+        return take_exchanged(words, &to) ? add_effect(effects, some, to, ISO_TABLE_REPLACED)
+                                          : some;
     }
     enum iso_table_change change = take_alterations(words, &of, &to);
     if (change == ISO_TABLE_SAME)
@@ -206,7 +220,8 @@ static uint32_t take_alter(struct iso_ddl_words *words, struct iso_ddl_effect *e
     return add_effect(effects, 0, of, change);
 }
 
-uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX])
+uint32_t iso_ddl_effects(struct iso_json_text sql,
+                         struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX])
 {
     struct iso_ddl_words words = iso_ddl_words_of(sql);
     if (iso_ddl_pass(&words, "truncate")) {
@@ -223,7 +238,8 @@ uint32_t iso_ddl_effects(struct iso_json_text sql, struct iso_ddl_effect effects
     if (iso_ddl_pass(&words, "rename"))
         return iso_ddl_pass(&words, "table") ? take_renames(&words, effects) : 0;
     if (iso_ddl_pass(&words, "create"))
-        return iso_ddl_pass(&words, "or") && iso_ddl_pass(&words, "replace") && iso_ddl_pass(&words, "table")
+        return iso_ddl_pass(&words, "or") && iso_ddl_pass(&words, "replace") &&
+                       iso_ddl_pass(&words, "table")
                    ? take_list(&words, effects)
                    : 0;
     if (iso_ddl_pass(&words, "alter")) {

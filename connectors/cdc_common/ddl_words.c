@@ -6,8 +6,8 @@
 
 static bool is_name(char byte)
 {
-    return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '_' ||
-           byte == '$' || (byte & 0x80);
+    return (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') ||
+           byte == '_' || byte == '$' || (byte & 0x80);
 }
 
 /* What begins with `open` up to `close`, or all. */
@@ -81,7 +81,8 @@ bool iso_ddl_same_name(struct iso_json_text one, struct iso_json_text other)
     return one.length == other.length && !strncasecmp(one.at, other.at, one.length);
 }
 
-bool iso_ddl_take_name(struct iso_ddl_words *words, struct iso_json_text *schema, struct iso_json_text *table)
+bool iso_ddl_take_name(struct iso_ddl_words *words, struct iso_json_text *schema,
+                       struct iso_json_text *table)
 {
     *schema = *table = (struct iso_json_text){"", 0};
     if (!iso_ddl_next(words))

@@ -1,12 +1,14 @@
-/* The words of a statement of MySQL's family, one after the other. Threads: any; no state but the caller's. */
+/* The words of a statement of MySQL's family, one after the other. Threads: any; no state but the
+ * caller's. */
 #pragma once
 
 #include "base/json.h"
 
 struct iso_ddl_words {
     const char *at, *end;
-    struct iso_json_text token; /* a name or a text without its quotes, or one other character; in the statement */
-    char quote;                 /* what it stood in; 0: in none */
+    struct iso_json_text
+        token;  /* a name or a text without its quotes, or one other character; in the statement */
+    char quote; /* what it stood in; 0: in none */
 };
 
 static inline struct iso_ddl_words iso_ddl_words_of(struct iso_json_text sql)
@@ -27,4 +29,5 @@ bool iso_ddl_pass(struct iso_ddl_words *words, const char *word);
 bool iso_ddl_same_name(struct iso_json_text one, struct iso_json_text other);
 
 /* "a" or "s.a", in `schema` (empty: it does not say) and `table`. */
-bool iso_ddl_take_name(struct iso_ddl_words *words, struct iso_json_text *schema, struct iso_json_text *table);
+bool iso_ddl_take_name(struct iso_ddl_words *words, struct iso_json_text *schema,
+                       struct iso_json_text *table);

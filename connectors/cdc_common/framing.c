@@ -19,7 +19,8 @@ static const uint8_t *varint(const uint8_t *at, const uint8_t *end, int32_t *val
     return NULL;
 }
 
-/* Passes over message indexes; the record is the schema's first message, so all of them must be 0. */
+/* Passes over message indexes; the record is the schema's first message, so all of them must be
+ * 0. */
 static const uint8_t *skip_indexes(const uint8_t *at, const uint8_t *end)
 {
     int32_t count, index;
@@ -39,7 +40,8 @@ static const struct iso_bytes *find_header(const struct iso_message *message, co
     size_t length = strlen(name);
     for (uint32_t i = 0; i < message->header_count; i++) {
         const struct iso_header *header = &message->headers[i];
-        if (header->name.size == length && !memcmp(header->name.data, name, length) && header->value.data)
+        if (header->name.size == length && !memcmp(header->name.data, name, length) &&
+            header->value.data)
             return &header->value;
     }
     return NULL;

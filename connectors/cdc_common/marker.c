@@ -24,7 +24,8 @@ void iso_marker_release(struct iso_marker *marker)
 
 bool iso_marker_is_table(const struct iso_marker *marker, const char *table, size_t length)
 {
-    return marker->table && strlen(marker->table) == length && !memcmp(marker->table, table, length);
+    return marker->table && strlen(marker->table) == length &&
+           !memcmp(marker->table, table, length);
 }
 
 static struct iso_cell *find_cell(const struct iso_marker *marker, struct iso_row *row)
@@ -39,8 +40,8 @@ void iso_marker_hide(const struct iso_marker *marker, struct iso_row *row)
         cell->is_key = true;
 }
 
-static void note_marker(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
-                        struct iso_event *event)
+static void note_marker(const struct iso_marker *marker, struct iso_row *row,
+                        struct iso_atoms *atoms, struct iso_event *event)
 {
     iso_atom tid;
     if (iso_row_value(row, atoms, marker->column, &tid) != ISO_ROW_KNOWN || tid == ISO_ABSENT)
@@ -58,8 +59,8 @@ void iso_marker_take(const struct iso_marker *marker, struct iso_row *row, struc
     note_marker(marker, row, atoms, event);
 }
 
-void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
-                         struct iso_event *event)
+void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row,
+                         struct iso_atoms *atoms, struct iso_event *event)
 {
     event->type = ISO_EVENT_IGNORED;
     event->reason = "a row that says whose transaction it is";

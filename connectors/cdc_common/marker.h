@@ -1,9 +1,10 @@
 /* A marker: where in a change stream a client's own id of its transaction stands.
  *
- * Where no id is known on both sides, the client writes one: into a column of every row that it writes
- * (`marker=COLUMN`), or into a row of a table of its own that is there for nothing else (`marker=SCHEMA.TABLE.COLUMN`,
- * which may be the table's key). The column is not part of a row's value, and a row of such a table is no row that is
- * checked. Only a row after a change says whose change it was: the row before has the marker of the change before.
+ * Where no id is known on both sides, the client writes one: into a column of every row that it
+ * writes (`marker=COLUMN`), or into a row of a table of its own that is there for nothing else
+ * (`marker=SCHEMA.TABLE.COLUMN`, which may be the table's key). The column is not part of a row's
+ * value, and a row of such a table is no row that is checked. Only a row after a change says whose
+ * change it was: the row before has the marker of the change before.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ void iso_marker_hide(const struct iso_marker *marker, struct iso_row *row);
 void iso_marker_take(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
                      struct iso_event *event);
 
-/* A row of the table makes its event one that only says whose transaction it is. NULL: a row that is gone, or was there
- * before, and says nothing. */
-void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
-                         struct iso_event *event);
+/* A row of the table makes its event one that only says whose transaction it is. NULL: a row that
+ * is gone, or was there before, and says nothing. */
+void iso_marker_take_row(const struct iso_marker *marker, struct iso_row *row,
+                         struct iso_atoms *atoms, struct iso_event *event);

@@ -54,8 +54,8 @@ void iso_shown_archive(struct iso_archive *archive, struct iso_shown *shown)
 
 /* ---- tables ---- */
 
-static bool is_text_of(const struct iso_shown *shown, uint32_t at, uint32_t length, const char *name,
-                       size_t name_length)
+static bool is_text_of(const struct iso_shown *shown, uint32_t at, uint32_t length,
+                       const char *name, size_t name_length)
 {
     return length == name_length && !memcmp(shown->texts.bytes + at, name, length);
 }
@@ -64,7 +64,8 @@ static uint32_t number_of(const struct iso_shown *shown, struct iso_json_text na
 {
     for (uint32_t i = 0; i < shown->table_count; i++) {
         uint32_t number = (i + shown->last) % shown->table_count; /* mostly the one before */
-        if (is_text_of(shown, shown->tables[number].name, shown->tables[number].length, name.at, name.length))
+        if (is_text_of(shown, shown->tables[number].name, shown->tables[number].length, name.at,
+                       name.length))
             return number;
     }
     return ISO_NONE;
@@ -86,10 +87,11 @@ static struct iso_shown_table *find_table(struct iso_shown *shown, struct iso_js
     if (number == ISO_NONE) {
         ISO_GROW(shown->tables, shown->table_count, shown->table_capacity);
         number = shown->table_count++;
-        shown->tables[number] = (struct iso_shown_table){.name = keep_text(shown, name.at, name.length),
-                                                         .length = (uint32_t)name.length,
-                                                         .first = ISO_NONE,
-                                                         .last = ISO_NONE};
+        shown->tables[number] =
+            (struct iso_shown_table){.name = keep_text(shown, name.at, name.length),
+                                     .length = (uint32_t)name.length,
+                                     .first = ISO_NONE,
+                                     .last = ISO_NONE};
     }
     shown->last = number;
     return &shown->tables[number];
@@ -99,7 +101,8 @@ static struct iso_shown_table *find_table(struct iso_shown *shown, struct iso_js
 
 static bool is_named(const struct iso_shown *shown, uint32_t column, const struct iso_cell *cell)
 {
-    return is_text_of(shown, shown->columns[column].name, shown->columns[column].length, cell->name, cell->name_length);
+    return is_text_of(shown, shown->columns[column].name, shown->columns[column].length, cell->name,
+                      cell->name_length);
 }
 
 static uint32_t find_column(const struct iso_shown *shown, const struct iso_shown_table *table,
@@ -111,14 +114,16 @@ static uint32_t find_column(const struct iso_shown *shown, const struct iso_show
     return column;
 }
 
-static uint32_t add_column(struct iso_shown *shown, struct iso_shown_table *table, const struct iso_cell *cell)
+static uint32_t add_column(struct iso_shown *shown, struct iso_shown_table *table,
+                           const struct iso_cell *cell)
 {
     ISO_GROW(shown->columns, shown->column_count, shown->column_capacity);
     uint32_t number = shown->column_count++;
-    shown->columns[number] = (struct iso_shown_column){.name = keep_text(shown, cell->name, cell->name_length),
-                                                       .length = cell->name_length,
-                                                       .next = ISO_NONE,
-                                                       .varies = table->rows > 1};
+    shown->columns[number] =
+        (struct iso_shown_column){.name = keep_text(shown, cell->name, cell->name_length),
+                                  .length = cell->name_length,
+                                  .next = ISO_NONE,
+                                  .varies = table->rows > 1};
     if (table->last == ISO_NONE)
         table->first = number;
     else
@@ -127,8 +132,8 @@ static uint32_t add_column(struct iso_shown *shown, struct iso_shown_table *tabl
     return number;
 }
 
-static void note_missing(struct iso_shown *shown, const struct iso_shown_table *table, iso_shown_changed *changed,
-                         void *context)
+static void note_missing(struct iso_shown *shown, const struct iso_shown_table *table,
+                         iso_shown_changed *changed, void *context)
 {
     for (uint32_t i = table->first; i != ISO_NONE; i = shown->columns[i].next) {
         struct iso_shown_column *column = &shown->columns[i];
@@ -176,5 +181,6 @@ enum iso_column_coverage iso_shown_find(const struct iso_shown *shown, struct is
     uint32_t number = number_of(shown, table);
     if (number == ISO_NONE || !shown->tables[number].rows)
         return ISO_COLUMN_UNSEEN;
-    return find_column(shown, &shown->tables[number], &cell) == ISO_NONE ? ISO_COLUMN_NOT_SHOWN : ISO_COLUMN_SHOWN;
+    return find_column(shown, &shown->tables[number], &cell) == ISO_NONE ? ISO_COLUMN_NOT_SHOWN
+                                                                         : ISO_COLUMN_SHOWN;
 }

@@ -1,8 +1,9 @@
-/* Which columns a stream has shown of its tables: those of its rows so far, without keys' and markers'.
+/* Which columns a stream has shown of its tables: those of its rows so far, without keys' and
+ * markers'.
  *
- * Rows of a table that do not all have a column were written under several schemas: the column was added, or removed.
- * What rows had in it before is said by nobody. Bounded: beyond ISO_SHOWN_MAX columns, or their texts, all are
- * forgotten. Threads: one at a time.
+ * Rows of a table that do not all have a column were written under several schemas: the column was
+ * added, or removed. What rows had in it before is said by nobody. Bounded: beyond ISO_SHOWN_MAX
+ * columns, or their texts, all are forgotten. Threads: one at a time.
  */
 #pragma once
 
@@ -35,7 +36,8 @@ struct iso_shown {
 void iso_shown_release(struct iso_shown *shown); /* a zeroed one is empty */
 void iso_shown_archive(struct iso_archive *archive, struct iso_shown *shown);
 
-/* Takes the columns of a row. False: two have one name. `changed` is called of each column that not all rows have, once;
+/* Takes the columns of a row. False: two have one name. `changed` is called of each column that not
+ *   all rows have, once;
  * its name may be the row's or the shown's own. */
 typedef void iso_shown_changed(void *context, const char *name, size_t length);
 bool iso_shown_take(struct iso_shown *shown, struct iso_json_text table, const struct iso_row *row,

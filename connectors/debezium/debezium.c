@@ -8,8 +8,9 @@
 #include "connectors/debezium/debezium_private.h"
 #include "connectors/envelope/unchanged.h"
 
-static enum iso_status take_before(struct iso_change_source *source, const struct iso_change_place *place,
-                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_before(struct iso_change_source *source,
+                                   const struct iso_change_place *place, struct iso_history *block,
+                                   struct iso_event *event, struct iso_error *error)
 {
     struct iso_envelope *envelope = &source->envelope;
     struct iso_row *before = &envelope->before;
@@ -20,21 +21,24 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
     if (source->identity == ISO_IDENTITY_LEARN && place->connector == DEBEZIUM_POSTGRESQL)
         whole = iso_change_is_whole(source, event);
     if (!whole && source->identity == ISO_IDENTITY_FULL)
-        return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "before: null, expected the whole row because of identity=full");
     source->before_known = whole;
     if (source->cells.on)
         return ISO_OK;
-    return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
-                                    error)
+    return whole ? iso_change_value(before, "before", source->value, block, &event->before,
+                                    ISO_EVENT_HAS_BEFORE, event, error)
                  : ISO_OK;
 }
 
-/* PostgreSQL's connector says which transaction of its own read the table; its place in the log orders nothing. */
+/* PostgreSQL's connector says which transaction of its own read the table; its place in the log
+ * orders nothing. */
 static enum iso_status take_reader(const struct iso_envelope *envelope, struct iso_event *event,
                                    struct iso_error *error)
 {
     uint64_t xid;
-    if ((event->flags & ISO_EVENT_INCREMENTAL) || !iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &xid, error) || !xid)
+    if ((event->flags & ISO_EVENT_INCREMENTAL) ||
+        !iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &xid, error) || !xid)
         return error->status;
     event->position[0] = xid;
     event->flags = (uint16_t)((event->flags & ~ISO_EVENT_HAS_POSITION) | ISO_EVENT_SNAPSHOT_XID);
@@ -42,7 +46,8 @@ static enum iso_status take_reader(const struct iso_envelope *envelope, struct i
 }
 
 /* Where the row stands that lacks a column: a statement before it changed the table. */
-static enum iso_status add_place(const struct iso_change_source *source, const struct iso_change_place *place,
+static enum iso_status add_place(const struct iso_change_source *source,
+                                 const struct iso_change_place *place,
                                  const struct iso_event *event, struct iso_error *error)
 {
     enum { ROW_BITS = 24, SHOWN = 100 };
@@ -55,13 +60,15 @@ static enum iso_status add_place(const struct iso_change_source *source, const s
         return error->status;
     snprintf(error->text + used, sizeof error->text - used,
              "; a statement before GTID %.*s, %.*s:%" PRIu64 ", changed the table",
-             has_gtid ? (int)(gtid->length < SHOWN ? gtid->length : SHOWN) : 1, has_gtid ? gtid->text : "-",
-             (int)(file->length < SHOWN ? file->length : SHOWN), file->text, event->position[1] >> ROW_BITS);
+             has_gtid ? (int)(gtid->length < SHOWN ? gtid->length : SHOWN) : 1,
+             has_gtid ? gtid->text : "-", (int)(file->length < SHOWN ? file->length : SHOWN),
+             file->text, event->position[1] >> ROW_BITS);
     return error->status;
 }
 
-static enum iso_status read_images(struct iso_change_source *source, const struct iso_change_place *place,
-                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status read_images(struct iso_change_source *source,
+                                   const struct iso_change_place *place, struct iso_history *block,
+                                   struct iso_event *event, struct iso_error *error)
 {
     struct iso_envelope *envelope = &source->envelope;
     switch (event->operation) {
@@ -69,7 +76,8 @@ static enum iso_status read_images(struct iso_change_source *source, const struc
         event->flags |= ISO_EVENT_HAS_BEFORE;
         break; /* there was no row */
     case ISO_ROW_SNAPSHOT:
-        if (place->connector == DEBEZIUM_POSTGRESQL && take_reader(envelope, event, error) != ISO_OK)
+        if (place->connector == DEBEZIUM_POSTGRESQL &&
+            take_reader(envelope, event, error) != ISO_OK)
             return error->status;
         break;
     default:
@@ -89,12 +97,13 @@ static enum iso_status read_images(struct iso_change_source *source, const struc
     iso_marker_take(&source->marker, &envelope->after, &block->atoms, event);
     if (source->cells.on)
         return ISO_OK;
-    return iso_change_value(&envelope->after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event,
-                            error);
+    return iso_change_value(&envelope->after, "after", source->value, block, &event->after,
+                            ISO_EVENT_HAS_AFTER, event, error);
 }
 
-static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
-                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_images(struct iso_change_source *source,
+                                   const struct iso_change_place *place, struct iso_history *block,
+                                   struct iso_event *event, struct iso_error *error)
 {
     if (read_images(source, place, block, event, error) == ISO_OK)
         return ISO_OK;
@@ -124,14 +133,17 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(debezium);
 }
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     struct debezium *debezium = iso_allocate_zeroed(1, sizeof *debezium);
     iso_native_init(&debezium->native);
-    if (iso_change_source_init(&debezium->source, &iso_debezium_decoder, &rules, options, error) == ISO_OK)
+    if (iso_change_source_init(&debezium->source, &iso_debezium_decoder, &rules, options, error) ==
+        ISO_OK)
         return &debezium->source.decoder;
     destroy(&debezium->source.decoder);
     return NULL;
 }
 
-const struct iso_decoder_class iso_debezium_decoder = ISO_CHANGE_SOURCE_CLASS("debezium", create, destroy);
+const struct iso_decoder_class iso_debezium_decoder =
+    ISO_CHANGE_SOURCE_CLASS("debezium", create, destroy);

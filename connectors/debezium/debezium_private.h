@@ -17,9 +17,11 @@ struct debezium {
 
 /* The rules' `place`, `alone` and `message`. MySQL's schema is the database's name. */
 enum iso_status debezium_place(struct iso_change_source *source, struct iso_history *block,
-                               struct iso_change_place *place, struct iso_event *event, struct iso_error *error);
-bool debezium_take_alone(const struct iso_change_source *source, const struct iso_change_place *place,
-                         struct iso_history *block, struct iso_event *event);
+                               struct iso_change_place *place, struct iso_event *event,
+                               struct iso_error *error);
+bool debezium_take_alone(const struct iso_change_source *source,
+                         const struct iso_change_place *place, struct iso_history *block,
+                         struct iso_event *event);
 /* Corrects a BEGIN or END: its GTID. */
 void debezium_metadata(const struct iso_envelope *envelope, struct iso_event *event);
 enum iso_status debezium_take_message(struct iso_change_source *source, struct iso_events *events,

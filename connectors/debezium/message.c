@@ -1,5 +1,5 @@
-/* Logical messages. With the prefix `isochron` their content is a client's record of the transaction that they are part
- * of, or a watermark; all others belong to somebody else. */
+/* Logical messages. With the prefix `isochron` their content is a client's record of the
+ * transaction that they are part of, or a watermark; all others belong to somebody else. */
 #include <string.h>
 
 #include "base/base64.h"
@@ -9,7 +9,8 @@
 static bool is_record(const char *text, size_t size)
 {
     size_t at = 0;
-    while (at < size && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r'))
+    while (at < size &&
+           (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r'))
         at++;
     return at < size && text[at] == '{';
 }
@@ -17,7 +18,9 @@ static bool is_record(const char *text, size_t size)
 static int hex_digit(char byte)
 {
     char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9' ? byte - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+    return byte >= '0' && byte <= '9'       ? byte - '0'
+           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+                                            : -1;
 }
 
 static bool decode_hex(const char *text, size_t length, char *bytes, size_t *size)
@@ -44,8 +47,9 @@ static bool decode_base64(const char *text, size_t length, char *bytes, size_t *
     return iso_base64_decode(bytes, padded, (uint8_t *)bytes, size);
 }
 
-/* The record as text with the scanner's padding. binary.handling.mode decides what a content is: bytes (base64 in
- * JSON), base64, base64-url-safe or hex; only one of them makes an object of it. NULL: none does. */
+/* The record as text with the scanner's padding. binary.handling.mode decides what a content is:
+ * bytes (base64 in JSON), base64, base64-url-safe or hex; only one of them makes an object of it.
+ * NULL: none does. */
 static const char *content(struct debezium *debezium, const struct iso_cell *cell, size_t *size)
 {
     char *room = iso_payload_reserve(&debezium->content, cell->length + 4u);
@@ -65,7 +69,8 @@ static const char *content(struct debezium *debezium, const struct iso_cell *cel
 
 /* Outside of transactions; inside of one it is an event that its END counts. */
 static enum iso_status take_watermark(struct debezium *debezium, const char *text, size_t size,
-                                      struct iso_events *events, struct iso_event *event, struct iso_error *error)
+                                      struct iso_events *events, struct iso_event *event,
+                                      struct iso_error *error)
 {
     uint64_t watermark;
     if (iso_watermark_read(&debezium->native, text, size, &watermark, error) != ISO_OK)
@@ -82,16 +87,18 @@ static enum iso_status take_watermark(struct debezium *debezium, const char *tex
     return ISO_OK;
 }
 
-static enum iso_status take_record(struct debezium *debezium, struct iso_events *events, struct iso_event *event,
-                                   struct iso_error *error)
+static enum iso_status take_record(struct debezium *debezium, struct iso_events *events,
+                                   struct iso_event *event, struct iso_error *error)
 {
     const struct iso_cell *cell = &debezium->source.envelope.member[ISO_MEMBER_CONTENT];
     size_t size = 0;
-    const char *text =
-        iso_envelope_has(&debezium->source.envelope, ISO_MEMBER_CONTENT) ? content(debezium, cell, &size) : NULL;
+    const char *text = iso_envelope_has(&debezium->source.envelope, ISO_MEMBER_CONTENT)
+                           ? content(debezium, cell, &size)
+                           : NULL;
     if (!text)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "message.content: expected a transaction in JSON, as bytes, base64 or hex");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "message.content: expected a transaction in JSON, as bytes, base64 or hex");
     if (iso_watermark_is(text))
         return take_watermark(debezium, text, size, events, event, error);
     if (!(event->flags & ISO_EVENT_HAS_ID))
@@ -99,10 +106,10 @@ static enum iso_status take_record(struct debezium *debezium, struct iso_events 
                              "a record outside of any transaction: expected "
                              "pg_logical_emit_message(true, 'isochron', record)");
     uint32_t index = events->block.transaction_count;
-    if (iso_native_read_transaction(&debezium->native, text, size, event->origin, &events->block, &debezium->fault) !=
-        ISO_OK)
-        return iso_error_set(error, ISO_BAD_INPUT, "message.content, byte %zu: %s", debezium->fault.position + 1,
-                             debezium->fault.text);
+    if (iso_native_read_transaction(&debezium->native, text, size, event->origin, &events->block,
+                                    &debezium->fault) != ISO_OK)
+        return iso_error_set(error, ISO_BAD_INPUT, "message.content, byte %zu: %s",
+                             debezium->fault.position + 1, debezium->fault.text);
     event->type = ISO_EVENT_TRANSACTIONS;
     event->flags |= ISO_EVENT_IN_BAND;
     event->first = index;
@@ -116,7 +123,8 @@ enum iso_status debezium_take_message(struct iso_change_source *source, struct i
 {
     struct iso_json_text prefix;
     if (!iso_envelope_has(&source->envelope, ISO_MEMBER_MESSAGE))
-        return iso_error_set(error, ISO_BAD_INPUT, "op m without message, expected {prefix, content}");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "op m without message, expected {prefix, content}");
     if (!iso_envelope_text(&source->envelope, ISO_MEMBER_PREFIX, &prefix, error))
         return error->status;
     if (ISO_PAYLOAD_IS(prefix, "isochron"))

@@ -8,8 +8,8 @@
 
 enum { ROW_BITS = 24, SHOWN = 400, ALONE_MAX = 2 * SHOWN + 32 };
 
-static enum iso_status take_connector(struct iso_change_source *source, struct iso_change_place *place,
-                                      struct iso_error *error)
+static enum iso_status take_connector(struct iso_change_source *source,
+                                      struct iso_change_place *place, struct iso_error *error)
 {
     struct iso_json_text connector;
     if (!iso_envelope_text(&source->envelope, ISO_MEMBER_CONNECTOR, &connector, error))
@@ -21,15 +21,16 @@ static enum iso_status take_connector(struct iso_change_source *source, struct i
         return iso_error_set(error, ISO_BAD_INPUT,
                              "source.connector: \"%.*s\", expected postgresql, mysql or mariadb%s",
                              (int)(connector.length < 64 ? connector.length : 64), connector.at,
-                             ISO_PAYLOAD_IS(connector, "TiCDC")        ? " (TiCDC: a source of kind ticdc)"
-                             : ISO_PAYLOAD_IS(connector, "yugabytedb") ? " (YugabyteDB: a source of kind yugabyte)"
-                                                                       : "");
+                             ISO_PAYLOAD_IS(connector, "TiCDC") ? " (TiCDC: a source of kind ticdc)"
+                             : ISO_PAYLOAD_IS(connector, "yugabytedb")
+                                 ? " (YugabyteDB: a source of kind yugabyte)"
+                                 : "");
     source->decoder.only_signed = place->connector == DEBEZIUM_POSTGRESQL;
     return ISO_OK;
 }
 
-static enum iso_status take_binlog_position(const struct iso_envelope *envelope, struct iso_event *event,
-                                            struct iso_error *error)
+static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
+                                            struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text file;
     uint64_t offset, row;
@@ -43,8 +44,9 @@ static enum iso_status take_binlog_position(const struct iso_envelope *envelope,
     while (dot && file.at[dot - 1] != '.')
         dot--;
     if (!iso_change_digits(file.at + dot, file.length - dot, &event->position[0]))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "source.file: expected a name that ends in a number, like binlog.000003");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "source.file: expected a name that ends in a number, like binlog.000003");
     if (offset >> (64 - ROW_BITS) || row >> ROW_BITS)
         return iso_error_set(error, ISO_BAD_INPUT, "source.pos or source.row: too large");
     event->position[1] = offset << ROW_BITS | row;
@@ -67,8 +69,10 @@ void debezium_metadata(const struct iso_envelope *envelope, struct iso_event *ev
     take_gtid((struct iso_json_text){id->text, id->length}, event);
 }
 
-static enum iso_status take_transaction(const struct iso_envelope *envelope, const struct iso_change_place *place,
-                                        struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_transaction(const struct iso_envelope *envelope,
+                                        const struct iso_change_place *place,
+                                        struct iso_history *block, struct iso_event *event,
+                                        struct iso_error *error)
 {
     struct iso_json_text id, gtid;
     uint64_t xid;
@@ -90,15 +94,18 @@ static enum iso_status take_transaction(const struct iso_envelope *envelope, con
 }
 
 enum iso_status debezium_place(struct iso_change_source *source, struct iso_history *block,
-                               struct iso_change_place *place, struct iso_event *event, struct iso_error *error)
+                               struct iso_change_place *place, struct iso_event *event,
+                               struct iso_error *error)
 {
     const struct iso_envelope *envelope = &source->envelope;
     struct iso_json_text name;
     bool has_schema = iso_envelope_has(envelope, ISO_MEMBER_SCHEMA);
     if (take_connector(source, place, error) != ISO_OK ||
-        iso_change_snapshot(envelope, &place->is_snapshot, &place->snapshot_flags, error) != ISO_OK ||
+        iso_change_snapshot(envelope, &place->is_snapshot, &place->snapshot_flags, error) !=
+            ISO_OK ||
         !iso_envelope_text(envelope, ISO_MEMBER_NAME, &name, error) ||
-        !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema, error) ||
+        !iso_envelope_text(envelope, has_schema ? ISO_MEMBER_SCHEMA : ISO_MEMBER_DB, &place->schema,
+                           error) ||
         !iso_envelope_text(envelope, ISO_MEMBER_TABLE, &place->table, error))
         return error->status;
     event->source = iso_change_name(source, block, name);
@@ -108,10 +115,12 @@ enum iso_status debezium_place(struct iso_change_source *source, struct iso_hist
                                                    : take_binlog_position(envelope, event, error);
 }
 
-/* In MySQL and MariaDB a statement that drops or truncates commits by itself, outside of any BEGIN and END. One that
- * drops several tables comes once for each, at one place: "GTID or file, offset and table" is its transaction. */
-bool debezium_take_alone(const struct iso_change_source *source, const struct iso_change_place *place,
-                         struct iso_history *block, struct iso_event *event)
+/* In MySQL and MariaDB a statement that drops or truncates commits by itself, outside of any BEGIN
+ * and END. One that drops several tables comes once for each, at one place: "GTID or file, offset
+ * and table" is its transaction. */
+bool debezium_take_alone(const struct iso_change_source *source,
+                         const struct iso_change_place *place, struct iso_history *block,
+                         struct iso_event *event)
 {
     char name[ALONE_MAX];
     const struct iso_cell *members = source->envelope.member;
@@ -122,7 +131,8 @@ bool debezium_take_alone(const struct iso_change_source *source, const struct is
         return false;
     int length = snprintf(name, sizeof name, "%.*s:%" PRIu64 " %.*s",
                           (int)(cell->length < SHOWN ? cell->length : SHOWN), cell->text,
-                          event->position[1] >> ROW_BITS, (int)(table.length < SHOWN ? table.length : SHOWN), table.at);
+                          event->position[1] >> ROW_BITS,
+                          (int)(table.length < SHOWN ? table.length : SHOWN), table.at);
     event->transaction_id = iso_atoms_add_string(&block->atoms, name, (size_t)length);
     event->flags |= ISO_EVENT_HAS_ID | ISO_EVENT_ALONE;
     return true;

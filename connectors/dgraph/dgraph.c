@@ -17,7 +17,8 @@ struct dgraph_decoder {
     struct iso_json json;
     struct iso_payload payload;
     struct schema schema;
-    struct iso_atoms unjudged; /* predicates, as identities name them, that have shown that they cannot be judged */
+    struct iso_atoms unjudged; /* predicates, as identities name them, that have shown that they
+                                  cannot be judged */
     struct iso_text text;      /* a key, or a value, that is put together */
     char *tables;
     bool unreported; /* the option */
@@ -58,11 +59,14 @@ static void put_predicate(struct iso_text *text, uint64_t namespace, struct iso_
         }
 }
 
-/* The namespace of a message: its key, 8 bytes, high ones first, or the member that one version had. */
-static enum iso_status find_namespace(const struct iso_message *message, struct change *change, struct iso_error *error)
+/* The namespace of a message: its key, 8 bytes, high ones first, or the member that one version
+ * had. */
+static enum iso_status find_namespace(const struct iso_message *message, struct change *change,
+                                      struct iso_error *error)
 {
     if (message->key.data && message->key.size != NAMESPACE_BYTES)
-        return iso_error_set(error, ISO_BAD_INPUT, "the message's key: %u bytes, expected the 8 of a namespace",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "the message's key: %u bytes, expected the 8 of a namespace",
                              message->key.size);
     if (change->seen & NAMESPACE || !message->key.data)
         return ISO_OK;
@@ -116,8 +120,8 @@ static bool is_unsigned(const struct iso_atoms *atoms, iso_atom atom)
 }
 
 /* Integers beyond 64 bits are known by their atom: only canonical integers have no text. */
-static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, enum conversion conversion,
-                       const struct value *value, iso_atom *atom)
+static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms,
+                       enum conversion conversion, const struct value *value, iso_atom *atom)
 {
     struct iso_json_text text = value->text;
     if (value->is_short && (conversion == AS_INTEGER || conversion == AS_NUMBER)) {
@@ -147,7 +151,8 @@ static bool take_value(struct dgraph_decoder *dgraph, struct iso_atoms *atoms, e
         if (value->type != ISO_JSON_DIGITS || !is_unsigned(atoms, *atom))
             return false;
         dgraph->text.used = 0;
-        put_hexadecimal(&dgraph->text, *atom & ISO_ATOM_TABLE ? atoms->payload[*atom & ~ISO_ATOM_TABLE] : *atom);
+        put_hexadecimal(&dgraph->text,
+                        *atom & ISO_ATOM_TABLE ? atoms->payload[*atom & ~ISO_ATOM_TABLE] : *atom);
         *atom = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
         return true;
     case HIDDEN:
@@ -167,8 +172,8 @@ static struct iso_event new_event(enum iso_event_type type, const struct iso_mes
     return event;
 }
 
-static void ignore(struct iso_events *events, const struct iso_message *message, const struct change *change,
-                   const char *reason)
+static void ignore(struct iso_events *events, const struct iso_message *message,
+                   const struct change *change, const char *reason)
 {
     struct iso_event event = new_event(ISO_EVENT_IGNORED, message, change);
     event.reason = reason;
@@ -185,24 +190,28 @@ static enum iso_status missing(const struct change *change, uint32_t need, struc
                  {VALUE_TYPE, "value_type"}, {PRED, "pred"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (need & ~change->seen & names[i].member)
-            return iso_error_set(error, ISO_BAD_INPUT, "event lacks its member \"%s\"", names[i].name);
+            return iso_error_set(error, ISO_BAD_INPUT, "event lacks its member \"%s\"",
+                                 names[i].name);
     return ISO_OK;
 }
 
-static enum iso_status refuse_text(struct iso_error *error, const char *member, struct iso_json_text text,
-                                   const char *expected)
+static enum iso_status refuse_text(struct iso_error *error, const char *member,
+                                   struct iso_json_text text, const char *expected)
 {
     int shown = text.length < 100 ? (int)text.length : 100;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", member, shown, text.at, expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", member, shown, text.at,
+                         expected);
 }
 
-/* Why the predicate cannot be judged, or NULL: the stream does not say to which of several values a set adds, or what a
- * delete leaves. */
-static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_json_text predicate, bool edge)
+/* Why the predicate cannot be judged, or NULL: the stream does not say to which of several values a
+ * set adds, or what a delete leaves. */
+static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_json_text predicate,
+                                bool edge)
 {
-    enum cardinality cardinality = dgraph->schema.given
-                                       ? dgraph_schema_cardinality(&dgraph->schema, predicate.at, predicate.length)
-                                       : SCHEMA_NOT_NAMED;
+    enum cardinality cardinality =
+        dgraph->schema.given
+            ? dgraph_schema_cardinality(&dgraph->schema, predicate.at, predicate.length)
+            : SCHEMA_NOT_NAMED;
     if (cardinality == SCHEMA_SEVERAL)
         return "a predicate of several values, or one a language";
     return edge && cardinality == SCHEMA_NOT_NAMED
@@ -211,8 +220,8 @@ static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_
 }
 
 /* From here on nothing covers the predicate. */
-static void add_unjudged(struct dgraph_decoder *dgraph, const struct iso_message *message, const struct change *change,
-                         const char *reason, struct iso_events *events)
+static void add_unjudged(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                         const struct change *change, const char *reason, struct iso_events *events)
 {
     put_predicate(&dgraph->text, change->namespace, change->attr);
     iso_atoms_add_string(&dgraph->unjudged, dgraph->text.bytes, dgraph->text.used);
@@ -222,13 +231,14 @@ static void add_unjudged(struct dgraph_decoder *dgraph, const struct iso_message
 }
 
 /* A set (`writes`), or a delete of one value or all. */
-static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                    const struct change *change, bool writes, struct iso_events *events,
-                                    struct iso_error *error)
+static enum iso_status add_mutation(struct dgraph_decoder *dgraph,
+                                    const struct iso_message *message, const struct change *change,
+                                    bool writes, struct iso_events *events, struct iso_error *error)
 {
     struct iso_atoms *atoms = &events->block.atoms;
     const struct value_type *type = find_value_type(change->value_type);
-    bool star = !writes && change->value.type == ISO_JSON_STRING && ISO_PAYLOAD_IS(change->value.text, "_STAR_ALL");
+    bool star = !writes && change->value.type == ISO_JSON_STRING &&
+                ISO_PAYLOAD_IS(change->value.text, "_STAR_ALL");
     struct iso_event event;
     iso_atom value = ISO_ABSENT;
     if (!type)
@@ -242,7 +252,8 @@ static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct 
     if (!star && !hidden && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
         return refuse_text(error, "event.value of type", change->value_type, type->expected);
     put_predicate(&dgraph->text, change->namespace, change->attr);
-    event = new_event(writes || star || hidden ? ISO_EVENT_ROW : ISO_EVENT_DELETE_IF, message, change);
+    event =
+        new_event(writes || star || hidden ? ISO_EVENT_ROW : ISO_EVENT_DELETE_IF, message, change);
     event.table = iso_atoms_text(atoms, dgraph->text.bytes, dgraph->text.used);
     iso_text_put_bytes(&dgraph->text, "/", 1);
     put_hexadecimal(&dgraph->text, change->uid);
@@ -259,8 +270,9 @@ static enum iso_status add_mutation(struct dgraph_decoder *dgraph, const struct 
 }
 
 /* Whether the predicate is to be looked at; if not, that is its event. */
-static bool wanted(struct dgraph_decoder *dgraph, const struct iso_message *message, const struct change *change,
-                   struct iso_json_text predicate, struct iso_events *events)
+static bool wanted(struct dgraph_decoder *dgraph, const struct iso_message *message,
+                   const struct change *change, struct iso_json_text predicate,
+                   struct iso_events *events)
 {
     if (!dgraph->tables)
         return true;
@@ -282,29 +294,34 @@ static bool is_marker(struct dgraph_decoder *dgraph, const struct change *change
 
 /* Whose transaction it is; nothing else counts of it. */
 static enum iso_status add_marker(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                  const struct change *change, bool writes, struct iso_events *events,
-                                  struct iso_error *error)
+                                  const struct change *change, bool writes,
+                                  struct iso_events *events, struct iso_error *error)
 {
     const struct value_type *type = find_value_type(change->value_type);
     struct iso_event event = new_event(ISO_EVENT_IGNORED, message, change);
     event.reason = "a value that says whose transaction it is";
     if (writes && (!type || (type->conversion != AS_TEXT && type->conversion != AS_INTEGER) ||
-                   !take_value(dgraph, &events->block.atoms, type->conversion, &change->value, &event.marker)))
-        return refuse_text(error, "event.value of the marker", change->value.text, "a string or an integer");
+                   !take_value(dgraph, &events->block.atoms, type->conversion, &change->value,
+                               &event.marker)))
+        return refuse_text(error, "event.value of the marker", change->value.text,
+                           "a string or an integer");
     event.flags |= writes ? ISO_EVENT_HAS_MARKER : 0;
     iso_events_add(events, &event);
     return ISO_OK;
 }
 
-static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                       const struct change *change, struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_mutation(struct dgraph_decoder *dgraph,
+                                       const struct iso_message *message,
+                                       const struct change *change, struct iso_events *events,
+                                       struct iso_error *error)
 {
     if (missing(change, OPERATION | UID | ATTR | VALUE | VALUE_TYPE, error) != ISO_OK)
         return error->status;
     if (!change->uid || !change->attr.length)
         return iso_error_set(error, ISO_BAD_INPUT, "event: expected a uid above 0 and an attr");
     bool deletes = ISO_PAYLOAD_IS(change->operation, "del");
-    if (!deletes && !ISO_PAYLOAD_IS(change->operation, "set") && !ISO_PAYLOAD_IS(change->operation, "ovr"))
+    if (!deletes && !ISO_PAYLOAD_IS(change->operation, "set") &&
+        !ISO_PAYLOAD_IS(change->operation, "ovr"))
         return refuse_text(error, "event.operation", change->operation, "set, del or ovr");
     if (is_marker(dgraph, change))
         return add_marker(dgraph, message, change, !deletes, events, error);
@@ -314,10 +331,12 @@ static enum iso_status decode_mutation(struct dgraph_decoder *dgraph, const stru
 }
 
 static enum iso_status decode_drop(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                   const struct change *change, struct iso_events *events, struct iso_error *error)
+                                   const struct change *change, struct iso_events *events,
+                                   struct iso_error *error)
 {
     struct iso_event event = new_event(ISO_EVENT_DROP, message, change);
-    bool of_data = ISO_PAYLOAD_IS(change->operation, "data"), of_one = ISO_PAYLOAD_IS(change->operation, "predicate");
+    bool of_data = ISO_PAYLOAD_IS(change->operation, "data"),
+         of_one = ISO_PAYLOAD_IS(change->operation, "predicate");
     if (missing(change, OPERATION, error) != ISO_OK)
         return error->status;
     if (ISO_PAYLOAD_IS(change->operation, "type")) {
@@ -325,12 +344,15 @@ static enum iso_status decode_drop(struct dgraph_decoder *dgraph, const struct i
         return ISO_OK;
     }
     if (!of_data && !of_one && !ISO_PAYLOAD_IS(change->operation, "all"))
-        return refuse_text(error, "event.operation of a drop", change->operation, "all, data, type or predicate");
+        return refuse_text(error, "event.operation of a drop", change->operation,
+                           "all, data, type or predicate");
     if (of_data && change->namespace)
-        return iso_error_set(error, ISO_BAD_INPUT, "a drop of the data of namespace %llu: expected namespace 0",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a drop of the data of namespace %llu: expected namespace 0",
                              (unsigned long long)change->namespace);
     if (of_one && !change->pred.length)
-        return iso_error_set(error, ISO_BAD_INPUT, "a drop of a predicate: expected its name in event.pred");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a drop of a predicate: expected its name in event.pred");
     if (of_one) {
         if (!wanted(dgraph, message, change, change->pred, events))
             return ISO_OK;
@@ -358,32 +380,39 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(dgraph);
 }
 
-static enum iso_status check_options(const struct iso_decoder_options *options, struct iso_error *error)
+static enum iso_status check_options(const struct iso_decoder_options *options,
+                                     struct iso_error *error)
 {
     if (options->format && strcmp(options->format, "json"))
-        return iso_error_set(error, ISO_BAD_INPUT, "format=%s of a dgraph source: expected json", options->format);
+        return iso_error_set(error, ISO_BAD_INPUT, "format=%s of a dgraph source: expected json",
+                             options->format);
     if (options->framed || options->registry)
-        return iso_error_set(error, ISO_BAD_INPUT, "a dgraph source with framing or a registry: expected plain JSON");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a dgraph source with framing or a registry: expected plain JSON");
     if (options->value)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "value=%s of a dgraph source: expected none, a predicate is its "
                              "own value",
                              options->value);
     if (options->compression && strcmp(options->compression, "none"))
-        return iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a dgraph source: expected none",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "compression=%s of a dgraph source: expected none",
                              options->compression);
     return ISO_OK;
 }
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     if (check_options(options, error) != ISO_OK)
         return NULL;
     struct dgraph_decoder *dgraph = iso_allocate_zeroed(1, sizeof *dgraph);
     dgraph->decoder.class = &iso_dgraph_decoder;
     dgraph->decoder.only_signed = true;
-    dgraph->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
-    dgraph->marker = options->marker ? iso_copy_text(options->marker, strlen(options->marker)) : NULL;
+    dgraph->tables =
+        options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
+    dgraph->marker =
+        options->marker ? iso_copy_text(options->marker, strlen(options->marker)) : NULL;
     dgraph->unreported = options->unreported;
     iso_json_init(&dgraph->json);
     iso_atoms_init(&dgraph->unjudged);
@@ -393,8 +422,9 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-static enum iso_status decode_message(struct dgraph_decoder *dgraph, const struct iso_message *message,
-                                      struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_message(struct dgraph_decoder *dgraph,
+                                      const struct iso_message *message, struct iso_events *events,
+                                      struct iso_error *error)
 {
     struct change change = {0};
     if (!message->payload.data) {
@@ -402,9 +432,10 @@ static enum iso_status decode_message(struct dgraph_decoder *dgraph, const struc
         return ISO_OK;
     }
     if (message->payload.size > PAYLOAD_MAX)
-        return iso_error_set(error, ISO_BAD_INPUT, "a payload of %u bytes, expected at most %d", message->payload.size,
-                             PAYLOAD_MAX);
-    const char *text = iso_payload_copy(&dgraph->payload, message->payload.data, message->payload.size);
+        return iso_error_set(error, ISO_BAD_INPUT, "a payload of %u bytes, expected at most %d",
+                             message->payload.size, PAYLOAD_MAX);
+    const char *text =
+        iso_payload_copy(&dgraph->payload, message->payload.data, message->payload.size);
     iso_json_start(&dgraph->json, text, message->payload.size);
     if (!dgraph_read(&dgraph->json, &change))
         return iso_payload_fault(&dgraph->json, error);
@@ -420,8 +451,8 @@ static enum iso_status decode_message(struct dgraph_decoder *dgraph, const struc
     return refuse_text(error, "type", change.type, "mutation or drop");
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct dgraph_decoder *dgraph = (struct dgraph_decoder *)decoder;
     uint32_t first = events->count;
@@ -443,8 +474,10 @@ static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
         iso_text_put_bytes(&names, &size, sizeof size);
         iso_text_put_bytes(&names, text, length);
     }
-    ISO_ARCHIVE_ANY(archive, "unjudged predicates", ISO_ARCHIVE_HEAP, names.bytes, names.used, names.capacity);
-    for (size_t at = 0; archive->restoring && archive->error->status == ISO_OK && at < names.used;) {
+    ISO_ARCHIVE_ANY(archive, "unjudged predicates", ISO_ARCHIVE_HEAP, names.bytes, names.used,
+                    names.capacity);
+    for (size_t at = 0;
+         archive->restoring && archive->error->status == ISO_OK && at < names.used;) {
         uint32_t size = 0;
         bool whole = names.used - at >= sizeof size;
         if (whole) {
@@ -491,16 +524,22 @@ static bool may_be_judged(const struct dgraph_decoder *dgraph, const char *name,
     return judged;
 }
 
-static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table,
+                   size_t length)
 {
     const struct dgraph_decoder *dgraph = (const struct dgraph_decoder *)decoder;
     iso_atom atom;
     (void)topic;
-    bool marks = dgraph->marker && strlen(dgraph->marker) == length && !memcmp(dgraph->marker, table, length);
+    bool marks = dgraph->marker && strlen(dgraph->marker) == length &&
+                 !memcmp(dgraph->marker, table, length);
     return !marks && iso_table_listed(dgraph->tables, table, length) &&
            !(iso_atoms_find(&dgraph->unjudged, table, length, &atom) && (atom & ISO_ATOM_TABLE)) &&
            may_be_judged(dgraph, table, length);
 }
 
-const struct iso_decoder_class iso_dgraph_decoder = {
-    .kind = "dgraph", .create = create, .decode = decode, .destroy = destroy, .archive = archive, .covers = covers};
+const struct iso_decoder_class iso_dgraph_decoder = {.kind = "dgraph",
+                                                     .create = create,
+                                                     .decode = decode,
+                                                     .destroy = destroy,
+                                                     .archive = archive,
+                                                     .covers = covers};

@@ -30,7 +30,8 @@ static void read_value(struct iso_json *json, struct value *value)
         return;
     }
     unsigned digits = iso_json_digits(json->at, &value->number);
-    value->is_short = digits && json->at + digits < json->end && (json->at[digits] == ',' || json->at[digits] == '}');
+    value->is_short = digits && json->at + digits < json->end &&
+                      (json->at[digits] == ',' || json->at[digits] == '}');
     if (value->is_short)
         json->at += digits;
     else

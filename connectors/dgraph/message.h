@@ -3,7 +3,8 @@
  *     {"meta":{"commit_ts":9},"type":"mutation","event":{"operation":"set","uid":2,"attr":"name","value":"Bob","value_type":"string"}}
  *     {"meta":{"commit_ts":9},"type":"drop","event":{"operation":"predicate","type":"","pred":"name"}}
  *
- * Only the form is judged here: members in any order, each once, unknown ones passed over. Texts are the scanner's.
+ * Only the form is judged here: members in any order, each once, unknown ones passed over. Texts
+ * are the scanner's.
  */
 #pragma once
 

@@ -46,7 +46,8 @@ static bool read_name(struct cursor *cursor, const char **name, size_t *length)
     return *length > 0;
 }
 
-/* From behind the name to the point that ends the definition, and whether the predicate holds several values. */
+/* From behind the name to the point that ends the definition, and whether the predicate holds
+ * several values. */
 static bool read_definition(struct cursor *cursor, bool *several)
 {
     unsigned depth = 0; /* of parentheses: a point in there ends nothing */
@@ -97,7 +98,8 @@ enum iso_status dgraph_schema_read(struct schema *schema, const char *text, stru
         unsigned line = cursor.line;
         const char *expected = read_entry(schema, &cursor);
         if (expected)
-            return iso_error_set(error, ISO_BAD_INPUT, "Dgraph schema, line %u: expected %s", line, expected);
+            return iso_error_set(error, ISO_BAD_INPUT, "Dgraph schema, line %u: expected %s", line,
+                                 expected);
     }
     return ISO_OK;
 }
@@ -108,7 +110,8 @@ void dgraph_schema_release(struct schema *schema)
     iso_atoms_release(&schema->several);
 }
 
-enum cardinality dgraph_schema_cardinality(const struct schema *schema, const char *predicate, size_t length)
+enum cardinality dgraph_schema_cardinality(const struct schema *schema, const char *predicate,
+                                           size_t length)
 {
     iso_atom atom;
     if (iso_atoms_find(&schema->several, predicate, length, &atom) && (atom & ISO_ATOM_TABLE))

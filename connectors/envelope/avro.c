@@ -1,4 +1,5 @@
-/* Envelopes as Avro, with Confluent's framing or with schemas from a file, {"key":schema,"payload":schema}. */
+/* Envelopes as Avro, with Confluent's framing or with schemas from a file,
+ * {"key":schema,"payload":schema}. */
 #include "base/memory.h"
 #include "connectors/envelope/avro_value.h"
 #include "connectors/envelope/envelope_private.h"
@@ -19,8 +20,9 @@ struct avro_reader {
 
 /* ---- members ---- */
 
-static bool read_members(struct avro_reader *avro, struct avro_reading *reading, const struct iso_avro_type *type,
-                         enum iso_member_scope scope, struct iso_envelope *envelope, struct iso_error *error);
+static bool read_members(struct avro_reader *avro, struct avro_reading *reading,
+                         const struct iso_avro_type *type, enum iso_member_scope scope,
+                         struct iso_envelope *envelope, struct iso_error *error);
 
 /* The members of the struct that the member is; otherwise ISO_SCOPE_TOP. */
 static enum iso_member_scope scope_of(enum iso_member member)
@@ -31,8 +33,9 @@ static enum iso_member_scope scope_of(enum iso_member member)
                                               : ISO_SCOPE_TOP;
 }
 
-static void read_member(struct avro_reader *avro, struct avro_reading *reading, const struct iso_avro_type *type,
-                        enum iso_member member, struct iso_envelope *envelope, struct iso_error *error)
+static void read_member(struct avro_reader *avro, struct avro_reading *reading,
+                        const struct iso_avro_type *type, enum iso_member member,
+                        struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_cell *cell = &envelope->member[member];
     struct iso_row *row = envelope_row(envelope, member);
@@ -54,36 +57,42 @@ static void read_member(struct avro_reader *avro, struct avro_reading *reading, 
 }
 
 /* True: there is a null in their place. */
-static bool read_members(struct avro_reader *avro, struct avro_reading *reading, const struct iso_avro_type *type,
-                         enum iso_member_scope scope, struct iso_envelope *envelope, struct iso_error *error)
+static bool read_members(struct avro_reader *avro, struct avro_reading *reading,
+                         const struct iso_avro_type *type, enum iso_member_scope scope,
+                         struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_avro_cursor *cursor = &reading->cursor;
     type = iso_avro_inside(type, cursor);
     if (type->shape == ISO_AVRO_NULL)
         return true;
     if (type->shape != ISO_AVRO_RECORD)
-        return iso_avro_fail(cursor, scope == ISO_SCOPE_TOP ? "a record" : "a record inside the envelope");
+        return iso_avro_fail(cursor,
+                             scope == ISO_SCOPE_TOP ? "a record" : "a record inside the envelope");
     for (uint32_t i = 0; i < type->count && !cursor->expected && error->status == ISO_OK; i++) {
         const struct iso_avro_field *field = &type->fields[i];
         if (field->use[scope] == ISO_MEMBER_NONE)
             iso_avro_skip(field->type, cursor);
         else
-            read_member(avro, reading, field->type, (enum iso_member)field->use[scope], envelope, error);
+            read_member(avro, reading, field->type, (enum iso_member)field->use[scope], envelope,
+                        error);
     }
     return false;
 }
 
 /* ---- messages ---- */
 
-static enum iso_status start(struct avro_reader *avro, const struct iso_message *message, enum iso_frame_part part,
-                             struct avro_reading *reading, const struct iso_avro_type **root, struct iso_error *error)
+static enum iso_status start(struct avro_reader *avro, const struct iso_message *message,
+                             enum iso_frame_part part, struct avro_reading *reading,
+                             const struct iso_avro_type **root, struct iso_error *error)
 {
     const struct iso_bytes *bytes = part == ISO_FRAME_KEY ? &message->key : &message->payload;
     struct iso_frame frame = {.bytes = bytes->data, .size = bytes->size};
-    const struct iso_avro_schema *schema = part == ISO_FRAME_KEY ? avro->given_key : avro->given_payload;
+    const struct iso_avro_schema *schema =
+        part == ISO_FRAME_KEY ? avro->given_key : avro->given_payload;
     const char *expected;
     if (avro->framed && !iso_frame_open(message, part, false, &frame, &expected))
-        return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s", part == ISO_FRAME_KEY ? "key: " : "", expected);
+        return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s",
+                             part == ISO_FRAME_KEY ? "key: " : "", expected);
     if (!schema && !(schema = iso_schemas_find(&avro->schemas, frame.schema_id, error)))
         return error->status;
     iso_avro_start(&reading->cursor, frame.bytes, frame.size);
@@ -92,15 +101,17 @@ static enum iso_status start(struct avro_reader *avro, const struct iso_message 
     return ISO_OK;
 }
 
-static enum iso_status finish(struct avro_reading *reading, const char *part, struct iso_error *error)
+static enum iso_status finish(struct avro_reading *reading, const char *part,
+                              struct iso_error *error)
 {
     if (error->status == ISO_OK && !iso_avro_finish(&reading->cursor))
-        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", part, reading->cursor.position + 1,
-                      reading->cursor.expected);
+        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", part,
+                      reading->cursor.position + 1, reading->cursor.expected);
     return error->status;
 }
 
-static enum iso_status read_message(struct iso_envelope_reader *reader, const struct iso_message *message,
+static enum iso_status read_message(struct iso_envelope_reader *reader,
+                                    const struct iso_message *message,
                                     struct iso_envelope *envelope, struct iso_error *error)
 {
     struct avro_reader *avro = (struct avro_reader *)reader;
@@ -115,8 +126,9 @@ static enum iso_status read_message(struct iso_envelope_reader *reader, const st
     return error->status;
 }
 
-static enum iso_status read_key(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_key(struct iso_envelope_reader *reader,
+                                const struct iso_message *message, struct iso_envelope *envelope,
+                                struct iso_error *error)
 {
     struct avro_reader *avro = (struct avro_reader *)reader;
     struct avro_reading reading;
@@ -134,7 +146,8 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
 /* ---- creation ---- */
 
 /* {"key":schema,"payload":schema}: schemas for messages that do not name theirs. */
-static enum iso_status take_file(struct avro_reader *avro, const char *text, struct iso_error *error)
+static enum iso_status take_file(struct avro_reader *avro, const char *text,
+                                 struct iso_error *error)
 {
     struct iso_payload padded = {0};
     struct iso_json json;
@@ -151,8 +164,10 @@ static enum iso_status take_file(struct avro_reader *avro, const char *text, str
         else if ((*into = iso_avro_schema_read(&json, error)))
             avro_value_prepare(*into);
     }
-    if (error->status == ISO_OK && (!iso_json_finish(&json) || !avro->given_key || !avro->given_payload))
-        iso_error_set(error, ISO_BAD_INPUT, "schema file: expected {\"key\":SCHEMA,\"payload\":SCHEMA}, both of Avro");
+    if (error->status == ISO_OK &&
+        (!iso_json_finish(&json) || !avro->given_key || !avro->given_payload))
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "schema file: expected {\"key\":SCHEMA,\"payload\":SCHEMA}, both of Avro");
     iso_json_release(&json);
     iso_payload_release(&padded);
     return error->status;
@@ -168,7 +183,8 @@ static void destroy(struct iso_envelope_reader *reader)
     iso_free(avro);
 }
 
-static struct iso_envelope_reader *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_envelope_reader *create(const struct iso_decoder_options *options,
+                                          struct iso_error *error)
 {
     struct avro_reader *avro = iso_allocate_zeroed(1, sizeof *avro);
     avro->framed = options->framed;
@@ -179,7 +195,8 @@ static struct iso_envelope_reader *create(const struct iso_decoder_options *opti
     if (options->schema)
         take_file(avro, options->schema, error);
     else if (!options->registry || !options->framed)
-        iso_error_set(error, ISO_BAD_INPUT, "format=avro: expected registry=URL and framing, or schema=FILE");
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "format=avro: expected registry=URL and framing, or schema=FILE");
     if (error->status == ISO_OK)
         return &avro->reader;
     destroy(&avro->reader);

@@ -20,7 +20,8 @@ static uint8_t use_of(const struct iso_avro_type *type)
         return AVRO_PLAIN;
     if (type->connect_name && !strcmp(type->connect_name, "io.debezium.data.VariableScaleDecimal"))
         return AVRO_VARIABLE_DECIMAL;
-    return type->count == 2 && has_field(type, "value") && has_field(type, "set") ? AVRO_CELL : AVRO_PLAIN;
+    return type->count == 2 && has_field(type, "value") && has_field(type, "set") ? AVRO_CELL
+                                                                                  : AVRO_PLAIN;
 }
 
 static uint32_t digest_of(const struct iso_avro_type *type)
@@ -39,7 +40,8 @@ static uint32_t digest_inside(const struct iso_avro_type *type)
 {
     for (uint32_t i = 0; type->shape == ISO_AVRO_UNION && i < type->count; i++)
         if (type->branches[i]->shape != ISO_AVRO_NULL)
-            return type->branches[i]->shape == ISO_AVRO_UNION ? 0 : digest_inside(type->branches[i]);
+            return type->branches[i]->shape == ISO_AVRO_UNION ? 0
+                                                              : digest_inside(type->branches[i]);
     for (uint32_t i = 0; type->use == AVRO_CELL && i < type->count; i++)
         if (!strcmp(type->fields[i].name, "value"))
             return type->fields[i].type->use == AVRO_CELL ? 0 : digest_inside(type->fields[i].type);
@@ -53,12 +55,14 @@ static const char *const plain_names[] = {
     [ISO_AVRO_RECORD] = "struct",   [ISO_AVRO_ARRAY] = "array",   [ISO_AVRO_MAP] = "map",
     [ISO_AVRO_NULL] = "",           [ISO_AVRO_UNION] = ""};
 
-static struct iso_value_type value_with_parameters(struct iso_connect_type *said, const char *parameters)
+static struct iso_value_type value_with_parameters(struct iso_connect_type *said,
+                                                   const char *parameters)
 {
     struct iso_payload padded = {0};
     struct iso_json json;
     iso_json_init(&json);
-    iso_json_start(&json, iso_payload_copy(&padded, parameters, strlen(parameters)), strlen(parameters));
+    iso_json_start(&json, iso_payload_copy(&padded, parameters, strlen(parameters)),
+                   strlen(parameters));
     iso_connect_parameters(said, &json);
     struct iso_value_type value = iso_value_type_of(said);
     iso_json_release(&json);
@@ -68,13 +72,15 @@ static struct iso_value_type value_with_parameters(struct iso_connect_type *said
 
 static struct iso_value_type value_of(const struct iso_avro_type *type)
 {
-    const char *plain = plain_names[type->shape], *name = type->connect_name ? type->connect_name : "";
+    const char *plain = plain_names[type->shape],
+               *name = type->connect_name ? type->connect_name : "";
     struct iso_connect_type said = {.type = {plain, strlen(plain)}, .name = {name, strlen(name)}};
     if (type->is_decimal)
         return (struct iso_value_type){ISO_VALUE_DECIMAL, false, (int16_t)type->scale};
     if (type->shape == ISO_AVRO_ARRAY && type->items)
         said.items = type->items->value;
-    return type->parameters ? value_with_parameters(&said, type->parameters) : iso_value_type_of(&said);
+    return type->parameters ? value_with_parameters(&said, type->parameters)
+                            : iso_value_type_of(&said);
 }
 
 /* What a column's values are, below null and {value, set}. */
@@ -102,7 +108,8 @@ void avro_value_prepare(struct iso_avro_schema *schema)
     for (uint32_t i = 0; i < schema->field_count; i++) {
         struct iso_avro_field *field = &schema->fields[i];
         for (int scope = 0; scope < ISO_AVRO_USES; scope++)
-            field->use[scope] = (uint8_t)iso_member_find((enum iso_member_scope)scope, field->name, field->length);
+            field->use[scope] =
+                (uint8_t)iso_member_find((enum iso_member_scope)scope, field->name, field->length);
     }
     for (uint32_t i = 0; i < schema->type_count; i++)
         schema->types[i].use = use_of(&schema->types[i]);
@@ -189,7 +196,8 @@ static void put_value(struct avro_reading *reading, const struct iso_avro_type *
 
 /* ---- cells ---- */
 
-static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type,
+                        struct iso_cell *cell)
 {
     struct iso_json_text run =
         type->shape == ISO_AVRO_FIXED ? iso_avro_bytes(cursor, type->count) : iso_avro_run(cursor);
@@ -200,7 +208,8 @@ static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_ty
 }
 
 /* {scale, value}, in either order. */
-static void read_variable_decimal(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell)
+static void read_variable_decimal(struct avro_reading *reading, const struct iso_avro_type *type,
+                                  struct iso_cell *cell)
 {
     int64_t scale = ISO_CELL_SCALE_MAX + 1;
     for (uint32_t i = 0; i < type->count; i++) {
@@ -218,7 +227,8 @@ static void read_variable_decimal(struct avro_reading *reading, const struct iso
         iso_avro_fail(&reading->cursor, "a decimal with its scale");
 }
 
-static void read_nested(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell)
+static void read_nested(struct avro_reading *reading, const struct iso_avro_type *type,
+                        struct iso_cell *cell)
 {
     size_t start = reading->nested->used;
     if (type->use == AVRO_VARIABLE_DECIMAL) {
@@ -231,7 +241,8 @@ static void read_nested(struct avro_reading *reading, const struct iso_avro_type
     wire_json(cell, reading->nested, start);
 }
 
-void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell)
+void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *type,
+                     struct iso_cell *cell)
 {
     struct iso_avro_cursor *cursor = &reading->cursor;
     const struct iso_avro_field *symbol;
@@ -280,7 +291,8 @@ void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *t
 /* ---- rows ---- */
 
 /* A cell that is null says nothing of its column. */
-static void read_cell(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell)
+static void read_cell(struct avro_reading *reading, const struct iso_avro_type *type,
+                      struct iso_cell *cell)
 {
     bool set = true;
     type = iso_avro_inside(type, &reading->cursor);
@@ -304,12 +316,12 @@ static void read_cell(struct avro_reading *reading, const struct iso_avro_type *
 /* A default stands first in its union: one that is not null may stand in the column's place. */
 static bool is_nullable(const struct iso_avro_type *column)
 {
-    return column->shape == ISO_AVRO_UNION && column->count > 1 && column->branches[0]->shape == ISO_AVRO_NULL &&
-           column->use == AVRO_PLAIN;
+    return column->shape == ISO_AVRO_UNION && column->count > 1 &&
+           column->branches[0]->shape == ISO_AVRO_NULL && column->use == AVRO_PLAIN;
 }
 
-void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells, struct iso_row *row,
-                    bool *is_null)
+void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells,
+                    struct iso_row *row, bool *is_null)
 {
     struct iso_avro_cursor *cursor = &reading->cursor;
     type = iso_avro_inside(type, cursor);

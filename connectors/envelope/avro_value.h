@@ -19,7 +19,8 @@ struct avro_reading {
     struct iso_text *nested; /* JSON of nested values */
 };
 
-/* An iso_schema_parse and its iso_schema_forget: the uses of types and, in each scope, of fields are set. */
+/* An iso_schema_parse and its iso_schema_forget: the uses of types and, in each scope, of fields
+ * are set. */
 void *avro_value_parse(const char *text, size_t length, struct iso_error *error);
 void avro_value_forget(void *schema);
 
@@ -27,8 +28,9 @@ void avro_value_forget(void *schema);
 void avro_value_prepare(struct iso_avro_schema *schema);
 
 /* One value. What is wrong stays in the cursor. */
-void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *type, struct iso_cell *cell);
+void avro_value_read(struct avro_reading *reading, const struct iso_avro_type *type,
+                     struct iso_cell *cell);
 
 /* The columns of a record; `cells`: they are {value, set}. `*is_null`: there is no row. */
-void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells, struct iso_row *row,
-                    bool *is_null);
+void avro_value_row(struct avro_reading *reading, const struct iso_avro_type *type, bool cells,
+                    struct iso_row *row, bool *is_null);

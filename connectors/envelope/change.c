@@ -9,7 +9,8 @@ bool iso_change_digits(const char *at, size_t length, uint64_t *number)
     *number = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned digit = (unsigned char)at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) || __builtin_add_overflow(*number, digit, number))
+        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) ||
+            __builtin_add_overflow(*number, digit, number))
             return false;
     }
     return length > 0;
@@ -30,8 +31,8 @@ iso_atom iso_change_transaction(struct iso_history *block, struct iso_json_text 
 }
 
 /* "false", null, false and nothing at all are no snapshot. */
-enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot, uint16_t *flags,
-                                    struct iso_error *error)
+enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *is_snapshot,
+                                    uint16_t *flags, struct iso_error *error)
 {
     const struct iso_cell *cell = &envelope->member[ISO_MEMBER_SNAPSHOT];
     struct iso_json_text text;
@@ -44,7 +45,7 @@ enum iso_status iso_change_snapshot(const struct iso_envelope *envelope, bool *i
     if (!iso_envelope_text(envelope, ISO_MEMBER_SNAPSHOT, &text, error))
         return error->status;
     *is_snapshot = text.length && !ISO_PAYLOAD_IS(text, "false");
-    *flags = ISO_PAYLOAD_IS(text, "last")                      ? ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS
+    *flags = ISO_PAYLOAD_IS(text, "last") ? ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS
              : ISO_PAYLOAD_IS(text, "last_in_data_collection") ? ISO_EVENT_TABLE_ENDS
              : ISO_PAYLOAD_IS(text, "incremental")             ? ISO_EVENT_INCREMENTAL
              : ISO_PAYLOAD_IS(text, "first") || ISO_PAYLOAD_IS(text, "first_in_data_collection")
@@ -60,7 +61,8 @@ static const char *parse_position(const char *at, const char *end, uint64_t *num
     bool quoted = at < end && *at == '"', beyond = false;
     const char *from = at += quoted;
     for (unsigned count = 8; count == 8 && end - at >= 8 && at - from < 16; at += count) {
-        static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+        static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                          100000, 1000000, 10000000, 100000000};
         uint64_t part;
         count = iso_bytes_digits(at, &part);
         bits = bits * powers[count] + part;
@@ -77,7 +79,8 @@ static const char *parse_position(const char *at, const char *end, uint64_t *num
     return at;
 }
 
-/* ["24023119","24023128"]: the previous transaction's end and this change; null and numbers may stand there. */
+/* ["24023119","24023128"]: the previous transaction's end and this change; null and numbers may
+ * stand there. */
 static bool parse_sequence(struct iso_json_text text, uint64_t numbers[2])
 {
     const char *at = text.at, *end = at + text.length;
@@ -93,7 +96,8 @@ static bool parse_sequence(struct iso_json_text text, uint64_t numbers[2])
     return at == end;
 }
 
-enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event, struct iso_error *error)
+enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_event *event,
+                               struct iso_error *error)
 {
     struct iso_json_text sequence;
     uint64_t numbers[2], lsn;
@@ -103,17 +107,20 @@ enum iso_status iso_change_lsn(const struct iso_envelope *envelope, struct iso_e
     if (!sequence.length)
         return ISO_OK;
     if (!parse_sequence(sequence, numbers))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "source.sequence: expected [\"LSN\",\"LSN\"], either of them maybe null");
     event->position[0] = numbers[0];
     event->position[1] = iso_envelope_has(envelope, ISO_MEMBER_LSN) ? lsn : numbers[1];
     event->flags |= ISO_EVENT_HAS_POSITION;
     return ISO_OK;
 }
 
-enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, struct iso_error *error)
+enum iso_status iso_change_form(const struct iso_envelope *envelope, char op,
+                                struct iso_error *error)
 {
-    bool after = iso_envelope_has(envelope, ISO_MEMBER_AFTER), before = iso_envelope_has(envelope, ISO_MEMBER_BEFORE);
+    bool after = iso_envelope_has(envelope, ISO_MEMBER_AFTER),
+         before = iso_envelope_has(envelope, ISO_MEMBER_BEFORE);
     if (op != 'd' && !after)
         return iso_error_set(error, ISO_BAD_INPUT, "op %c without after, expected a row", op);
     if (op == 'd' && after)
@@ -123,8 +130,9 @@ enum iso_status iso_change_form(const struct iso_envelope *envelope, char op, st
     return ISO_OK;
 }
 
-enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column, struct iso_history *block,
-                                 iso_atom *value, uint16_t flag, struct iso_event *event, struct iso_error *error)
+enum iso_status iso_change_value(struct iso_row *row, const char *part, const char *column,
+                                 struct iso_history *block, iso_atom *value, uint16_t flag,
+                                 struct iso_event *event, struct iso_error *error)
 {
     switch (iso_row_value(row, &block->atoms, column, value)) {
     case ISO_ROW_KNOWN:
@@ -133,19 +141,22 @@ enum iso_status iso_change_value(struct iso_row *row, const char *part, const ch
     case ISO_ROW_UNKNOWN:
         return ISO_OK;
     case ISO_ROW_NO_COLUMN:
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: no column \"%s\", expected it because of value=%s", part,
-                             column, column);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: no column \"%s\", expected it because of value=%s", part, column,
+                             column);
     default:
         return iso_error_set(error, ISO_BAD_INPUT, "%s: two columns of one name", part);
     }
 }
 
-bool iso_change_marker(const struct iso_marker *marker, struct iso_json_text table, struct iso_envelope *envelope,
-                       bool says_nothing, struct iso_events *events, struct iso_event *event)
+bool iso_change_marker(const struct iso_marker *marker, struct iso_json_text table,
+                       struct iso_envelope *envelope, bool says_nothing, struct iso_events *events,
+                       struct iso_event *event)
 {
     if (!iso_marker_is_table(marker, table.at, table.length))
         return false;
-    iso_marker_take_row(marker, says_nothing ? NULL : &envelope->after, &events->block.atoms, event);
+    iso_marker_take_row(marker, says_nothing ? NULL : &envelope->after, &events->block.atoms,
+                        event);
     iso_events_add(events, event);
     return true;
 }
@@ -157,8 +168,9 @@ static iso_atom source_of(struct iso_history *block, const char *topic)
     return iso_atoms_text(&block->atoms, topic, dot ? (size_t)(dot - topic) : strlen(topic));
 }
 
-enum iso_status iso_change_metadata(const struct iso_envelope *envelope, const struct iso_message *message,
-                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
+enum iso_status iso_change_metadata(const struct iso_envelope *envelope,
+                                    const struct iso_message *message, struct iso_history *block,
+                                    struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text status, id;
     uint64_t count, lsn;

@@ -7,8 +7,8 @@ static bool is(const char *name, size_t length, const char *word)
     return length == strlen(word) && !memcmp(name, word, length);
 }
 
-/* The id of a transaction may be that of the source or that of the transaction's metadata: one attribute stands for
- * both, and both say the same. */
+/* The id of a transaction may be that of the source or that of the transaction's metadata: one
+ * attribute stands for both, and both say the same. */
 enum iso_member envelope_cloud_member(const char *name, size_t length)
 {
     static const char prefix[] = "iodebezium";
@@ -22,5 +22,5 @@ enum iso_member envelope_cloud_member(const char *name, size_t length)
     return is(name, length, "op")                                 ? ISO_MEMBER_OP
            : is(name, length, "txid") || is(name, length, "txId") ? ISO_MEMBER_TRANSACTION_ID
            : is(name, length, "txtotalorder")                     ? ISO_MEMBER_TOTAL_ORDER
-                                                                  : iso_member_find(ISO_SCOPE_SOURCE, name, length);
+                                              : iso_member_find(ISO_SCOPE_SOURCE, name, length);
 }

@@ -4,10 +4,11 @@
 
 /* ---- readers ---- */
 
-struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options, bool cells,
-                                                    struct iso_error *error)
+struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options,
+                                                    bool cells, struct iso_error *error)
 {
-    static const struct envelope_format *const formats[] = {&envelope_json, &envelope_avro, &envelope_protobuf};
+    static const struct envelope_format *const formats[] = {&envelope_json, &envelope_avro,
+                                                            &envelope_protobuf};
     const char *name = options->format ? options->format : "json";
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(formats[i]->name, name))
@@ -47,12 +48,13 @@ void iso_envelope_release(struct iso_envelope *envelope)
 static bool is_row(const struct iso_envelope *envelope)
 {
     const struct iso_cell *op = &envelope->member[ISO_MEMBER_OP];
-    return iso_envelope_saw(envelope, ISO_MEMBER_OP) && op->kind == ISO_CELL_TEXT && op->length == 1 &&
-           memchr("curd", *op->text, 4);
+    return iso_envelope_saw(envelope, ISO_MEMBER_OP) && op->kind == ISO_CELL_TEXT &&
+           op->length == 1 && memchr("curd", *op->text, 4);
 }
 
-enum iso_status iso_envelope_read(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                  struct iso_envelope *envelope, struct iso_error *error)
+enum iso_status iso_envelope_read(struct iso_envelope_reader *reader,
+                                  const struct iso_message *message, struct iso_envelope *envelope,
+                                  struct iso_error *error)
 {
     envelope->seen = 0;
     envelope->has_key = false;
@@ -62,8 +64,8 @@ enum iso_status iso_envelope_read(struct iso_envelope_reader *reader, const stru
     envelope->is_tombstone = !message->payload.data;
     if (envelope->is_tombstone)
         return ISO_OK;
-    if (reader->format->read_payload(reader, message, envelope, error) != ISO_OK || !is_row(envelope) ||
-        !message->key.data)
+    if (reader->format->read_payload(reader, message, envelope, error) != ISO_OK ||
+        !is_row(envelope) || !message->key.data)
         return error->status;
     envelope->has_key = true;
     return reader->format->read_key(reader, message, envelope, error);
@@ -142,7 +144,10 @@ static enum iso_member find_in_source(const char *name, size_t length)
     case 2:
         return IS("db") ? ISO_MEMBER_DB : ISO_MEMBER_NONE;
     case 3:
-        return IS("lsn") ? ISO_MEMBER_LSN : IS("pos") ? ISO_MEMBER_POS : IS("row") ? ISO_MEMBER_ROW : ISO_MEMBER_NONE;
+        return IS("lsn")   ? ISO_MEMBER_LSN
+               : IS("pos") ? ISO_MEMBER_POS
+               : IS("row") ? ISO_MEMBER_ROW
+                           : ISO_MEMBER_NONE;
     case 4:
         return IS("name")   ? ISO_MEMBER_NAME
                : IS("txId") ? ISO_MEMBER_TX_ID
@@ -154,9 +159,13 @@ static enum iso_member find_in_source(const char *name, size_t length)
     case 6:
         return IS("schema") ? ISO_MEMBER_SCHEMA : ISO_MEMBER_NONE;
     case 8:
-        return IS("snapshot") ? ISO_MEMBER_SNAPSHOT : IS("sequence") ? ISO_MEMBER_SEQUENCE : ISO_MEMBER_NONE;
+        return IS("snapshot")   ? ISO_MEMBER_SNAPSHOT
+               : IS("sequence") ? ISO_MEMBER_SEQUENCE
+                                : ISO_MEMBER_NONE;
     case 9:
-        return IS("connector") ? ISO_MEMBER_CONNECTOR : IS("tablet_id") ? ISO_MEMBER_TABLET_ID : ISO_MEMBER_NONE;
+        return IS("connector")   ? ISO_MEMBER_CONNECTOR
+               : IS("tablet_id") ? ISO_MEMBER_TABLET_ID
+                                 : ISO_MEMBER_NONE;
     case 11:
         return IS("commit_time")   ? ISO_MEMBER_COMMIT_TIME
                : IS("record_time") ? ISO_MEMBER_RECORD_TIME
@@ -176,9 +185,13 @@ enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, s
     case ISO_SCOPE_SOURCE:
         return find_in_source(name, length);
     case ISO_SCOPE_TRANSACTION:
-        return IS("id") ? ISO_MEMBER_TRANSACTION_ID : IS("total_order") ? ISO_MEMBER_TOTAL_ORDER : ISO_MEMBER_NONE;
+        return IS("id")            ? ISO_MEMBER_TRANSACTION_ID
+               : IS("total_order") ? ISO_MEMBER_TOTAL_ORDER
+                                   : ISO_MEMBER_NONE;
     case ISO_SCOPE_MESSAGE:
-        return IS("prefix") ? ISO_MEMBER_PREFIX : IS("content") ? ISO_MEMBER_CONTENT : ISO_MEMBER_NONE;
+        return IS("prefix")    ? ISO_MEMBER_PREFIX
+               : IS("content") ? ISO_MEMBER_CONTENT
+                               : ISO_MEMBER_NONE;
     default:
         return ISO_MEMBER_NONE;
     }
@@ -189,8 +202,8 @@ enum iso_status envelope_twice(enum iso_member member, struct iso_error *error)
     return iso_error_set(error, ISO_BAD_INPUT, "%s occurs twice, expected it once", names[member]);
 }
 
-bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member, struct iso_json_text *text,
-                       struct iso_error *error)
+bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member,
+                       struct iso_json_text *text, struct iso_error *error)
 {
     const struct iso_cell *cell = &envelope->member[member];
     *text = (struct iso_json_text){"", 0};
@@ -202,8 +215,8 @@ bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member memb
     return true;
 }
 
-bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member, uint64_t *number,
-                         struct iso_error *error)
+bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member,
+                         uint64_t *number, struct iso_error *error)
 {
     const struct iso_cell *cell = &envelope->member[member];
     *number = 0;
@@ -216,7 +229,8 @@ bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member me
         return true;
     }
     if (cell->kind != ISO_CELL_INTEGER || cell->negative)
-        return !iso_error_set(error, ISO_BAD_INPUT, "%s: expected an unsigned integer", names[member]);
+        return !iso_error_set(error, ISO_BAD_INPUT, "%s: expected an unsigned integer",
+                              names[member]);
     *number = cell->bits;
     return true;
 }

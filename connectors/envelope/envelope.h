@@ -1,17 +1,21 @@
-/* Debezium's envelope, and the other messages that its connectors send, as one structure, whatever their format.
+/* Debezium's envelope, and the other messages that its connectors send, as one structure, whatever
+ * their format.
  *
- * Debezium's own connectors and those derived from it (YugabyteDB's two) share the envelope and differ in what its
- * members mean. A reader takes a message's payload and key apart and judges nothing but the form: which members are
- * there, which columns a row has and what they contain. Members are found by name in every format, unknown ones are
- * passed over, a member that occurs twice is refused.
+ * Debezium's own connectors and those derived from it (YugabyteDB's two) share the envelope and
+ * differ in what its members mean. A reader takes a message's payload and key apart and judges
+ * nothing but the form: which members are there, which columns a row has and what they contain.
+ * Members are found by name in every format, unknown ones are passed over, a member that occurs
+ * twice is refused.
  *
- *     JSON      with and without schemas, which each message shows; decimals by the schema, if there is one;
+ *     JSON      with and without schemas, which each message shows; decimals by the schema, if
+ *               there is one;
  *               also as CloudEvents (cloud_event.h)
  *     Avro      by the writer's schema: from a registry, or given
  *     Protobuf  by the schema's text, the same way
  *
- * Ownership: an envelope owns its rows; texts of cells are the reader's, until it reads the next message. Memory: what
- * the largest message needs, and at most ISO_SCHEMAS_MAX schemas. Threads: one at a time.
+ * Ownership: an envelope owns its rows; texts of cells are the reader's, until it reads the next
+ * message. Memory: what the largest message needs, and at most ISO_SCHEMAS_MAX schemas. Threads:
+ * one at a time.
  */
 #pragma once
 
@@ -64,26 +68,35 @@ enum iso_member {
 };
 
 /* In which struct a member is looked for. */
-enum iso_member_scope { ISO_SCOPE_TOP, ISO_SCOPE_SOURCE, ISO_SCOPE_TRANSACTION, ISO_SCOPE_MESSAGE, ISO_SCOPES };
+enum iso_member_scope {
+    ISO_SCOPE_TOP,
+    ISO_SCOPE_SOURCE,
+    ISO_SCOPE_TRANSACTION,
+    ISO_SCOPE_MESSAGE,
+    ISO_SCOPES
+};
 
 struct iso_envelope {
-    uint64_t seen;                       /* bit m: member m was there, maybe null */
-    struct iso_cell member[ISO_MEMBERS]; /* where seen; structs are ISO_CELL_JSON, their members stand apart */
-    struct iso_row before, after, key;   /* no cells where null or not there */
-    bool is_tombstone;                   /* no payload */
+    uint64_t seen; /* bit m: member m was there, maybe null */
+    struct iso_cell
+        member[ISO_MEMBERS]; /* where seen; structs are ISO_CELL_JSON, their members stand apart */
+    struct iso_row before, after, key; /* no cells where null or not there */
+    bool is_tombstone;                 /* no payload */
     bool has_key;
 };
 
 struct iso_envelope_reader;
 
-/* NULL: the error says why. `cells`: columns are {"value":..,"set":..}, null where the source says nothing of them. */
-struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options, bool cells,
-                                                    struct iso_error *error);
+/* NULL: the error says why. `cells`: columns are {"value":..,"set":..}, null where the source says
+ * nothing of them. */
+struct iso_envelope_reader *iso_envelope_reader_new(const struct iso_decoder_options *options,
+                                                    bool cells, struct iso_error *error);
 void iso_envelope_reader_free(struct iso_envelope_reader *reader); /* NULL is none */
 
 /* Reads the payload, and the key where the payload is a row's. */
-enum iso_status iso_envelope_read(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                  struct iso_envelope *envelope, struct iso_error *error);
+enum iso_status iso_envelope_read(struct iso_envelope_reader *reader,
+                                  const struct iso_message *message, struct iso_envelope *envelope,
+                                  struct iso_error *error);
 
 void iso_envelope_init(struct iso_envelope *envelope);
 void iso_envelope_release(struct iso_envelope *envelope);
@@ -106,8 +119,9 @@ const char *iso_member_name(enum iso_member member);
 
 enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, size_t length);
 
-/* What the member holds; absent and null are the empty text and 0. False: something else, and the error says so. */
-bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member, struct iso_json_text *text,
-                       struct iso_error *error);
-bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member, uint64_t *number,
-                         struct iso_error *error);
+/* What the member holds; absent and null are the empty text and 0. False: something else, and the
+ * error says so. */
+bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member,
+                       struct iso_json_text *text, struct iso_error *error);
+bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member,
+                         uint64_t *number, struct iso_error *error);

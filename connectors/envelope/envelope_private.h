@@ -6,11 +6,14 @@
 /* One format. */
 struct envelope_format {
     const char *name;
-    struct iso_envelope_reader *(*create)(const struct iso_decoder_options *options, struct iso_error *error);
-    enum iso_status (*read_payload)(struct iso_envelope_reader *reader, const struct iso_message *message,
+    struct iso_envelope_reader *(*create)(const struct iso_decoder_options *options,
+                                          struct iso_error *error);
+    enum iso_status (*read_payload)(struct iso_envelope_reader *reader,
+                                    const struct iso_message *message,
                                     struct iso_envelope *envelope, struct iso_error *error);
-    enum iso_status (*read_key)(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                struct iso_envelope *envelope, struct iso_error *error);
+    enum iso_status (*read_key)(struct iso_envelope_reader *reader,
+                                const struct iso_message *message, struct iso_envelope *envelope,
+                                struct iso_error *error);
     void (*destroy)(struct iso_envelope_reader *reader);
 };
 
@@ -36,5 +39,7 @@ enum iso_status envelope_twice(enum iso_member member, struct iso_error *error);
 /* The row that the member holds, or NULL. */
 static inline struct iso_row *envelope_row(struct iso_envelope *envelope, enum iso_member member)
 {
-    return member == ISO_MEMBER_BEFORE ? &envelope->before : member == ISO_MEMBER_AFTER ? &envelope->after : NULL;
+    return member == ISO_MEMBER_BEFORE  ? &envelope->before
+           : member == ISO_MEMBER_AFTER ? &envelope->after
+                                        : NULL;
 }

@@ -1,7 +1,8 @@
 /* Envelopes as JSON.
  *
- * A message with schemas is {"schema":..,"payload":..}; its schema is three quarters of its bytes and the same in
- * nearly every message, so it is compared with those seen before and taken apart once. */
+ * A message with schemas is {"schema":..,"payload":..}; its schema is three quarters of its bytes
+ * and the same in nearly every message, so it is compared with those seen before and taken apart
+ * once. */
 #include <string.h>
 
 #include "base/base64.h"
@@ -23,7 +24,8 @@ struct json_reader {
     struct iso_json_shape shapes[ISO_SCOPES], data_shape;
 };
 
-static struct iso_envelope_reader *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_envelope_reader *create(const struct iso_decoder_options *options,
+                                          struct iso_error *error)
 {
     (void)error;
     struct json_reader *json = iso_allocate_zeroed(1, sizeof *json);
@@ -84,7 +86,8 @@ static bool open_cell(struct iso_cell *cell, struct iso_json *json, bool *opened
     return true;
 }
 
-/* Columns in cells, or plain ones. Where some are cells, one that is null says nothing of its column. */
+/* Columns in cells, or plain ones. Where some are cells, one that is null says nothing of its
+ * column. */
 static bool read_cells(struct iso_row *row, struct iso_json *json)
 {
     struct iso_json_text name;
@@ -93,7 +96,8 @@ static bool read_cells(struct iso_row *row, struct iso_json *json)
         return false;
     while (iso_json_member(json, &name)) {
         struct iso_cell *cell = iso_row_add(row, name.at, name.length);
-        if (iso_json_peek(json) == ISO_JSON_OBJECT ? !open_cell(cell, json, &opened) : !iso_cell_read_json(cell, json))
+        if (iso_json_peek(json) == ISO_JSON_OBJECT ? !open_cell(cell, json, &opened)
+                                                   : !iso_cell_read_json(cell, json))
             return false;
     }
     for (uint32_t i = 0; opened && i < row->count; i++)
@@ -111,12 +115,13 @@ static bool read_row(struct json_reader *reader, struct iso_row *row, struct iso
 
 /* ---- decimals ---- */
 
-static bool open_decimal(struct json_reader *json, struct iso_cell *cell, const char *text, size_t length,
-                         int32_t scale)
+static bool open_decimal(struct json_reader *json, struct iso_cell *cell, const char *text,
+                         size_t length, int32_t scale)
 {
     uint8_t *bytes = (uint8_t *)json->bytes.text + json->bytes_used;
     size_t size;
-    if (length > ISO_CELL_DECIMAL_BYTES / 3 * 4 || !iso_base64_decode(text, length, bytes, &size) || !size)
+    if (length > ISO_CELL_DECIMAL_BYTES / 3 * 4 || !iso_base64_decode(text, length, bytes, &size) ||
+        !size)
         return false;
     json->bytes_used += size;
     cell->kind = ISO_CELL_DECIMAL;
@@ -146,10 +151,12 @@ static bool open_variable_decimal(struct json_reader *json, struct iso_cell *cel
     uint64_t places = scale.negative ? 0 - scale.bits : scale.bits;
     if (!iso_json_finish(scanner) || places > ISO_CELL_SCALE_MAX)
         return false;
-    return open_decimal(json, cell, text.at, text.length, scale.negative ? -(int32_t)places : (int32_t)places);
+    return open_decimal(json, cell, text.at, text.length,
+                        scale.negative ? -(int32_t)places : (int32_t)places);
 }
 
-static bool apply_column(struct json_reader *json, struct iso_cell *cell, const struct json_column *column)
+static bool apply_column(struct json_reader *json, struct iso_cell *cell,
+                         const struct json_column *column)
 {
     cell->type = column->type;
     cell->value = column->value;
@@ -161,7 +168,8 @@ static bool apply_column(struct json_reader *json, struct iso_cell *cell, const 
     case ISO_CELL_UNKNOWN:
         return true;
     case ISO_CELL_TEXT:
-        return column->meaning == JSON_DECIMAL && open_decimal(json, cell, cell->text, cell->length, column->scale);
+        return column->meaning == JSON_DECIMAL &&
+               open_decimal(json, cell, cell->text, cell->length, column->scale);
     case ISO_CELL_JSON:
         return column->meaning == JSON_VARIABLE_DECIMAL && open_variable_decimal(json, cell);
     case ISO_CELL_NUMBER:
@@ -180,15 +188,16 @@ static bool is_of(const struct iso_cell *cell, const struct json_column *column)
 }
 
 /* Columns mostly stand in the order of their schema. */
-static enum iso_status apply_schema(struct json_reader *json, const struct json_schema *schema, struct iso_row *row,
-                                    const char *part, struct iso_error *error)
+static enum iso_status apply_schema(struct json_reader *json, const struct json_schema *schema,
+                                    struct iso_row *row, const char *part, struct iso_error *error)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct json_column *column = &schema->columns[i];
         bool in_order = i < row->count && is_of(&row->cells[i], column);
         for (uint32_t c = in_order ? i : 0; c < (in_order ? i + 1 : row->count); c++)
             if (is_of(&row->cells[c], column) && !apply_column(json, &row->cells[c], column))
-                return iso_error_set(error, ISO_BAD_INPUT, "%s.%s: expected a decimal, as the schema says", part,
+                return iso_error_set(error, ISO_BAD_INPUT,
+                                     "%s.%s: expected a decimal, as the schema says", part,
                                      column->name);
     }
     return ISO_OK;
@@ -202,22 +211,25 @@ static uint8_t find_top(const char *at, size_t length)
     return (uint8_t)(member == ISO_MEMBER_NONE ? envelope_cloud_member(at, length) : member);
 }
 
-#define FINDER(name, scope)                                                                                            \
-    static uint8_t name(const char *at, size_t length)                                                                 \
-    {                                                                                                                  \
-        return (uint8_t)iso_member_find(scope, at, length);                                                            \
+#define FINDER(name, scope)                                                                        \
+    static uint8_t name(const char *at, size_t length)                                             \
+    {                                                                                              \
+        return (uint8_t)iso_member_find(scope, at, length);                                        \
     }
 FINDER(find_in_source, ISO_SCOPE_SOURCE)
 FINDER(find_in_transaction, ISO_SCOPE_TRANSACTION)
 FINDER(find_in_message, ISO_SCOPE_MESSAGE)
-static iso_json_meaning *const finders[ISO_SCOPES] = {find_top, find_in_source, find_in_transaction, find_in_message};
+static iso_json_meaning *const finders[ISO_SCOPES] = {find_top, find_in_source, find_in_transaction,
+                                                      find_in_message};
 
-static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_json_shape *shape,
-                                    struct iso_envelope *envelope, struct iso_error *error);
+static enum iso_status read_members(struct json_reader *reader, struct iso_json *json,
+                                    struct iso_json_shape *shape, struct iso_envelope *envelope,
+                                    struct iso_error *error);
 
 /* One of the structs inside an envelope. */
-static enum iso_status read_struct(struct json_reader *reader, struct iso_json *json, enum iso_member_scope scope,
-                                   struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_struct(struct json_reader *reader, struct iso_json *json,
+                                   enum iso_member_scope scope, struct iso_envelope *envelope,
+                                   struct iso_error *error)
 {
     struct iso_json_shape *shape = &reader->shapes[scope];
     uint8_t member;
@@ -236,8 +248,9 @@ static enum iso_status read_struct(struct json_reader *reader, struct iso_json *
     return ISO_OK;
 }
 
-static enum iso_status read_member(struct json_reader *reader, struct iso_json *json, enum iso_member member,
-                                   struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_member(struct json_reader *reader, struct iso_json *json,
+                                   enum iso_member member, struct iso_envelope *envelope,
+                                   struct iso_error *error)
 {
     struct iso_cell *cell = &envelope->member[member];
     if (member == ISO_MEMBER_DATA && !envelope_is_cloud_event(envelope)) {
@@ -271,12 +284,14 @@ static enum iso_status read_member(struct json_reader *reader, struct iso_json *
 }
 
 /* The members of the object that the cursor is inside. */
-static enum iso_status read_members(struct json_reader *reader, struct iso_json *json, struct iso_json_shape *shape,
-                                    struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_members(struct json_reader *reader, struct iso_json *json,
+                                    struct iso_json_shape *shape, struct iso_envelope *envelope,
+                                    struct iso_error *error)
 {
     uint8_t member;
     iso_json_shape_start(shape);
-    while (error->status == ISO_OK && iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], NULL, &member)) {
+    while (error->status == ISO_OK &&
+           iso_json_shape_member(json, shape, finders[ISO_SCOPE_TOP], NULL, &member)) {
         if (member == ISO_MEMBER_NONE)
             iso_json_skip(json);
         else
@@ -285,7 +300,8 @@ static enum iso_status read_members(struct json_reader *reader, struct iso_json 
     return error->status;
 }
 
-/* Whether the object that follows is {"schema":..,"payload":..}, in either order, or {"payload":{..}}. */
+/* Whether the object that follows is {"schema":..,"payload":..}, in either order, or
+ * {"payload":{..}}. */
 static bool is_wrapped(struct iso_json *json)
 {
     struct iso_json_text name;
@@ -293,7 +309,8 @@ static bool is_wrapped(struct iso_json *json)
     if (iso_json_peek(json) != ISO_JSON_OBJECT)
         return false;
     const char *from = json->at;
-    if (from[1] == '"' && from[2] != 's' && from[2] != 'p' && from[2] != '\\') /* as most are; padding follows */
+    if (from[1] == '"' && from[2] != 's' && from[2] != 'p' &&
+        from[2] != '\\') /* as most are; padding follows */
         return false;
     iso_json_enter_object(json);
     if (iso_json_member(json, &name)) {
@@ -316,11 +333,12 @@ struct wrapped {
 };
 
 /* Passes over a wrapping object; the payload is read by `read`. */
-typedef enum iso_status read_payload(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,
-                                     struct iso_error *error);
+typedef enum iso_status read_payload(struct json_reader *reader, struct iso_json *json,
+                                     struct iso_envelope *envelope, struct iso_error *error);
 
-static enum iso_status read_wrapped(struct json_reader *reader, struct iso_json *json, read_payload *read, bool is_key,
-                                    struct iso_envelope *envelope, struct wrapped *wrapped, struct iso_error *error)
+static enum iso_status read_wrapped(struct json_reader *reader, struct iso_json *json,
+                                    read_payload *read, bool is_key, struct iso_envelope *envelope,
+                                    struct wrapped *wrapped, struct iso_error *error)
 {
     struct iso_json_text name;
     bool has_schema = false, has_payload = false;
@@ -337,7 +355,8 @@ static enum iso_status read_wrapped(struct json_reader *reader, struct iso_json 
             else
                 read(reader, json, envelope, error);
         } else {
-            return iso_error_set(error, ISO_BAD_INPUT, "member \"%.*s\" beside schema and payload, expected only those",
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "member \"%.*s\" beside schema and payload, expected only those",
                                  (int)(name.length < 64 ? name.length : 64), name.at);
         }
     }
@@ -346,16 +365,16 @@ static enum iso_status read_wrapped(struct json_reader *reader, struct iso_json 
     return error->status;
 }
 
-static enum iso_status read_envelope(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,
-                                     struct iso_error *error)
+static enum iso_status read_envelope(struct json_reader *reader, struct iso_json *json,
+                                     struct iso_envelope *envelope, struct iso_error *error)
 {
     if (!iso_json_enter_object(json))
         return ISO_OK; /* the scanner has the error */
     return read_members(reader, json, &reader->shapes[ISO_SCOPE_TOP], envelope, error);
 }
 
-static enum iso_status read_key_row(struct json_reader *reader, struct iso_json *json, struct iso_envelope *envelope,
-                                    struct iso_error *error)
+static enum iso_status read_key_row(struct json_reader *reader, struct iso_json *json,
+                                    struct iso_envelope *envelope, struct iso_error *error)
 {
     (void)error;
     read_row(reader, &envelope->key, json);
@@ -363,8 +382,9 @@ static enum iso_status read_key_row(struct json_reader *reader, struct iso_json 
 }
 
 /* Opens the frame, copies what is inside, and starts the scanner on it. */
-static enum iso_status start(struct json_reader *reader, const struct iso_message *message, enum iso_frame_part part,
-                             struct iso_json *json, struct iso_payload *copy, struct iso_error *error)
+static enum iso_status start(struct json_reader *reader, const struct iso_message *message,
+                             enum iso_frame_part part, struct iso_json *json,
+                             struct iso_payload *copy, struct iso_error *error)
 {
     const struct iso_bytes *bytes = part == ISO_FRAME_KEY ? &message->key : &message->payload;
     struct iso_frame frame = {.bytes = bytes->data, .size = bytes->size};
@@ -375,7 +395,8 @@ static enum iso_status start(struct json_reader *reader, const struct iso_messag
     return ISO_OK;
 }
 
-static enum iso_status read_message(struct iso_envelope_reader *reader, const struct iso_message *message,
+static enum iso_status read_message(struct iso_envelope_reader *reader,
+                                    const struct iso_message *message,
                                     struct iso_envelope *envelope, struct iso_error *error)
 {
     struct json_reader *json = (struct json_reader *)reader;
@@ -394,13 +415,15 @@ static enum iso_status read_message(struct iso_envelope_reader *reader, const st
     if (!iso_json_finish(scanner))
         return iso_payload_fault(scanner, error);
     envelope->is_tombstone = wrapped.is_null;
-    if (!wrapped.schema || apply_schema(json, wrapped.schema, &envelope->before, "before", error) != ISO_OK)
+    if (!wrapped.schema ||
+        apply_schema(json, wrapped.schema, &envelope->before, "before", error) != ISO_OK)
         return error->status;
     return apply_schema(json, wrapped.schema, &envelope->after, "after", error);
 }
 
-static enum iso_status read_key(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_key(struct iso_envelope_reader *reader,
+                                const struct iso_message *message, struct iso_envelope *envelope,
+                                struct iso_error *error)
 {
     struct json_reader *json = (struct json_reader *)reader;
     struct iso_json *scanner = &json->key_json;
@@ -416,11 +439,13 @@ static enum iso_status read_key(struct iso_envelope_reader *reader, const struct
     if (!iso_json_finish(scanner)) {
         char text[256];
         iso_json_describe(scanner, text, sizeof text);
-        return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", scanner->position + 1, text);
+        return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", scanner->position + 1,
+                             text);
     }
     if (wrapped.is_null || !envelope->key.count)
         envelope->has_key = false;
-    return wrapped.schema ? apply_schema(json, wrapped.schema, &envelope->key, "key", error) : ISO_OK;
+    return wrapped.schema ? apply_schema(json, wrapped.schema, &envelope->key, "key", error)
+                          : ISO_OK;
 }
 
 const struct envelope_format envelope_json = {"json", create, read_message, read_key, destroy};

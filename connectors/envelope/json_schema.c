@@ -51,10 +51,12 @@ static void read_text(struct iso_json *json, struct iso_json_text *text)
 
 static enum json_meaning meaning_of(const struct node *node)
 {
-    if (ISO_PAYLOAD_IS(node->said.name, "org.apache.kafka.connect.data.Decimal") && node->said.is_scaled)
+    if (ISO_PAYLOAD_IS(node->said.name, "org.apache.kafka.connect.data.Decimal") &&
+        node->said.is_scaled)
         return JSON_DECIMAL;
-    return ISO_PAYLOAD_IS(node->said.name, "io.debezium.data.VariableScaleDecimal") ? JSON_VARIABLE_DECIMAL
-                                                                                    : JSON_PLAIN;
+    return ISO_PAYLOAD_IS(node->said.name, "io.debezium.data.VariableScaleDecimal")
+               ? JSON_VARIABLE_DECIMAL
+               : JSON_PLAIN;
 }
 
 static uint32_t type_of(const struct node *node)
@@ -92,9 +94,11 @@ static void add_column(struct json_schema *schema, const struct node *node)
                              .is_nullable = node->is_optional && !node->has_default && !is_cell};
 }
 
-static bool read_node(struct iso_json *json, struct json_schema *schema, int level, struct node *node);
+static bool read_node(struct iso_json *json, struct json_schema *schema, int level,
+                      struct node *node);
 
-static void read_fields(struct iso_json *json, struct json_schema *schema, int level, struct node *node)
+static void read_fields(struct iso_json *json, struct json_schema *schema, int level,
+                        struct node *node)
 {
     struct node field;
     iso_json_enter_array(json);
@@ -116,7 +120,8 @@ static void read_fields(struct iso_json *json, struct json_schema *schema, int l
 }
 
 /* What an array's elements are; their own fields are no columns. */
-static void read_items(struct iso_json *json, struct json_schema *schema, int level, struct node *node)
+static void read_items(struct iso_json *json, struct json_schema *schema, int level,
+                       struct node *node)
 {
     struct node items;
     if (read_node(json, schema, level + 2, &items))
@@ -124,7 +129,8 @@ static void read_items(struct iso_json *json, struct json_schema *schema, int le
 }
 
 /* Level 0 is the struct that has the columns, below it they are; an envelope's own level is -1. */
-static bool read_node(struct iso_json *json, struct json_schema *schema, int level, struct node *node)
+static bool read_node(struct iso_json *json, struct json_schema *schema, int level,
+                      struct node *node)
 {
     struct iso_json_text name;
     *node = (struct node){.said = {.type = {"", 0}, .name = {"", 0}}, .field = {"", 0}};
@@ -159,8 +165,8 @@ static bool read_node(struct iso_json *json, struct json_schema *schema, int lev
     return json->code == ISO_JSON_FINE;
 }
 
-static const struct json_schema *find_schema(const struct json_schemas *schemas, const struct iso_json *json,
-                                             bool is_key)
+static const struct json_schema *find_schema(const struct json_schemas *schemas,
+                                             const struct iso_json *json, bool is_key)
 {
     for (uint32_t i = 0; i < schemas->count; i++) {
         const struct json_schema *schema = &schemas->list[i];
@@ -171,7 +177,8 @@ static const struct json_schema *find_schema(const struct json_schemas *schemas,
     return NULL;
 }
 
-const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct iso_json *json, bool is_key)
+const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct iso_json *json,
+                                            bool is_key)
 {
     struct node node;
     iso_json_space(json);
@@ -194,7 +201,8 @@ const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct
     }
     schema.length = (size_t)(json->at - from);
     schema.text = iso_copy_text(from, schema.length);
-    uint32_t place = schemas->count < JSON_SCHEMAS ? schemas->count++ : schemas->oldest++ % JSON_SCHEMAS;
+    uint32_t place =
+        schemas->count < JSON_SCHEMAS ? schemas->count++ : schemas->oldest++ % JSON_SCHEMAS;
     release(&schemas->list[place]);
     schemas->list[place] = schema;
     return &schemas->list[place];

@@ -1,7 +1,9 @@
-/* Connect's schemas as JSON messages carry them: which columns there are, of which type, and which are decimals.
+/* Connect's schemas as JSON messages carry them: which columns there are, of which type, and which
+ * are decimals.
  *
- * All but decimals are in JSON what they look like. Schemas are kept by their text, so that a message whose schema is
- * known costs one comparison. Memory: at most JSON_SCHEMAS schemas; the oldest makes room. Threads: one at a time.
+ * All but decimals are in JSON what they look like. Schemas are kept by their text, so that a
+ * message whose schema is known costs one comparison. Memory: at most JSON_SCHEMAS schemas; the
+ * oldest makes room. Threads: one at a time.
  */
 #pragma once
 
@@ -40,6 +42,8 @@ struct json_schemas {
 
 void json_schemas_release(struct json_schemas *schemas); /* zeroed ones are empty */
 
-/* The schema that the cursor stands before; passes over it. `is_key`: of a key, whose fields are the columns; else of
- * an envelope, whose `after` has them. NULL: it is null, or the scanner has an error. */
-const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct iso_json *json, bool is_key);
+/* The schema that the cursor stands before; passes over it. `is_key`: of a key, whose fields are
+ * the columns; else of an envelope, whose `after` has them. NULL: it is null, or the scanner has an
+ * error. */
+const struct json_schema *json_schemas_take(struct json_schemas *schemas, struct iso_json *json,
+                                            bool is_key);

@@ -22,7 +22,8 @@ struct parser {
 
 static bool wrong(struct parser *parser, const char *expected)
 {
-    iso_error_set(parser->error, ISO_BAD_INPUT, "not a Protobuf schema: found \"%.*s\", expected %s",
+    iso_error_set(parser->error, ISO_BAD_INPUT,
+                  "not a Protobuf schema: found \"%.*s\", expected %s",
                   (int)(parser->length < 64 ? parser->length : 64), parser->token, expected);
     parser->at = parser->end;
     parser->length = 0;
@@ -84,7 +85,8 @@ static bool expect(struct parser *parser, const char *word)
     return true;
 }
 
-/* Passes over everything up to the ';' that ends a statement, and what stands in brackets on the way. */
+/* Passes over everything up to the ';' that ends a statement, and what stands in brackets on the
+ * way. */
 static bool skip_statement(struct parser *parser)
 {
     int open = 0;
@@ -158,9 +160,11 @@ static bool take_field(struct parser *parser, struct proto_field *field, bool in
     if (number < 1 || number > NUMBER_MAX)
         return wrong(parser, "a field's number");
     field->number = (uint32_t)number;
-    field->has_presence = optional || in_oneof || field->is_repeated || field->kind == PROTO_MESSAGE;
+    field->has_presence =
+        optional || in_oneof || field->is_repeated || field->kind == PROTO_MESSAGE;
     for (int scope = 0; scope < PROTO_SCOPES; scope++)
-        field->member[scope] = (uint8_t)iso_member_find((enum iso_member_scope)scope, field->name, field->length);
+        field->member[scope] =
+            (uint8_t)iso_member_find((enum iso_member_scope)scope, field->name, field->length);
     return skip_statement(parser);
 }
 
@@ -183,8 +187,10 @@ static struct proto_field *add_pending(struct pending *pending)
 static uint32_t add_message(struct proto_schema *schema, const char *name)
 {
     ISO_GROW(schema->messages, schema->message_count, schema->message_capacity);
-    schema->messages[schema->message_count] = (struct proto_message){.name = iso_copy_text(name, strlen(name))};
-    iso_names_add(&schema->names, schema->messages[schema->message_count].name, schema->message_count);
+    schema->messages[schema->message_count] =
+        (struct proto_message){.name = iso_copy_text(name, strlen(name))};
+    iso_names_add(&schema->names, schema->messages[schema->message_count].name,
+                  schema->message_count);
     return schema->message_count++;
 }
 
@@ -195,7 +201,8 @@ static bool take_enumeration(struct parser *parser, const char *outer)
 {
     char name[TYPE_BYTES];
     next_token(parser);
-    int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
+    int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "",
+                          (int)parser->length, parser->token);
     if (length >= TYPE_BYTES)
         return wrong(parser, "a shorter name");
     uint32_t number = add_message(parser->schema, name);
@@ -222,12 +229,14 @@ static bool take_element(struct parser *parser, const char *name, struct pending
     if (!expect(parser, "{"))
         return false;
     while (parser->length && !is(parser, "}"))
-        if (is(parser, "option") ? !skip_statement(parser) : !take_field(parser, add_pending(pending), true))
+        if (is(parser, "option") ? !skip_statement(parser)
+                                 : !take_field(parser, add_pending(pending), true))
             return false;
     return expect(parser, "}");
 }
 
-static bool has_field(const struct proto_schema *schema, const struct proto_message *message, const char *name)
+static bool has_field(const struct proto_schema *schema, const struct proto_message *message,
+                      const char *name)
 {
     for (uint32_t i = 0; i < message->count; i++)
         if (!strcmp(schema->fields[message->first + i].name, name))
@@ -240,14 +249,16 @@ static uint64_t identity_of(const struct proto_message *message, uint32_t number
     return (uint64_t)message->first << 32 | number;
 }
 
-uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message, uint32_t number)
+uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message,
+                          uint32_t number)
 {
     uint32_t index = iso_number_map_get(&schema->numbers, identity_of(message, number));
     return index == ISO_NUMBER_NONE ? message->count : index;
 }
 
 /* The fields get their owner, also those of a message that is none. */
-static void close_message(struct proto_schema *schema, uint32_t number, const struct pending *pending)
+static void close_message(struct proto_schema *schema, uint32_t number,
+                          const struct pending *pending)
 {
     struct proto_message *message = &schema->messages[number];
     message->first = schema->field_count;
@@ -262,10 +273,11 @@ static void give_meaning(const struct proto_schema *schema, struct proto_message
 {
     const char *dot = strrchr(message->name, '.');
     const char *own = dot ? dot + 1 : message->name;
-    if (message->count == 2 && has_field(schema, message, "scale") && has_field(schema, message, "value") &&
-        !strncmp(own, "VariableScaleDecimal", 20))
+    if (message->count == 2 && has_field(schema, message, "scale") &&
+        has_field(schema, message, "value") && !strncmp(own, "VariableScaleDecimal", 20))
         message->meaning = PROTO_VARIABLE_DECIMAL;
-    else if (message->count == 2 && has_field(schema, message, "value") && has_field(schema, message, "set"))
+    else if (message->count == 2 && has_field(schema, message, "value") &&
+             has_field(schema, message, "set"))
         message->meaning = PROTO_CELL;
 }
 
@@ -274,7 +286,8 @@ static bool take_message(struct parser *parser, const char *outer)
     struct pending pending = {0};
     char name[TYPE_BYTES];
     next_token(parser);
-    int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "", (int)parser->length, parser->token);
+    int length = snprintf(name, sizeof name, "%s%s%.*s", outer, *outer ? "." : "",
+                          (int)parser->length, parser->token);
     if (length >= TYPE_BYTES || ++parser->depth == PROTO_DEPTH_MAX)
         return wrong(parser, "a shorter name, and fewer levels");
     next_token(parser);
@@ -325,7 +338,8 @@ static int64_t well_known(struct proto_schema *schema, const char *name)
 }
 
 /* From the inside out: in Envelope.Value "X" is Envelope.Value.X, Envelope.X, or X. */
-static int64_t resolve_name(struct proto_schema *schema, const char *package, const char *scope, const char *type)
+static int64_t resolve_name(struct proto_schema *schema, const char *package, const char *scope,
+                            const char *type)
 {
     char name[2 * TYPE_BYTES], outer[TYPE_BYTES];
     int64_t found = well_known(schema, type);
@@ -353,10 +367,11 @@ static bool resolve(struct parser *parser)
             struct proto_field *field = &schema->fields[schema->messages[m].first + i];
             if (!field->type)
                 continue;
-            int64_t found = resolve_name(schema, parser->package, schema->messages[m].name, field->type);
+            int64_t found =
+                resolve_name(schema, parser->package, schema->messages[m].name, field->type);
             if (found < 0)
-                return !iso_error_set(parser->error, ISO_BAD_INPUT, "not a Protobuf schema: no type is named %s",
-                                      field->type);
+                return !iso_error_set(parser->error, ISO_BAD_INPUT,
+                                      "not a Protobuf schema: no type is named %s", field->type);
             field->message = (uint32_t)found;
             if (schema->messages[found].meaning == PROTO_ENUMERATION) {
                 field->kind = PROTO_INT32;
@@ -381,7 +396,8 @@ static bool take_file(struct parser *parser)
                 return false;
         } else if (is(parser, "package")) {
             next_token(parser);
-            snprintf(parser->package, sizeof parser->package, "%.*s", (int)parser->length, parser->token);
+            snprintf(parser->package, sizeof parser->package, "%.*s", (int)parser->length,
+                     parser->token);
             if (!skip_statement(parser))
                 return false;
         } else if (!skip_statement(parser)) {
@@ -396,7 +412,8 @@ static bool take_file(struct parser *parser)
 void *proto_schema_parse(const char *text, size_t length, struct iso_error *error)
 {
     struct proto_schema *schema = iso_allocate_zeroed(1, sizeof *schema);
-    struct parser parser = {.at = text, .end = text + length, .token = "", .schema = schema, .error = error};
+    struct parser parser = {
+        .at = text, .end = text + length, .token = "", .schema = schema, .error = error};
     bool fine = take_file(&parser);
     iso_names_release(&schema->names);
     if (fine)

@@ -1,7 +1,9 @@
-/* Protobuf schemas (proto3, as Confluent's converter writes them and a registry returns them) as tables.
+/* Protobuf schemas (proto3, as Confluent's converter writes them and a registry returns them) as
+ * tables.
  *
- * protobuf-c decodes only what was compiled in, so the schema's text is read here: messages, nested ones too, with
- * their fields' numbers, types and presence. Options are passed over. Specification: proto3, "Language Specification".
+ * protobuf-c decodes only what was compiled in, so the schema's text is read here: messages, nested
+ * ones too, with their fields' numbers, types and presence. Options are passed over. Specification:
+ * proto3, "Language Specification".
  */
 #pragma once
 
@@ -63,12 +65,14 @@ struct proto_schema {
     uint32_t root; /* the file's first message, which is the one that is sent */
     uint32_t field_count, field_capacity;
     struct proto_field *fields;
-    struct iso_names names;        /* of messages, while the schema is read */
-    struct iso_number_map numbers; /* a message's first field and a field's number, to its index within the message */
+    struct iso_names names; /* of messages, while the schema is read */
+    struct iso_number_map
+        numbers; /* a message's first field and a field's number, to its index within the message */
 };
 
 /* The index within its message of the field of that number, `count` if there is none. */
-uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message, uint32_t number);
+uint32_t proto_field_find(const struct proto_schema *schema, const struct proto_message *message,
+                          uint32_t number);
 
 /* An iso_schema_parse and its iso_schema_forget. */
 void *proto_schema_parse(const char *text, size_t length, struct iso_error *error);

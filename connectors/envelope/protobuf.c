@@ -1,8 +1,9 @@
 /* Envelopes as Protobuf with Confluent's framing; the schema comes from a registry.
  *
- * On the wire a field has its number, a type of encoding, and bytes; what they mean the schema says. A field that is
- * not there is null if the schema tells null from 0 (optional, a wrapper, a message). Otherwise it may be either: a
- * column of a row is then unknown, and the converter must be told `optional.for.nullables=true`; other members are 0.
+ * On the wire a field has its number, a type of encoding, and bytes; what they mean the schema
+ * says. A field that is not there is null if the schema tells null from 0 (optional, a wrapper, a
+ * message). Otherwise it may be either: a column of a row is then unknown, and the converter must
+ * be told `optional.for.nullables=true`; other members are 0.
  */
 #include <string.h>
 
@@ -70,7 +71,8 @@ static bool take_varint(struct state *state, struct iso_wire_span *span, uint64_
     return !expected || fault(state, span->at, expected);
 }
 
-static bool take_fixed(struct state *state, struct iso_wire_span *span, unsigned size, uint64_t *value)
+static bool take_fixed(struct state *state, struct iso_wire_span *span, unsigned size,
+                       uint64_t *value)
 {
     const char *expected = iso_wire_fixed(span, size, value);
     return !expected || fault(state, span->at, expected);
@@ -84,9 +86,11 @@ static bool take_field(struct state *state, struct iso_wire_span *span, struct i
 }
 
 /* The field's index within its message, `count` if the schema does not have it. */
-static uint32_t find_field(const struct state *state, const struct proto_message *message, uint32_t number)
+static uint32_t find_field(const struct state *state, const struct proto_message *message,
+                           uint32_t number)
 {
-    if (number <= message->count && state->schema->fields[message->first + number - 1].number == number)
+    if (number <= message->count &&
+        state->schema->fields[message->first + number - 1].number == number)
         return number - 1;
     return proto_field_find(state->schema, message, number);
 }
@@ -113,7 +117,8 @@ static uint32_t encoding_of(uint8_t kind)
 
 /* ---- values ---- */
 
-static bool take_scalar(struct state *state, uint8_t kind, const struct iso_wire_field *wire, struct iso_cell *cell)
+static bool take_scalar(struct state *state, uint8_t kind, const struct iso_wire_field *wire,
+                        struct iso_cell *cell)
 {
     size_t size = (size_t)(wire->bytes.end - wire->bytes.at);
     if (wire->encoding != encoding_of(kind))
@@ -174,12 +179,12 @@ static void take_default(uint8_t kind, struct iso_cell *cell)
                                         : ISO_CELL_INTEGER;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
-                       struct iso_cell *cell);
+static bool take_value(struct state *state, const struct proto_field *field,
+                       const struct iso_wire_field *wire, struct iso_cell *cell);
 
 /* confluent.type.Decimal {value 1, precision 2, scale 3}, or {scale, value} by their names. */
-static bool take_decimal(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                         struct iso_cell *cell)
+static bool take_decimal(struct state *state, const struct proto_message *message,
+                         struct iso_wire_span span, struct iso_cell *cell)
 {
     uint32_t value = 1, scale = 3;
     uint64_t places = 0;
@@ -193,7 +198,8 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
         if (!take_field(state, &span, &wire))
             return false;
         if (wire.number == value && wire.encoding == ISO_WIRE_SIZED)
-            wire_text(cell, ISO_CELL_DECIMAL, wire.bytes.at, (size_t)(wire.bytes.end - wire.bytes.at));
+            wire_text(cell, ISO_CELL_DECIMAL, wire.bytes.at,
+                      (size_t)(wire.bytes.end - wire.bytes.at));
         else if (wire.number == scale && wire.encoding == ISO_WIRE_VARINT)
             places = wire.bits;
     }
@@ -207,8 +213,8 @@ static bool take_decimal(struct state *state, const struct proto_message *messag
 }
 
 /* google.protobuf.*Value: field 1, absent for 0. */
-static bool take_wrapped(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                         struct iso_cell *cell)
+static bool take_wrapped(struct state *state, const struct proto_message *message,
+                         struct iso_wire_span span, struct iso_cell *cell)
 {
     struct iso_wire_field wire;
     take_default(message->wrapped, cell);
@@ -228,7 +234,8 @@ static bool enter(struct state *state, const uint8_t *at)
     return state->depth < PROTO_DEPTH_MAX || fault(state, at, "fewer levels");
 }
 
-static bool put_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire)
+static bool put_value(struct state *state, const struct proto_field *field,
+                      const struct iso_wire_field *wire)
 {
     struct iso_cell cell = {0};
     size_t start = state->protobuf->nested.used;
@@ -262,8 +269,8 @@ static void add_occurrence(struct protobuf_reader *protobuf, struct occurrences 
 }
 
 /* Looks at every field of a message once, however many of them the schema has. */
-static bool collect(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                    struct collected *collected)
+static bool collect(struct state *state, const struct proto_message *message,
+                    struct iso_wire_span span, struct collected *collected)
 {
     struct protobuf_reader *protobuf = state->protobuf;
     struct iso_wire_field wire;
@@ -290,7 +297,8 @@ static void release_collected(struct state *state, const struct collected *colle
 }
 
 /* One occurrence's elements; numbers may be packed. */
-static bool put_elements(struct state *state, const struct proto_field *field, struct iso_wire_field wire, bool *first)
+static bool put_elements(struct state *state, const struct proto_field *field,
+                         struct iso_wire_field wire, bool *first)
 {
     struct iso_text *text = &state->protobuf->nested;
     bool packed = wire.encoding == ISO_WIRE_SIZED && encoding_of(field->kind) != ISO_WIRE_SIZED;
@@ -302,7 +310,8 @@ static bool put_elements(struct state *state, const struct proto_field *field, s
             wire.encoding = encoding_of(field->kind);
             if (wire.encoding == ISO_WIRE_VARINT
                     ? !take_varint(state, &rest, &wire.bits)
-                    : !take_fixed(state, &rest, wire.encoding == ISO_WIRE_EIGHT_BYTES ? 8 : 4, &wire.bits))
+                    : !take_fixed(state, &rest, wire.encoding == ISO_WIRE_EIGHT_BYTES ? 8 : 4,
+                                  &wire.bits))
                 return false;
         }
         if (!*first)
@@ -315,7 +324,8 @@ static bool put_elements(struct state *state, const struct proto_field *field, s
 }
 
 /* All elements of a repeated field, whose occurrences may stand apart from each other. */
-static bool put_repeated(struct state *state, const struct proto_field *field, struct occurrences occurrences)
+static bool put_repeated(struct state *state, const struct proto_field *field,
+                         struct occurrences occurrences)
 {
     struct iso_text *text = &state->protobuf->nested;
     bool first = true;
@@ -328,7 +338,8 @@ static bool put_repeated(struct state *state, const struct proto_field *field, s
 }
 
 /* The last occurrence of a field counts. */
-static bool put_field(struct state *state, const struct proto_field *field, struct occurrences occurrences)
+static bool put_field(struct state *state, const struct proto_field *field,
+                      struct occurrences occurrences)
 {
     struct iso_cell cell = {.kind = ISO_CELL_NULL};
     if (field->is_repeated)
@@ -343,8 +354,8 @@ static bool put_field(struct state *state, const struct proto_field *field, stru
     return true;
 }
 
-static bool put_fields(struct state *state, const struct proto_message *message, const struct collected *collected,
-                       const uint8_t *at)
+static bool put_fields(struct state *state, const struct proto_message *message,
+                       const struct collected *collected, const uint8_t *at)
 {
     struct iso_text *text = &state->protobuf->nested;
     for (uint32_t i = 0; i < message->count; i++) {
@@ -352,7 +363,8 @@ static bool put_fields(struct state *state, const struct proto_message *message,
         iso_text_put(text, i ? "," : "{");
         iso_text_put_string(text, field->name, field->length);
         iso_text_put(text, ":");
-        bool fine = enter(state, at) && put_field(state, field, state->protobuf->fields[collected->fields + i]);
+        bool fine = enter(state, at) &&
+                    put_field(state, field, state->protobuf->fields[collected->fields + i]);
         state->depth--;
         if (!fine || state->expected)
             return false;
@@ -361,16 +373,18 @@ static bool put_fields(struct state *state, const struct proto_message *message,
     return true;
 }
 
-static bool put_message(struct state *state, const struct proto_message *message, struct iso_wire_span span)
+static bool put_message(struct state *state, const struct proto_message *message,
+                        struct iso_wire_span span)
 {
     struct collected collected;
-    bool fine = collect(state, message, span, &collected) && put_fields(state, message, &collected, span.at);
+    bool fine = collect(state, message, span, &collected) &&
+                put_fields(state, message, &collected, span.at);
     release_collected(state, &collected);
     return fine;
 }
 
-static bool take_value(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
-                       struct iso_cell *cell)
+static bool take_value(struct state *state, const struct proto_field *field,
+                       const struct iso_wire_field *wire, struct iso_cell *cell)
 {
     if (field->kind != PROTO_MESSAGE)
         return take_scalar(state, field->kind, wire, cell);
@@ -395,8 +409,8 @@ static bool take_value(struct state *state, const struct proto_field *field, con
 /* ---- rows and envelopes ---- */
 
 /* A column that is {value, set}. */
-static bool take_cell(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                      struct iso_cell *cell)
+static bool take_cell(struct state *state, const struct proto_message *message,
+                      struct iso_wire_span span, struct iso_cell *cell)
 {
     struct collected collected;
     bool set = false, fine = collect(state, message, span, &collected);
@@ -407,7 +421,8 @@ static bool take_cell(struct state *state, const struct proto_message *message, 
         struct iso_cell mark = {0};
         if (is_value && last == NONE && !field->has_presence)
             cell->kind = ISO_CELL_UNKNOWN;
-        struct iso_wire_field wire = last == NONE ? (struct iso_wire_field){0} : state->protobuf->list[last].wire;
+        struct iso_wire_field wire =
+            last == NONE ? (struct iso_wire_field){0} : state->protobuf->list[last].wire;
         fine = last == NONE || take_value(state, field, &wire, is_value ? cell : &mark);
         set |= !is_value && mark.kind == ISO_CELL_BOOLEAN && mark.bits;
     }
@@ -427,7 +442,8 @@ struct lists {
 };
 
 /* The elements of a list stand apart, and are all taken at its first one. */
-static bool put_list(struct state *state, struct lists *lists, uint32_t index, struct iso_cell *cell)
+static bool put_list(struct state *state, struct lists *lists, uint32_t index,
+                     struct iso_cell *cell)
 {
     size_t start = state->protobuf->nested.used;
     if (!lists->are_collected) {
@@ -448,13 +464,14 @@ static void release_lists(struct state *state, const struct lists *lists)
         release_collected(state, &lists->collected);
 }
 
-static bool take_column(struct state *state, uint32_t index, const struct iso_wire_field *wire, struct lists *lists,
-                        struct iso_cell *cell)
+static bool take_column(struct state *state, uint32_t index, const struct iso_wire_field *wire,
+                        struct lists *lists, struct iso_cell *cell)
 {
     const struct proto_field *field = &state->schema->fields[lists->message->first + index];
     if (field->is_repeated)
         return cell->kind == ISO_CELL_JSON || put_list(state, lists, index, cell);
-    bool opens = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE && wire->encoding == ISO_WIRE_SIZED &&
+    bool opens = state->protobuf->reader.cells && field->kind == PROTO_MESSAGE &&
+                 wire->encoding == ISO_WIRE_SIZED &&
                  state->schema->messages[field->message].meaning == PROTO_CELL;
     return opens ? take_cell(state, &state->schema->messages[field->message], wire->bytes, cell)
                  : take_value(state, field, wire, cell);
@@ -463,21 +480,26 @@ static bool take_column(struct state *state, uint32_t index, const struct iso_wi
 /* What a column's type is to rows; messages by their name. */
 static uint32_t type_of(const struct proto_schema *schema, const struct proto_field *field)
 {
-    const struct proto_message *message = field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
+    const struct proto_message *message =
+        field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
     uint8_t meaning = message ? message->meaning : (uint8_t)PROTO_PLAIN;
     uint8_t kind = meaning == PROTO_WRAPPER ? message->wrapped : field->kind;
     if (meaning == PROTO_CELL)
         return 0;
-    if (!field->is_repeated && (meaning == PROTO_DECIMAL || meaning == PROTO_VARIABLE_DECIMAL || kind == PROTO_STRING))
+    if (!field->is_repeated &&
+        (meaning == PROTO_DECIMAL || meaning == PROTO_VARIABLE_DECIMAL || kind == PROTO_STRING))
         return ISO_TYPE_STRING; /* a decimal's scale travels with its value */
     const char shape[] = {(char)kind, (char)field->is_repeated};
-    return iso_type_digest(shape, sizeof shape, message ? message->name : "", message ? strlen(message->name) : 0);
+    return iso_type_digest(shape, sizeof shape, message ? message->name : "",
+                           message ? strlen(message->name) : 0);
 }
 
 /* Only what a plain type says: numbers may be times, and texts anything. */
-static struct iso_value_type value_of(const struct proto_schema *schema, const struct proto_field *field)
+static struct iso_value_type value_of(const struct proto_schema *schema,
+                                      const struct proto_field *field)
 {
-    const struct proto_message *message = field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
+    const struct proto_message *message =
+        field->kind == PROTO_MESSAGE ? &schema->messages[field->message] : NULL;
     uint8_t kind = message && message->meaning == PROTO_WRAPPER ? message->wrapped : field->kind;
     if (field->is_repeated)
         return (struct iso_value_type){ISO_VALUE_NESTED, false, 0};
@@ -490,7 +512,8 @@ static struct iso_value_type value_of(const struct proto_schema *schema, const s
 }
 
 /* A column that is not there is null, or not known; of a key it is 0, since keys are not null. */
-static void add_columns(struct state *state, const struct proto_message *message, struct iso_row *row, bool is_key)
+static void add_columns(struct state *state, const struct proto_message *message,
+                        struct iso_row *row, bool is_key)
 {
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
@@ -506,8 +529,8 @@ static void add_columns(struct state *state, const struct proto_message *message
     }
 }
 
-static bool take_row(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                     struct iso_row *row, bool is_key)
+static bool take_row(struct state *state, const struct proto_message *message,
+                     struct iso_wire_span span, struct iso_row *row, bool is_key)
 {
     struct lists lists = {.message = message, .span = span};
     struct iso_wire_field wire;
@@ -517,20 +540,23 @@ static bool take_row(struct state *state, const struct proto_message *message, s
     while (fine && span.at < span.end) {
         fine = take_field(state, &span, &wire);
         uint32_t index = fine ? find_field(state, message, wire.number) : message->count;
-        fine = index == message->count ? fine : take_column(state, index, &wire, &lists, &row->cells[first + index]);
+        fine = index == message->count
+                   ? fine
+                   : take_column(state, index, &wire, &lists, &row->cells[first + index]);
     }
     release_lists(state, &lists);
     return fine;
 }
 
-static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                         enum iso_member_scope scope);
+static bool take_members(struct state *state, const struct proto_message *message,
+                         struct iso_wire_span span, enum iso_member_scope scope);
 
-static bool take_struct(struct state *state, const struct proto_field *field, const struct iso_wire_field *wire,
-                        enum iso_member member)
+static bool take_struct(struct state *state, const struct proto_field *field,
+                        const struct iso_wire_field *wire, enum iso_member member)
 {
     if (field->kind != PROTO_MESSAGE || wire->encoding != ISO_WIRE_SIZED)
-        return fault(state, state->start, "a message in before, after, source, transaction and message");
+        return fault(state, state->start,
+                     "a message in before, after, source, transaction and message");
     const struct proto_message *message = &state->schema->messages[field->message];
     switch (member) {
     case ISO_MEMBER_SOURCE:
@@ -549,8 +575,8 @@ static bool is_struct(enum iso_member member)
     return member >= ISO_MEMBER_BEFORE && member <= ISO_MEMBER_MESSAGE;
 }
 
-static bool take_member(struct state *state, uint32_t index, const struct iso_wire_field *wire, struct lists *lists,
-                        enum iso_member member)
+static bool take_member(struct state *state, uint32_t index, const struct iso_wire_field *wire,
+                        struct lists *lists, enum iso_member member)
 {
     const struct proto_field *field = &state->schema->fields[lists->message->first + index];
     struct iso_cell *cell = &state->envelope->member[member];
@@ -562,16 +588,19 @@ static bool take_member(struct state *state, uint32_t index, const struct iso_wi
     if (!envelope_note(state->envelope, member))
         return !envelope_twice(member, state->error);
     *cell = (struct iso_cell){.kind = ISO_CELL_JSON, .text = ""};
-    return is_struct(member) ? take_struct(state, field, wire, member) : take_value(state, field, wire, cell);
+    return is_struct(member) ? take_struct(state, field, wire, member)
+                             : take_value(state, field, wire, cell);
 }
 
 /* A member that the schema has and the message does not is there, as null or as 0. */
-static void add_absent(struct state *state, const struct proto_message *message, enum iso_member_scope scope)
+static void add_absent(struct state *state, const struct proto_message *message,
+                       enum iso_member_scope scope)
 {
     for (uint32_t i = 0; i < message->count; i++) {
         const struct proto_field *field = &state->schema->fields[message->first + i];
         enum iso_member member = (enum iso_member)field->member[scope];
-        if (member == ISO_MEMBER_NONE || field->is_repeated || !envelope_note(state->envelope, member))
+        if (member == ISO_MEMBER_NONE || field->is_repeated ||
+            !envelope_note(state->envelope, member))
             continue;
         struct iso_cell *cell = &state->envelope->member[member];
         *cell = (struct iso_cell){.kind = ISO_CELL_NULL};
@@ -580,8 +609,8 @@ static void add_absent(struct state *state, const struct proto_message *message,
     }
 }
 
-static bool take_members(struct state *state, const struct proto_message *message, struct iso_wire_span span,
-                         enum iso_member_scope scope)
+static bool take_members(struct state *state, const struct proto_message *message,
+                         struct iso_wire_span span, enum iso_member_scope scope)
 {
     struct lists lists = {.message = message, .span = span};
     struct iso_wire_field wire;
@@ -602,14 +631,16 @@ static bool take_members(struct state *state, const struct proto_message *messag
 
 /* ---- messages ---- */
 
-static enum iso_status read_part(struct protobuf_reader *protobuf, const struct iso_message *message,
-                                 enum iso_frame_part part, struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_part(struct protobuf_reader *protobuf,
+                                 const struct iso_message *message, enum iso_frame_part part,
+                                 struct iso_envelope *envelope, struct iso_error *error)
 {
     struct iso_frame frame;
     const char *expected, *name = part == ISO_FRAME_KEY ? "key: " : "";
     if (!iso_frame_open(message, part, true, &frame, &expected))
         return iso_error_set(error, ISO_BAD_INPUT, "%sexpected %s", name, expected);
-    const struct proto_schema *schema = iso_schemas_find(&protobuf->schemas, frame.schema_id, error);
+    const struct proto_schema *schema =
+        iso_schemas_find(&protobuf->schemas, frame.schema_id, error);
     if (!schema)
         return error->status;
     struct state state = {.schema = schema,
@@ -623,13 +654,14 @@ static enum iso_status read_part(struct protobuf_reader *protobuf, const struct 
     bool fine = part == ISO_FRAME_KEY ? take_row(&state, root, span, &envelope->key, true)
                                       : take_members(&state, root, span, ISO_SCOPE_TOP);
     if (!fine && error->status == ISO_OK)
-        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", name, (size_t)(state.faulty - state.start) + 1,
-                      state.expected);
+        iso_error_set(error, ISO_BAD_INPUT, "%sbyte %zu: expected %s", name,
+                      (size_t)(state.faulty - state.start) + 1, state.expected);
     wire_settle(envelope, &protobuf->nested);
     return error->status;
 }
 
-static enum iso_status read_message(struct iso_envelope_reader *reader, const struct iso_message *message,
+static enum iso_status read_message(struct iso_envelope_reader *reader,
+                                    const struct iso_message *message,
                                     struct iso_envelope *envelope, struct iso_error *error)
 {
     struct protobuf_reader *protobuf = (struct protobuf_reader *)reader;
@@ -637,8 +669,9 @@ static enum iso_status read_message(struct iso_envelope_reader *reader, const st
     return read_part(protobuf, message, ISO_FRAME_PAYLOAD, envelope, error);
 }
 
-static enum iso_status read_key(struct iso_envelope_reader *reader, const struct iso_message *message,
-                                struct iso_envelope *envelope, struct iso_error *error)
+static enum iso_status read_key(struct iso_envelope_reader *reader,
+                                const struct iso_message *message, struct iso_envelope *envelope,
+                                struct iso_error *error)
 {
     read_part((struct protobuf_reader *)reader, message, ISO_FRAME_KEY, envelope, error);
     envelope->has_key = envelope->key.count > 0;
@@ -655,7 +688,8 @@ static void destroy(struct iso_envelope_reader *reader)
     iso_free(protobuf);
 }
 
-static struct iso_envelope_reader *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_envelope_reader *create(const struct iso_decoder_options *options,
+                                          struct iso_error *error)
 {
     if (!options->registry || !options->framed) {
         iso_error_set(error, ISO_BAD_INPUT, "format=protobuf: expected registry=URL and framing");
@@ -669,4 +703,5 @@ static struct iso_envelope_reader *create(const struct iso_decoder_options *opti
     return &protobuf->reader;
 }
 
-const struct envelope_format envelope_protobuf = {"protobuf", create, read_message, read_key, destroy};
+const struct envelope_format envelope_protobuf = {"protobuf", create, read_message, read_key,
+                                                  destroy};

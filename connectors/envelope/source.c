@@ -9,8 +9,10 @@
 
 enum { SHOWN = 64 }; /* bytes of what is refused */
 
-enum iso_status iso_change_source_init(struct iso_change_source *source, const struct iso_decoder_class *class,
-                                       const struct iso_change_rules *rules, const struct iso_decoder_options *options,
+enum iso_status iso_change_source_init(struct iso_change_source *source,
+                                       const struct iso_decoder_class *class,
+                                       const struct iso_change_rules *rules,
+                                       const struct iso_decoder_options *options,
                                        struct iso_error *error)
 {
     source->decoder.class = class;
@@ -19,7 +21,8 @@ enum iso_status iso_change_source_init(struct iso_change_source *source, const s
     source->unreported = options->unreported;
     source->value = options->value ? iso_copy_text(options->value, strlen(options->value)) : NULL;
     source->decoder.value = source->value;
-    source->tables = options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
+    source->tables =
+        options->tables ? iso_copy_text(options->tables, strlen(options->tables)) : NULL;
     iso_marker_init(&source->marker, options->marker);
     iso_cells_init(&source->cells, options->cells);
     source->decoder.cells = source->names.marks = source->cells.on;
@@ -43,7 +46,8 @@ void iso_change_source_release(struct iso_change_source *source)
     iso_free(source->tables);
 }
 
-iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block, struct iso_json_text name)
+iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *block,
+                         struct iso_json_text name)
 {
     if (!iso_atom_is_still(&block->atoms, source->name, name.at, name.length))
         source->name = iso_atoms_text(&block->atoms, name.at, name.length);
@@ -52,18 +56,20 @@ iso_atom iso_change_name(struct iso_change_source *source, struct iso_history *b
 
 static struct iso_table *table_seen(struct iso_change_source *source)
 {
-    struct iso_table *seen = iso_tables_find(&source->seen, source->table->name.at, source->table->name.length);
+    struct iso_table *seen =
+        iso_tables_find(&source->seen, source->table->name.at, source->table->name.length);
     seen->is_signed = source->decoder.only_signed;
     return seen;
 }
 
 bool iso_change_is_whole(struct iso_change_source *source, const struct iso_event *event)
 {
-    return iso_table_is_whole(&source->seen, table_seen(source), &source->envelope.before, event->position,
-                              event->operation == ISO_ROW_UPDATE);
+    return iso_table_is_whole(&source->seen, table_seen(source), &source->envelope.before,
+                              event->position, event->operation == ISO_ROW_UPDATE);
 }
 
-static enum iso_status ignore(struct iso_events *events, struct iso_event *event, const char *reason)
+static enum iso_status ignore(struct iso_events *events, struct iso_event *event,
+                              const char *reason)
 {
     event->type = ISO_EVENT_IGNORED;
     event->reason = reason;
@@ -96,14 +102,16 @@ static void add_respelt(void *context, const char *name, size_t length)
     const struct respelling *respelling = context;
     struct iso_event event = *respelling->event;
     event.operation = ISO_TABLE_RESPELT;
-    event.key =
-        iso_cells_column(&respelling->source->cells, &respelling->events->block.atoms, event.table, name, length);
+    event.key = iso_cells_column(&respelling->source->cells, &respelling->events->block.atoms,
+                                 event.table, name, length);
     iso_events_add(respelling->events, &event);
 }
 
-/* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a snapshot are not always
- * written as those of changes are, and those of an incremental one stand outside of the order. */
-static void add_epoch(struct iso_change_source *source, const struct iso_event *row_event, struct iso_events *events)
+/* Tells, before the row's event, that from here on the table's rows look otherwise. Rows of a
+ * snapshot are not always written as those of changes are, and those of an incremental one stand
+ * outside of the order. */
+static void add_epoch(struct iso_change_source *source, const struct iso_event *row_event,
+                      struct iso_events *events)
 {
     struct iso_envelope *envelope = &source->envelope;
     const struct iso_row *row = envelope->after.count ? &envelope->after : &envelope->before;
@@ -115,36 +123,42 @@ static void add_epoch(struct iso_change_source *source, const struct iso_event *
     event.type = ISO_EVENT_SCHEMA;
     event.operation = ISO_TABLE_SAME;
     event.flags =
-        (uint16_t)((event.flags & (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) | ISO_EVENT_EPOCH);
+        (uint16_t)((event.flags & (ISO_EVENT_HAS_ID | ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_POSITION)) |
+                   ISO_EVENT_EPOCH);
     event.key = ISO_ABSENT;
     event.order = 0;
-    if (iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL, typed, add_respelt,
-                          &respelling))
+    if (iso_table_changes(&source->seen, table_seen(source), row, placed ? event.position : NULL,
+                          typed, add_respelt, &respelling))
         iso_events_add(events, &event);
 }
 
-static enum iso_status add_with_cells(struct iso_change_source *source, const struct iso_event *event,
-                                      struct iso_events *events, struct iso_error *error)
+static enum iso_status add_with_cells(struct iso_change_source *source,
+                                      const struct iso_event *event, struct iso_events *events,
+                                      struct iso_error *error)
 {
     struct iso_envelope *envelope = &source->envelope;
     bool has_cells = event->operation != ISO_ROW_DELETE;
-    if (has_cells && iso_cells_note(&source->cells, &envelope->after, event, events, error) != ISO_OK)
+    if (has_cells &&
+        iso_cells_note(&source->cells, &envelope->after, event, events, error) != ISO_OK)
         return error->status;
     iso_events_add(events, event);
     if (has_cells)
-        iso_cells_add(&source->cells, source->before_known ? &envelope->before : NULL, &envelope->after, events);
+        iso_cells_add(&source->cells, source->before_known ? &envelope->before : NULL,
+                      &envelope->after, events);
     return ISO_OK;
 }
 
-static enum iso_status take_row(struct iso_change_source *source, char op, const struct iso_change_place *place,
-                                struct iso_events *events, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_row(struct iso_change_source *source, char op,
+                                const struct iso_change_place *place, struct iso_events *events,
+                                struct iso_event *event, struct iso_error *error)
 {
     struct iso_envelope *envelope = &source->envelope;
     struct iso_history *block = &events->block;
     bool is_snapshot = op == 'r' || (op == 'c' && place->is_snapshot);
     if (iso_change_form(envelope, op, error) != ISO_OK)
         return error->status;
-    if (iso_change_marker(&source->marker, source->table->name, envelope, op == 'd' || is_snapshot, events, event))
+    if (iso_change_marker(&source->marker, source->table->name, envelope, op == 'd' || is_snapshot,
+                          events, event))
         return ISO_OK;
     if (!envelope->has_key) {
         table_seen(source)->is_keyless = true;
@@ -169,8 +183,9 @@ static enum iso_status take_row(struct iso_change_source *source, char op, const
     return ISO_OK;
 }
 
-static enum iso_status take_change(struct iso_change_source *source, const struct iso_message *message,
-                                   struct iso_events *events, struct iso_error *error)
+static enum iso_status take_change(struct iso_change_source *source,
+                                   const struct iso_message *message, struct iso_events *events,
+                                   struct iso_error *error)
 {
     const struct iso_envelope *envelope = &source->envelope;
     struct iso_event event = iso_event_of(message, ISO_EVENT_ROW);
@@ -182,16 +197,19 @@ static enum iso_status take_change(struct iso_change_source *source, const struc
         return iso_error_set(error, ISO_BAD_INPUT, "no source, expected one beside op");
     if (op.length != 1 || !*op.at || !strchr(source->rules->operations, *op.at))
         return iso_error_set(error, ISO_BAD_INPUT, "op: \"%.*s\", expected %s",
-                             (int)(op.length < SHOWN ? op.length : SHOWN), op.at, source->rules->expected);
+                             (int)(op.length < SHOWN ? op.length : SHOWN), op.at,
+                             source->rules->expected);
     if (source->rules->place(source, &events->block, &place, &event, error) != ISO_OK)
         return error->status;
     if (*op.at == 'm')
         return source->rules->message(source, events, &event, error);
     if (!place.table.length)
         return iso_error_set(error, ISO_BAD_INPUT, "source.table: expected the table's name");
-    source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
+    source->table =
+        iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
     event.table = source->table->atom;
-    if (!is_listed(source) && !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
+    if (!is_listed(source) &&
+        !iso_marker_is_table(&source->marker, source->table->name.at, source->table->name.length))
         return ignore(events, &event, "a table that is not in tables=");
     if (*op.at != 't')
         return take_row(source, *op.at, &place, events, &event, error);
@@ -212,7 +230,8 @@ static uint32_t add_effects(struct iso_change_source *source, const struct iso_c
     for (uint32_t i = 0; i < count; i++) {
         struct iso_event event = *schema_event;
         struct iso_json_text schema = effects[i].schema.length ? effects[i].schema : place->schema;
-        source->table = iso_row_names_find(&source->names, &events->block.atoms, schema, effects[i].table);
+        source->table =
+            iso_row_names_find(&source->names, &events->block.atoms, schema, effects[i].table);
         event.table = source->table->atom;
         if (!is_listed(source) || !source->rules->alone(source, place, &events->block, &event))
             continue;
@@ -224,8 +243,10 @@ static uint32_t add_effects(struct iso_change_source *source, const struct iso_c
     return added;
 }
 
-/* A snapshot begins with statements that drop what the schema's reader may have had: they are nobody's. */
-static enum iso_status take_schema_change(struct iso_change_source *source, const struct iso_message *message,
+/* A snapshot begins with statements that drop what the schema's reader may have had: they are
+ * nobody's. */
+static enum iso_status take_schema_change(struct iso_change_source *source,
+                                          const struct iso_message *message,
                                           struct iso_events *events, struct iso_error *error)
 {
     struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
@@ -237,22 +258,26 @@ static enum iso_status take_schema_change(struct iso_change_source *source, cons
     if (!iso_envelope_text(&source->envelope, ISO_MEMBER_DDL, &statement, error))
         return error->status;
     if (place.table.length) {
-        source->table = iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
+        source->table =
+            iso_row_names_find(&source->names, &events->block.atoms, place.schema, place.table);
         event.table = source->table->atom;
     }
-    if (!source->rules->alone || place.is_snapshot || !add_effects(source, &place, statement, &event, events))
+    if (!source->rules->alone || place.is_snapshot ||
+        !add_effects(source, &place, statement, &event, events))
         iso_events_add(events, &event);
     return ISO_OK;
 }
 
 static enum iso_status expected_collections(struct iso_error *error)
 {
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "data_collections: expected [{\"data_collection\":\"SCHEMA.TABLE\",\"event_count\":N},...]");
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "data_collections: expected [{\"data_collection\":\"SCHEMA.TABLE\",\"event_count\":N},...]");
 }
 
 /* {"data_collection":"public.kv","event_count":2} */
-static bool read_collection(struct iso_json *json, struct iso_json_text *name, struct iso_json_number *count)
+static bool read_collection(struct iso_json *json, struct iso_json_text *name,
+                            struct iso_json_number *count)
 {
     struct iso_json_text member;
     *name = (struct iso_json_text){"", 0};
@@ -266,7 +291,8 @@ static bool read_collection(struct iso_json *json, struct iso_json_text *name, s
         else
             iso_json_skip(json);
     }
-    return json->code == ISO_JSON_FINE && name->length && !count->negative && count->bits <= UINT32_MAX;
+    return json->code == ISO_JSON_FINE && name->length && !count->negative &&
+           count->bits <= UINT32_MAX;
 }
 
 /* Debezium counts PostgreSQL's logical messages under the name of an object of its own. */
@@ -277,8 +303,9 @@ static bool is_of_messages(struct iso_json_text name)
 }
 
 /* What an END counts of each collection, before it. */
-static enum iso_status take_collections(struct iso_change_source *source, const struct iso_event *end,
-                                        struct iso_events *events, struct iso_error *error)
+static enum iso_status take_collections(struct iso_change_source *source,
+                                        const struct iso_event *end, struct iso_events *events,
+                                        struct iso_error *error)
 {
     const struct iso_cell *cell = &source->envelope.member[ISO_MEMBER_DATA_COLLECTIONS];
     struct iso_json *json = &source->json;
@@ -289,24 +316,27 @@ static enum iso_status take_collections(struct iso_change_source *source, const 
         return ISO_OK;
     if (cell->kind != ISO_CELL_JSON)
         return expected_collections(error);
-    iso_json_start(json, iso_payload_copy(&source->collections, cell->text, cell->length), cell->length);
+    iso_json_start(json, iso_payload_copy(&source->collections, cell->text, cell->length),
+                   cell->length);
     event.type = ISO_EVENT_COLLECTION;
     iso_json_enter_array(json);
     while (iso_json_element(json)) {
         if (!read_collection(json, &name, &count))
             return expected_collections(error);
-        event.table =
-            is_of_messages(name)
-                ? ISO_ABSENT
-                : iso_row_names_find(&source->names, &events->block.atoms, (struct iso_json_text){"", 0}, name)->atom;
+        event.table = is_of_messages(name)
+                          ? ISO_ABSENT
+                          : iso_row_names_find(&source->names, &events->block.atoms,
+                                               (struct iso_json_text){"", 0}, name)
+                                ->atom;
         event.count = (uint32_t)count.bits;
         iso_events_add(events, &event);
     }
     return iso_json_finish(json) ? ISO_OK : expected_collections(error);
 }
 
-static enum iso_status take_metadata(struct iso_change_source *source, const struct iso_message *message,
-                                     struct iso_events *events, struct iso_error *error)
+static enum iso_status take_metadata(struct iso_change_source *source,
+                                     const struct iso_message *message, struct iso_events *events,
+                                     struct iso_error *error)
 {
     struct iso_event event;
     if (iso_change_metadata(&source->envelope, message, &events->block, &event, error) != ISO_OK)
@@ -333,16 +363,19 @@ static enum iso_status decode(struct iso_change_source *source, const struct iso
         return take_change(source, message, events, error);
     if (iso_envelope_saw(envelope, ISO_MEMBER_STATUS))
         return take_metadata(source, message, events, error);
-    if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) || iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
+    if (iso_envelope_saw(envelope, ISO_MEMBER_DDL) ||
+        iso_envelope_saw(envelope, ISO_MEMBER_DATABASE_NAME))
         return take_schema_change(source, message, events, error);
     if (envelope->seen != (uint64_t)1 << ISO_MEMBER_TS_MS)
-        return iso_error_set(error, ISO_BAD_INPUT, "not a message of %s: expected op, status, ddl, or ts_ms alone",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "not a message of %s: expected op, status, ddl, or ts_ms alone",
                              source->rules->senders);
     iso_events_add(events, &event);
     return ISO_OK;
 }
 
-enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const struct iso_message *message,
+enum iso_status iso_change_source_decode(struct iso_decoder *decoder,
+                                         const struct iso_message *message,
                                          struct iso_events *events, struct iso_error *error)
 {
     struct iso_change_source *source = (struct iso_change_source *)decoder;
@@ -354,7 +387,8 @@ enum iso_status iso_change_source_decode(struct iso_decoder *decoder, const stru
     return error->status;
 }
 
-bool iso_change_source_covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+bool iso_change_source_covers(const struct iso_decoder *decoder, const char *topic,
+                              const char *table, size_t length)
 {
     const struct iso_change_source *source = (const struct iso_change_source *)decoder;
     const struct iso_table *seen = iso_tables_seen(&source->seen, table, length);
@@ -362,8 +396,9 @@ bool iso_change_source_covers(const struct iso_decoder *decoder, const char *top
            iso_topic_covers(topic, source->tables, table, length);
 }
 
-enum iso_column_coverage iso_change_source_covers_column(const struct iso_decoder *decoder, const char *table,
-                                                         size_t length, const char *column, size_t column_length)
+enum iso_column_coverage iso_change_source_covers_column(const struct iso_decoder *decoder,
+                                                         const char *table, size_t length,
+                                                         const char *column, size_t column_length)
 {
     const struct iso_change_source *source = (const struct iso_change_source *)decoder;
     return iso_cells_cover(&source->cells, (struct iso_json_text){table, length},
@@ -379,7 +414,8 @@ void iso_change_source_archive(struct iso_decoder *decoder, struct iso_archive *
         decoder->only_signed |= seen->list[i].is_signed;
 }
 
-struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
+struct iso_value_type iso_change_source_value_type(const struct iso_decoder *decoder,
+                                                   const char *table, size_t length,
                                                    const char *column, size_t column_length)
 {
     const struct iso_change_source *source = (const struct iso_change_source *)decoder;
@@ -391,16 +427,18 @@ struct iso_value_type iso_change_source_value_type(const struct iso_decoder *dec
     if (!column && !source->value)
         return (struct iso_value_type){ISO_VALUE_ROW, false, 0};
     if (!column)
-        return iso_table_value(&source->seen, seen, (struct iso_json_text){source->value, strlen(source->value)});
+        return iso_table_value(&source->seen, seen,
+                               (struct iso_json_text){source->value, strlen(source->value)});
     return iso_table_value(&source->seen, seen, (struct iso_json_text){column, column_length});
 }
 
-const char *iso_change_source_key_column(const struct iso_decoder *decoder, const char *table, size_t length,
-                                         size_t *column_length)
+const char *iso_change_source_key_column(const struct iso_decoder *decoder, const char *table,
+                                         size_t length, size_t *column_length)
 {
     const struct iso_tables *tables = &((const struct iso_change_source *)decoder)->seen;
     const struct iso_table *seen = iso_tables_seen(tables, table, length);
-    struct iso_json_text column = seen ? iso_table_key(tables, seen) : (struct iso_json_text){NULL, 0};
+    struct iso_json_text column =
+        seen ? iso_table_key(tables, seen) : (struct iso_json_text){NULL, 0};
     *column_length = column.length;
     return column.at;
 }

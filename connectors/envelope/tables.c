@@ -40,18 +40,20 @@ void iso_tables_archive(struct iso_archive *archive, struct iso_tables *tables)
     if (archive->restoring)
         iso_tables_release(tables);
     ISO_ARCHIVE_VALUE(archive, tables->types);
-    ISO_ARCHIVE_ANY(archive, "texts of tables", ISO_ARCHIVE_HEAP, tables->texts.bytes, tables->texts.used,
-                    tables->texts.capacity);
-    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count, tables->capacity);
-    ISO_ARCHIVE_ANY(archive, "columns of tables", ISO_ARCHIVE_HEAP, tables->columns, tables->column_count,
-                    tables->column_capacity);
+    ISO_ARCHIVE_ANY(archive, "texts of tables", ISO_ARCHIVE_HEAP, tables->texts.bytes,
+                    tables->texts.used, tables->texts.capacity);
+    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count,
+                    tables->capacity);
+    ISO_ARCHIVE_ANY(archive, "columns of tables", ISO_ARCHIVE_HEAP, tables->columns,
+                    tables->column_count, tables->column_capacity);
     if (archive->restoring && archive->error->status == ISO_OK)
         iso_archive_expect(archive, is_sound(tables));
 }
 
 /* ---- tables ---- */
 
-static bool is_named(const struct iso_tables *tables, const struct iso_table *table, const char *name, size_t length)
+static bool is_named(const struct iso_tables *tables, const struct iso_table *table,
+                     const char *name, size_t length)
 {
     return table->length == length && !memcmp(tables->texts.bytes + table->name, name, length);
 }
@@ -67,7 +69,8 @@ static uint32_t number_of(const struct iso_tables *tables, const char *name, siz
     return i;
 }
 
-const struct iso_table *iso_tables_seen(const struct iso_tables *tables, const char *name, size_t length)
+const struct iso_table *iso_tables_seen(const struct iso_tables *tables, const char *name,
+                                        size_t length)
 {
     uint32_t number = number_of(tables, name, length);
     return number < tables->count ? &tables->list[number] : NULL;
@@ -99,7 +102,8 @@ struct iso_table *iso_tables_find(struct iso_tables *tables, const char *name, s
         }
         ISO_GROW(tables->list, tables->count, tables->capacity);
         number = tables->count++;
-        tables->list[number] = (struct iso_table){.name = keep_text(tables, name, length), .length = (uint32_t)length};
+        tables->list[number] =
+            (struct iso_table){.name = keep_text(tables, name, length), .length = (uint32_t)length};
     }
     tables->last = number;
     return &tables->list[number];
@@ -107,13 +111,15 @@ struct iso_table *iso_tables_find(struct iso_tables *tables, const char *name, s
 
 /* ---- columns ---- */
 
-static struct iso_table_column *columns_of(const struct iso_tables *tables, const struct iso_table *table)
+static struct iso_table_column *columns_of(const struct iso_tables *tables,
+                                           const struct iso_table *table)
 {
     return tables->columns ? tables->columns + table->first : NULL;
 }
 
 /* The column of the cell; mostly it stands where it stood before. */
-static struct iso_table_column *find_column(const struct iso_tables *tables, const struct iso_table *table,
+static struct iso_table_column *find_column(const struct iso_tables *tables,
+                                            const struct iso_table *table,
                                             const struct iso_cell *cell, uint32_t guess)
 {
     struct iso_table_column *columns = columns_of(tables, table);
@@ -131,7 +137,8 @@ static bool is_another(uint32_t known, uint32_t type)
     bool known_by_schema = known >= ISO_TYPE_DECLARED, by_schema = type >= ISO_TYPE_DECLARED;
     if (!known || !type || known == type || known_by_schema != by_schema)
         return false;
-    bool decimal = (known | type) & ISO_TYPE_DECIMAL, text = known == ISO_TYPE_STRING || type == ISO_TYPE_STRING;
+    bool decimal = (known | type) & ISO_TYPE_DECIMAL,
+         text = known == ISO_TYPE_STRING || type == ISO_TYPE_STRING;
     return !(decimal && text);
 }
 
@@ -140,8 +147,8 @@ static uint32_t type_of(const struct iso_cell *cell, bool typed)
     return cell->type ? cell->type : typed ? iso_cell_type(cell) : 0;
 }
 
-static bool has_others(const struct iso_tables *tables, const struct iso_table *table, const struct iso_row *row,
-                       bool typed)
+static bool has_others(const struct iso_tables *tables, const struct iso_table *table,
+                       const struct iso_row *row, bool typed)
 {
     if (row->count != table->count)
         return true;
@@ -153,8 +160,9 @@ static bool has_others(const struct iso_tables *tables, const struct iso_table *
     return false;
 }
 
-static void tell_respelt(const struct iso_tables *tables, const struct iso_table *table, const struct iso_row *row,
-                         bool typed, iso_table_respelt *respelt, void *context)
+static void tell_respelt(const struct iso_tables *tables, const struct iso_table *table,
+                         const struct iso_row *row, bool typed, iso_table_respelt *respelt,
+                         void *context)
 {
     for (uint32_t i = 0; i < table->count; i++) {
         const struct iso_table_column *column = &columns_of(tables, table)[i];
@@ -166,7 +174,8 @@ static void tell_respelt(const struct iso_tables *tables, const struct iso_table
 }
 
 /* A column whose values were spelt by another type before says nothing more of how they are. */
-static void learn_value(struct iso_tables *tables, struct iso_table_column *column, struct iso_value_type value)
+static void learn_value(struct iso_tables *tables, struct iso_table_column *column,
+                        struct iso_value_type value)
 {
     static const struct iso_value_type any = {ISO_VALUE_ANY, false, 0};
     if (value.kind == ISO_VALUE_UNKNOWN || iso_value_type_equal(column->value, value) ||
@@ -177,8 +186,8 @@ static void learn_value(struct iso_tables *tables, struct iso_table_column *colu
 }
 
 /* What the row says of columns that are known. */
-static void learn_columns(struct iso_tables *tables, const struct iso_table *table, const struct iso_row *row,
-                          bool typed)
+static void learn_columns(struct iso_tables *tables, const struct iso_table *table,
+                          const struct iso_row *row, bool typed)
 {
     for (uint32_t i = 0; i < row->count; i++) {
         const struct iso_cell *cell = &row->cells[i];
@@ -191,7 +200,8 @@ static void learn_columns(struct iso_tables *tables, const struct iso_table *tab
     }
 }
 
-static void take_columns(struct iso_tables *tables, struct iso_table *table, const struct iso_row *row)
+static void take_columns(struct iso_tables *tables, struct iso_table *table,
+                         const struct iso_row *row)
 {
     const struct iso_table before = *table;
     table->first = tables->column_count;
@@ -199,10 +209,10 @@ static void take_columns(struct iso_tables *tables, struct iso_table *table, con
     ISO_RESERVE(tables->columns, tables->column_count + row->count, tables->column_capacity);
     for (uint32_t i = 0; i < row->count; i++) {
         const struct iso_table_column *known = find_column(tables, &before, &row->cells[i], i);
-        tables->columns[tables->column_count++] =
-            (struct iso_table_column){.name = keep_text(tables, row->cells[i].name, row->cells[i].name_length),
-                                      .length = row->cells[i].name_length,
-                                      .value = known ? known->value : (struct iso_value_type){0}};
+        tables->columns[tables->column_count++] = (struct iso_table_column){
+            .name = keep_text(tables, row->cells[i].name, row->cells[i].name_length),
+            .length = row->cells[i].name_length,
+            .value = known ? known->value : (struct iso_value_type){0}};
     }
     table->has_columns = true;
 }
@@ -212,8 +222,9 @@ static bool is_before(const uint64_t left[2], const uint64_t right[2])
     return left[0] != right[0] ? left[0] < right[0] : left[1] < right[1];
 }
 
-bool iso_table_changes(struct iso_tables *tables, struct iso_table *table, const struct iso_row *row,
-                       const uint64_t *position, bool typed, iso_table_respelt *respelt, void *context)
+bool iso_table_changes(struct iso_tables *tables, struct iso_table *table,
+                       const struct iso_row *row, const uint64_t *position, bool typed,
+                       iso_table_respelt *respelt, void *context)
 {
     bool changes = false;
     if (!table->has_columns || has_others(tables, table, row, typed)) {
@@ -230,8 +241,8 @@ bool iso_table_changes(struct iso_tables *tables, struct iso_table *table, const
     return changes;
 }
 
-struct iso_value_type iso_table_value(const struct iso_tables *tables, const struct iso_table *table,
-                                      struct iso_json_text column)
+struct iso_value_type iso_table_value(const struct iso_tables *tables,
+                                      const struct iso_table *table, struct iso_json_text column)
 {
     const struct iso_cell cell = {.name = column.at, .name_length = (uint32_t)column.length};
     const struct iso_table_column *known = find_column(tables, table, &cell, 0);
@@ -267,10 +278,11 @@ static bool shows_a_nullable(const struct iso_tables *tables, const struct iso_t
     return false;
 }
 
-static void learn_identity(const struct iso_tables *tables, struct iso_table *table, const struct iso_row *before,
-                           const uint64_t position[2])
+static void learn_identity(const struct iso_tables *tables, struct iso_table *table,
+                           const struct iso_row *before, const uint64_t position[2])
 {
-    bool is_full = table->is_full && !table->is_over, again = table->is_over && is_before(position, table->over);
+    bool is_full = table->is_full && !table->is_over,
+         again = table->is_over && is_before(position, table->over);
     if (!is_full && !again && shows_a_nullable(tables, table, before)) {
         table->is_full = true;
         table->is_over = false;
@@ -281,8 +293,8 @@ static void learn_identity(const struct iso_tables *tables, struct iso_table *ta
     }
 }
 
-bool iso_table_is_whole(const struct iso_tables *tables, struct iso_table *table, const struct iso_row *before,
-                        const uint64_t position[2], bool is_update)
+bool iso_table_is_whole(const struct iso_tables *tables, struct iso_table *table,
+                        const struct iso_row *before, const uint64_t position[2], bool is_update)
 {
     if (is_before(table->newest, position))
         memcpy(table->newest, position, sizeof table->newest);

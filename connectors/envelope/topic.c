@@ -8,8 +8,8 @@ enum { TOPIC_MAX = 249 }; /* Kafka's */
 
 static bool is_legal(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '.' || byte == '_' || byte == '-';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '.' || byte == '_' || byte == '-';
 }
 
 /* The name as topics have it: `_` for each UTF-16 unit that is not allowed. 0: it is too long. */

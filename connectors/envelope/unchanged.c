@@ -10,7 +10,8 @@ enum { SHORTEST = sizeof PLAIN - 1, LONGEST = 200 };
 
 static const char *const texts[] = {PLAIN, BASE64, HEX, "{\"" PLAIN "\":\"" PLAIN "\"}"};
 
-/* Arrays of text, bytes, integers (the text's bytes) and UUIDs (of version 3, of the text); maps of hstore. */
+/* Arrays of text, bytes, integers (the text's bytes) and UUIDs (of version 3, of the text); maps of
+ * hstore. */
 static const char *const nested[] = {
     "[\"" PLAIN "\"]",
     "[\"" BASE64 "\"]",
@@ -42,9 +43,11 @@ void iso_row_mark_unchanged(struct iso_row *row)
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
         bool is_text = cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES;
-        if (cell->length < SHORTEST || cell->length > LONGEST || (!is_text && cell->kind != ISO_CELL_JSON))
+        if (cell->length < SHORTEST || cell->length > LONGEST ||
+            (!is_text && cell->kind != ISO_CELL_JSON))
             continue;
-        if (is_text ? is_one_of(texts, sizeof texts / sizeof *texts, cell->text, cell->length) : is_nested(cell))
+        if (is_text ? is_one_of(texts, sizeof texts / sizeof *texts, cell->text, cell->length)
+                    : is_nested(cell))
             cell->kind = ISO_CELL_UNKNOWN;
     }
 }

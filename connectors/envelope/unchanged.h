@@ -1,5 +1,6 @@
-/* Debezium's placeholder for a large column that did not change, which PostgreSQL's log does not have:
- * `__debezium_unavailable_value` as text, and in the type of other columns (unavailable.value.placeholder's default).
+/* Debezium's placeholder for a large column that did not change, which PostgreSQL's log does not
+ * have: `__debezium_unavailable_value` as text, and in the type of other columns
+ * (unavailable.value.placeholder's default).
  */
 #pragma once
 

@@ -1,5 +1,6 @@
-/* What readers of binary formats share: nested values as JSON in a text of the reader's, which moves while it grows,
- * and UTF-8. A cell with such a value has its place in `bits`, and its text after wire_settle.
+/* What readers of binary formats share: nested values as JSON in a text of the reader's, which
+ * moves while it grows, and UTF-8. A cell with such a value has its place in `bits`, and its text
+ * after wire_settle.
  */
 #pragma once
 
@@ -25,14 +26,16 @@ static inline void wire_settle_row(struct iso_row *row, const struct iso_text *t
 static inline void wire_settle(struct iso_envelope *envelope, const struct iso_text *text)
 {
     struct iso_cell *collections = &envelope->member[ISO_MEMBER_DATA_COLLECTIONS];
-    if (iso_envelope_saw(envelope, ISO_MEMBER_DATA_COLLECTIONS) && collections->kind == ISO_CELL_JSON)
+    if (iso_envelope_saw(envelope, ISO_MEMBER_DATA_COLLECTIONS) &&
+        collections->kind == ISO_CELL_JSON)
         collections->text = text->bytes + collections->bits;
     wire_settle_row(&envelope->before, text);
     wire_settle_row(&envelope->after, text);
     wire_settle_row(&envelope->key, text);
 }
 
-static inline void wire_text(struct iso_cell *cell, enum iso_cell_kind kind, const void *bytes, size_t size)
+static inline void wire_text(struct iso_cell *cell, enum iso_cell_kind kind, const void *bytes,
+                             size_t size)
 {
     cell->kind = (uint8_t)kind;
     cell->text = bytes;

@@ -1,7 +1,8 @@
 /* History records as Avro, under the writer's schema.
  *
- * That may have members in another order, more members, fewer of the optional ones, and unions in any arrangement:
- * members are found by name, once a schema (avro_schema.h), and union branches by what they hold. */
+ * That may have members in another order, more members, fewer of the optional ones, and unions in
+ * any arrangement: members are found by name, once a schema (avro_schema.h), and union branches by
+ * what they hold. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -15,10 +16,12 @@ struct avro_decoder {
     struct iso_decoder decoder;
     bool framed;
     struct iso_schemas schemas;
-    struct iso_avro_schema *given; /* from a file, or the published one; stands for every id. NULL: the registry's */
+    struct iso_avro_schema
+        *given; /* from a file, or the published one; stands for every id. NULL: the registry's */
 };
 
-/* The schema of deploy/schemas/transaction.avsc, for messages without framing and without a schema of their own. */
+/* The schema of deploy/schemas/transaction.avsc, for messages without framing and without a schema
+ * of their own. */
 static const char published[] =
 #include <transaction.avsc.h>
     ;
@@ -31,7 +34,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(avro);
 }
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     struct avro_decoder *avro = iso_allocate_zeroed(1, sizeof *avro);
     const char *schema = options->schema ? options->schema : published;
@@ -42,7 +46,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     avro->schemas.parse = history_avro_parse;
     avro->schemas.forget = history_avro_forget;
     if (options->framed && !options->registry && !options->schema)
-        iso_error_set(error, ISO_BAD_INPUT, "Avro with Confluent framing: expected a schema registry or a schema file");
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "Avro with Confluent framing: expected a schema registry or a schema file");
     else if (options->schema || !options->framed || !options->registry)
         avro->given = history_avro_parse(schema, strlen(schema), error);
     if (error->status == ISO_OK)
@@ -51,8 +56,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct avro_decoder *avro = (struct avro_decoder *)decoder;
     struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};

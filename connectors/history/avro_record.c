@@ -14,7 +14,8 @@ struct reading {
 /* What is wrong where the bytes are no value of the schema; the cursor knows better. */
 static const char malformed[] = "not one Avro value of its schema";
 
-/* null or not there, as expected, of another type. After a failure of the cursor it does not matter which. */
+/* null or not there, as expected, of another type. After a failure of the cursor it does not matter
+ * which. */
 enum found { MISSING, FOUND, OTHER };
 
 /* ---- values, whose types are no unions ---- */
@@ -25,7 +26,8 @@ static enum found skip_value(struct reading *reading, const struct iso_avro_type
     return type->shape == ISO_AVRO_NULL ? MISSING : OTHER;
 }
 
-static inline enum found take_integer(struct reading *reading, const struct iso_avro_type *type, int64_t *number)
+static inline enum found take_integer(struct reading *reading, const struct iso_avro_type *type,
+                                      int64_t *number)
 {
     if (type->shape == ISO_AVRO_LONG)
         *number = iso_avro_long(&reading->cursor);
@@ -36,7 +38,8 @@ static inline enum found take_integer(struct reading *reading, const struct iso_
     return FOUND;
 }
 
-static enum found take_atom(struct reading *reading, const struct iso_avro_type *type, iso_atom *atom)
+static enum found take_atom(struct reading *reading, const struct iso_avro_type *type,
+                            iso_atom *atom)
 {
     int64_t number;
     if (type->shape == ISO_AVRO_STRING) {
@@ -50,7 +53,8 @@ static enum found take_atom(struct reading *reading, const struct iso_avro_type 
 }
 
 /* A number that is not negative. */
-static inline enum found take_unsigned(struct reading *reading, const struct iso_avro_type *type, uint64_t *number)
+static inline enum found take_unsigned(struct reading *reading, const struct iso_avro_type *type,
+                                       uint64_t *number)
 {
     int64_t read = 0;
     enum found found = take_integer(reading, type, &read);
@@ -59,7 +63,8 @@ static inline enum found take_unsigned(struct reading *reading, const struct iso
 }
 
 /* What an enumeration or a string says: a kind, a status, or whose writes are listed. */
-static inline enum found take_word(struct reading *reading, const struct iso_avro_type *type, int use, uint8_t *word)
+static inline enum found take_word(struct reading *reading, const struct iso_avro_type *type,
+                                   int use, uint8_t *word)
 {
     if (type->shape == ISO_AVRO_ENUM) {
         uint32_t symbol = iso_avro_choice(&reading->cursor, type->count);
@@ -77,7 +82,8 @@ static inline enum found take_word(struct reading *reading, const struct iso_avr
 
 /* ---- operations ---- */
 
-static const char *take_list(struct reading *reading, const struct iso_avro_type *array, uint32_t *list)
+static const char *take_list(struct reading *reading, const struct iso_avro_type *array,
+                             uint32_t *list)
 {
     iso_atom atom;
     *list = iso_history_list(reading->block);
@@ -97,8 +103,9 @@ static const char *take_content(struct reading *reading, const struct iso_avro_t
         operation->is_list = true;
         return take_list(reading, type, &operation->list);
     }
-    return take_atom(reading, type, &operation->value) == OTHER ? "v: expected null, a long, a UTF-8 string or an array"
-                                                                : NULL;
+    return take_atom(reading, type, &operation->value) == OTHER
+               ? "v: expected null, a long, a UTF-8 string or an array"
+               : NULL;
 }
 
 static const char *take_ots(struct reading *reading, const struct iso_avro_type *type,
@@ -112,7 +119,8 @@ static const char *take_ots(struct reading *reading, const struct iso_avro_type 
 }
 
 /* `found` notes the roles that are needed. */
-static inline const char *take_member(struct reading *reading, enum avro_role role, const struct iso_avro_type *type,
+static inline const char *take_member(struct reading *reading, enum avro_role role,
+                                      const struct iso_avro_type *type,
                                       struct build_operation *operation, uint32_t *found)
 {
     uint8_t word = AVRO_NO_WORD;
@@ -211,7 +219,8 @@ static const char *expected_of(enum avro_role role)
     }
 }
 
-static enum found take_status(struct reading *reading, const struct iso_avro_type *type, uint8_t *status)
+static enum found take_status(struct reading *reading, const struct iso_avro_type *type,
+                              uint8_t *status)
 {
     uint8_t word;
     if (take_word(reading, type, USE_STATUS, &word) != FOUND)
@@ -220,7 +229,8 @@ static enum found take_status(struct reading *reading, const struct iso_avro_typ
     return word == AVRO_NO_WORD ? OTHER : FOUND;
 }
 
-static enum found take_writes(struct reading *reading, const struct iso_avro_type *type, uint8_t *marks)
+static enum found take_writes(struct reading *reading, const struct iso_avro_type *type,
+                              uint8_t *marks)
 {
     uint8_t word;
     enum found found = take_word(reading, type, USE_WRITES, &word);
@@ -230,7 +240,8 @@ static enum found take_writes(struct reading *reading, const struct iso_avro_typ
     return FOUND;
 }
 
-static enum found take_snapshot(struct reading *reading, const struct iso_avro_type *type, struct iso_json_text *text)
+static enum found take_snapshot(struct reading *reading, const struct iso_avro_type *type,
+                                struct iso_json_text *text)
 {
     if (type->shape != ISO_AVRO_STRING)
         return skip_value(reading, type);
@@ -239,7 +250,8 @@ static enum found take_snapshot(struct reading *reading, const struct iso_avro_t
 }
 
 /* Operations are passed over, and read later. */
-static enum found note_operations(struct reading *reading, const struct iso_avro_type *type, struct head *head)
+static enum found note_operations(struct reading *reading, const struct iso_avro_type *type,
+                                  struct head *head)
 {
     head->operations = type;
     head->operations_at = reading->cursor;
@@ -248,8 +260,8 @@ static enum found note_operations(struct reading *reading, const struct iso_avro
 }
 
 /* One member of a transaction. */
-static const char *take_head_member(struct reading *reading, enum avro_role role, const struct iso_avro_type *type,
-                                    struct head *head)
+static const char *take_head_member(struct reading *reading, enum avro_role role,
+                                    const struct iso_avro_type *type, struct head *head)
 {
     enum found found;
     switch (role) {
@@ -283,7 +295,8 @@ static const char *take_head_member(struct reading *reading, enum avro_role role
     return found == OTHER ? expected_of(role) : NULL;
 }
 
-static const char *begin_transaction(struct iso_history *block, const struct head *head, uint64_t origin)
+static const char *begin_transaction(struct iso_history *block, const struct head *head,
+                                     uint64_t origin)
 {
     for (enum avro_role role = ROLE_TID; role <= ROLE_SID; role++)
         if (!(head->found & 1u << role))
@@ -298,17 +311,19 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
             continue;
         if (!build_clock(block, ISO_CLOCK_SCALAR))
             return expected_of(role);
-        (role == ROLE_STS ? iso_history_set_sts : iso_history_set_cts)(block,
-                                                                       (struct iso_stamp){head->numbers[role], 0});
+        (role == ROLE_STS ? iso_history_set_sts
+                          : iso_history_set_cts)(block, (struct iso_stamp){head->numbers[role], 0});
     }
     if (head->found & 1u << ROLE_SNAPSHOT)
-        return build_snapshot(block, head->snapshot.at, head->snapshot.length, head->found & 1u << ROLE_STS);
+        return build_snapshot(block, head->snapshot.at, head->snapshot.length,
+                              head->found & 1u << ROLE_STS);
     return NULL;
 }
 
-/* Operations that stand behind everything that a transaction begins with are read as they come; others when the rest is
- * known. */
-static const char *take_transaction(struct reading *reading, const struct iso_avro_type *type, uint64_t origin)
+/* Operations that stand behind everything that a transaction begins with are read as they come;
+ * others when the rest is known. */
+static const char *take_transaction(struct reading *reading, const struct iso_avro_type *type,
+                                    uint64_t origin)
 {
     struct head head;
     const char *wrong = NULL;
@@ -324,7 +339,8 @@ static const char *take_transaction(struct reading *reading, const struct iso_av
             wrong = begin_transaction(reading->block, &head, origin);
             return wrong ? wrong : take_operations(reading, member);
         }
-        wrong = take_head_member(reading, role, iso_avro_inside(field->type, &reading->cursor), &head);
+        wrong =
+            take_head_member(reading, role, iso_avro_inside(field->type, &reading->cursor), &head);
     }
     if (!wrong)
         wrong = begin_transaction(reading->block, &head, origin);
@@ -341,8 +357,8 @@ static const char *take_transaction(struct reading *reading, const struct iso_av
 /* ---- records ---- */
 
 /* A record with a member `watermark` that is not null is one. */
-static const char *take_watermark(struct reading *reading, const struct iso_avro_type *type, bool *is_watermark,
-                                  uint64_t *watermark)
+static const char *take_watermark(struct reading *reading, const struct iso_avro_type *type,
+                                  bool *is_watermark, uint64_t *watermark)
 {
     for (uint32_t i = 0; i < type->count; i++) {
         const struct iso_avro_field *field = &type->fields[i];
@@ -360,7 +376,8 @@ static const char *take_watermark(struct reading *reading, const struct iso_avro
 }
 
 static const char *take_record(struct reading *reading, const struct iso_avro_type *type,
-                               const struct iso_message *message, bool *is_watermark, uint64_t *watermark)
+                               const struct iso_message *message, bool *is_watermark,
+                               uint64_t *watermark)
 {
     type = iso_avro_inside(type, &reading->cursor);
     struct iso_avro_cursor start = reading->cursor;
@@ -376,8 +393,9 @@ static const char *take_record(struct reading *reading, const struct iso_avro_ty
     return take_transaction(reading, type, record_origin(message));
 }
 
-enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes, size_t size,
-                                 const struct iso_message *message, struct iso_events *events, struct iso_error *error)
+enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes,
+                                 size_t size, const struct iso_message *message,
+                                 struct iso_events *events, struct iso_error *error)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
     struct reading reading = {.block = &events->block};
@@ -389,9 +407,10 @@ enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t
         iso_avro_finish(&reading.cursor);
     if (wrong || reading.cursor.expected) {
         iso_history_rewind(&events->block, &mark);
-        return reading.cursor.expected ? iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", malformed,
-                                                       reading.cursor.position + 1, reading.cursor.expected)
-                                       : iso_error_set(error, ISO_BAD_INPUT, "%s", wrong);
+        return reading.cursor.expected
+                   ? iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", malformed,
+                                   reading.cursor.position + 1, reading.cursor.expected)
+                   : iso_error_set(error, ISO_BAD_INPUT, "%s", wrong);
     }
     if (is_watermark) {
         record_add_watermark(events, message, watermark);

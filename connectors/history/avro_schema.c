@@ -7,8 +7,9 @@
 
 static enum avro_role role_of(const char *name)
 {
-    static const char *const names[ROLES] = {"",         "tid", "sid",       "sno", "sts", "cts", "status", "writes",
-                                             "snapshot", "ops", "watermark", "t",   "k",   "v",   "ots",    "lock"};
+    static const char *const names[ROLES] = {
+        "",         "tid", "sid",       "sno", "sts", "cts", "status", "writes",
+        "snapshot", "ops", "watermark", "t",   "k",   "v",   "ots",    "lock"};
     for (int role = 1; role < ROLES; role++)
         if (!strcmp(names[role], name))
             return (enum avro_role)role;
@@ -42,7 +43,9 @@ uint8_t avro_status_of(const char *word, size_t size)
 
 uint8_t avro_writes_of(const char *word, size_t size)
 {
-    return is_word(word, size, "all") ? 0 : is_word(word, size, "cdc") ? ISO_MARK_CDC_WRITES : AVRO_NO_WORD;
+    return is_word(word, size, "all")   ? 0
+           : is_word(word, size, "cdc") ? ISO_MARK_CDC_WRITES
+                                        : AVRO_NO_WORD;
 }
 
 void *history_avro_parse(const char *text, size_t length, struct iso_error *error)

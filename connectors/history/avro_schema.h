@@ -1,11 +1,12 @@
-/* What a writer's schema means to a history: members known by their names, once a schema, and enumerations' symbols by
- * what they say.
+/* What a writer's schema means to a history: members known by their names, once a schema, and
+ * enumerations' symbols by what they say.
  */
 #pragma once
 
 #include "connectors/avro/schema.h"
 
-/* What a record's field of that name holds. The names differ between a transaction, an operation and a watermark. */
+/* What a record's field of that name holds. The names differ between a transaction, an operation
+ * and a watermark. */
 enum avro_role {
     ROLE_NONE,
     ROLE_TID,
@@ -33,8 +34,9 @@ enum { AVRO_NO_WORD = 0xff };
 /* The use of a record: it has a field of the role ROLE_WATERMARK. */
 enum { AVRO_MAY_BE_WATERMARK = 1 };
 
-/* READ, WRITE, DELETE, APPEND or their first letters, in any case of letters, as enum iso_operation_kind; COMMITTED,
- * ABORTED, UNKNOWN as ISO_COMMITTED, ...; ALL as 0, CDC as ISO_MARK_CDC_WRITES; or AVRO_NO_WORD. */
+/* READ, WRITE, DELETE, APPEND or their first letters, in any case of letters, as enum
+ * iso_operation_kind; COMMITTED, ABORTED, UNKNOWN as ISO_COMMITTED, ...; ALL as 0, CDC as
+ * ISO_MARK_CDC_WRITES; or AVRO_NO_WORD. */
 uint8_t avro_kind_of(const char *word, size_t size);
 uint8_t avro_status_of(const char *word, size_t size);
 uint8_t avro_writes_of(const char *word, size_t size);

@@ -29,17 +29,20 @@ static bool is_reserved(const struct iso_history *history, const struct build_op
     return reserved;
 }
 
-static void add_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+static void add_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key,
+                          uint32_t value)
 {
     if (history->operation_count == history->operation_capacity)
         iso_history_reserve_operations(history, 1);
-    uint32_t operation = history->operation_count++, known = iso_atom_index_known(history->key_index, key);
+    uint32_t operation = history->operation_count++,
+             known = iso_atom_index_known(history->key_index, key);
     history->kind[operation] = (uint8_t)kind;
     history->value[operation] = value;
     history->key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
 }
 
-const char *build_add_operation(struct iso_history *history, const struct build_operation *operation)
+const char *build_add_operation(struct iso_history *history,
+                                const struct build_operation *operation)
 {
     enum iso_operation_kind kind = operation->kind;
     if (kind == ISO_DELETE && (operation->is_list || operation->value != ISO_ABSENT))
@@ -52,7 +55,8 @@ const char *build_add_operation(struct iso_history *history, const struct build_
         return "a value begins with U+0002, which is reserved";
     if (kind == ISO_READ && operation->is_list)
         kind = ISO_READ_LIST;
-    add_operation(history, kind, operation->key, operation->is_list ? operation->list : operation->value);
+    add_operation(history, kind, operation->key,
+                  operation->is_list ? operation->list : operation->value);
     if (operation->has_ots)
         iso_history_set_ots(history, operation->ots);
     else if (operation->lock)
@@ -67,7 +71,8 @@ bool build_clock(struct iso_history *history, enum iso_clock clock)
     return history->clock == clock;
 }
 
-const char *build_snapshot(struct iso_history *history, const char *text, size_t length, bool has_start)
+const char *build_snapshot(struct iso_history *history, const char *text, size_t length,
+                           bool has_start)
 {
     static const char expected[] =
         "snapshot: expected \"xmin:xmax:xip,...\", or of MariaDB a GTID or FILE.NUMBER:OFFSET";
@@ -86,6 +91,7 @@ const char *build_snapshot(struct iso_history *history, const char *text, size_t
         return "snapshot: MariaDB's, and other timestamps are pairs";
     iso_history_set_sts(history, (struct iso_stamp){.physical = start});
     if (marks)
-        iso_history_set_marks(history, iso_marks_of(history, history->transaction_count - 1) | marks);
+        iso_history_set_marks(history,
+                              iso_marks_of(history, history->transaction_count - 1) | marks);
     return NULL;
 }

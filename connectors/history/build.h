@@ -1,4 +1,5 @@
-/* Building a transaction out of an Avro or Protobuf record: the checks that the JSON reader makes by itself. */
+/* Building a transaction out of an Avro or Protobuf record: the checks that the JSON reader makes
+ * by itself. */
 #pragma once
 
 #include "iso/history.h"
@@ -17,12 +18,15 @@ struct build_operation {
 bool build_text(struct iso_history *history, const void *bytes, size_t size, iso_atom *atom);
 iso_atom build_number(struct iso_history *history, int64_t number);
 
-/* Adds the operation to the transaction begun last, which iso_history_close ends; what is wrong with it, or NULL. */
-const char *build_add_operation(struct iso_history *history, const struct build_operation *operation);
-
-/* What the transaction begun last sees, as its database tells it: in place of a start, unless it has one. What is wrong
+/* Adds the operation to the transaction begun last, which iso_history_close ends; what is wrong
  * with it, or NULL. */
-const char *build_snapshot(struct iso_history *history, const char *text, size_t length, bool has_start);
+const char *build_add_operation(struct iso_history *history,
+                                const struct build_operation *operation);
+
+/* What the transaction begun last sees, as its database tells it: in place of a start, unless it
+ * has one. What is wrong with it, or NULL. */
+const char *build_snapshot(struct iso_history *history, const char *text, size_t length,
+                           bool has_start);
 
 /* The first timestamp sets the block's clock; false if this one is of another kind. */
 bool build_clock(struct iso_history *history, enum iso_clock clock);

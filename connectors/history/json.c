@@ -14,7 +14,8 @@ struct json_decoder {
     struct iso_payload payload;
 };
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     (void)error;
     struct json_decoder *json = iso_allocate_zeroed(1, sizeof *json);
@@ -33,8 +34,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(json);
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct json_decoder *json = (struct json_decoder *)decoder;
     struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};
@@ -54,14 +55,17 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     }
     if (iso_counted_is(text)) {
         struct iso_counted counted;
-        if (iso_counted_read(&json->native, text, frame.size, &events->block, &counted, error) == ISO_OK)
+        if (iso_counted_read(&json->native, text, frame.size, &events->block, &counted, error) ==
+            ISO_OK)
             record_add_counted(events, message, &counted);
         return error->status;
     }
     uint32_t index = events->block.transaction_count;
     uint64_t origin = record_origin(message);
-    if (iso_native_read_transaction(&json->native, text, frame.size, origin, &events->block, &json->fault) != ISO_OK)
-        return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->fault.position + 1, json->fault.text);
+    if (iso_native_read_transaction(&json->native, text, frame.size, origin, &events->block,
+                                    &json->fault) != ISO_OK)
+        return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", json->fault.position + 1,
+                             json->fault.text);
     iso_events_add_transaction(events, index, origin);
     return ISO_OK;
 }

@@ -1,10 +1,11 @@
 /* History records as Protobuf, after deploy/schemas/transaction.proto.
  *
- * Read from the wire as it stands: a library's tree of a record costs several times what is in it. As the format wants
- * it, fields may come in any order and more than once, of single values the last one counts, parts of a message that
- * come apart are one, and unknown fields are passed over. Operations come last as every serializer writes them; in any
- * case they are read when the rest is known, in a second pass over the fields, which costs little, since the first one
- * passes over them by their lengths. */
+ * Read from the wire as it stands: a library's tree of a record costs several times what is in it.
+ * As the format wants it, fields may come in any order and more than once, of single values the
+ * last one counts, parts of a message that come apart are one, and unknown fields are passed over.
+ * Operations come last as every serializer writes them; in any case they are read when the rest is
+ * known, in a second pass over the fields, which costs little, since the first one passes over them
+ * by their lengths. */
 #include "base/memory.h"
 #include "connectors/history/build.h"
 #include "connectors/history/record_private.h"
@@ -17,20 +18,23 @@ struct protobuf_decoder {
     bool framed;
 };
 
-/* A record being read. Texts that say what is wrong with it are static; of the wire's, also the place is known. */
+/* A record being read. Texts that say what is wrong with it are static; of the wire's, also the
+ * place is known. */
 struct reading {
     struct iso_history *block;
     const uint8_t *faulty;
 };
 
-static inline const char *fault(struct reading *reading, const struct iso_wire_span *span, const char *expected)
+static inline const char *fault(struct reading *reading, const struct iso_wire_span *span,
+                                const char *expected)
 {
     reading->faulty = span->at;
     return expected;
 }
 
 /* The next field of `span`, which is not at its end; what is wrong, or NULL. */
-static inline const char *take_field(struct reading *reading, struct iso_wire_span *span, struct iso_wire_field *field)
+static inline const char *take_field(struct reading *reading, struct iso_wire_span *span,
+                                     struct iso_wire_field *field)
 {
     const char *expected = iso_wire_take(span, field);
     return expected ? fault(reading, span, expected) : NULL;
@@ -40,7 +44,8 @@ static inline const char *take_field(struct reading *reading, struct iso_wire_sp
 static inline const char *check(struct reading *reading, const struct iso_wire_span *span,
                                 const struct iso_wire_field *field, uint32_t encoding)
 {
-    return field->encoding == encoding ? NULL : fault(reading, span, "fields encoded as the schema says");
+    return field->encoding == encoding ? NULL
+                                       : fault(reading, span, "fields encoded as the schema says");
 }
 
 /* ---- values ---- */
@@ -51,7 +56,8 @@ struct value {
     struct iso_wire_span text;
 };
 
-static const char *read_value(struct reading *reading, struct iso_wire_span span, struct value *value)
+static const char *read_value(struct reading *reading, struct iso_wire_span span,
+                              struct value *value)
 {
     struct iso_wire_field field;
     const char *wrong;
@@ -81,7 +87,8 @@ static inline bool take_value(struct iso_history *block, const struct value *val
         *atom = build_number(block, value->number);
         return true;
     }
-    return value->holds && build_text(block, value->text.at, (size_t)(value->text.end - value->text.at), atom);
+    return value->holds &&
+           build_text(block, value->text.at, (size_t)(value->text.end - value->text.at), atom);
 }
 
 struct timestamp {
@@ -89,7 +96,8 @@ struct timestamp {
     struct iso_stamp stamp;
 };
 
-static const char *read_timestamp(struct reading *reading, struct iso_wire_span span, struct timestamp *timestamp)
+static const char *read_timestamp(struct reading *reading, struct iso_wire_span span,
+                                  struct timestamp *timestamp)
 {
     struct iso_wire_field field;
     const char *wrong;
@@ -102,7 +110,8 @@ static const char *read_timestamp(struct reading *reading, struct iso_wire_span 
         if ((wrong = check(reading, &span, &field, ISO_WIRE_VARINT)))
             return wrong;
         timestamp->is_pair |= field.number == TIMESTAMP_LOGICAL;
-        *(field.number == TIMESTAMP_LOGICAL ? &timestamp->stamp.logical : &timestamp->stamp.physical) = field.bits;
+        *(field.number == TIMESTAMP_LOGICAL ? &timestamp->stamp.logical
+                                            : &timestamp->stamp.physical) = field.bits;
     }
     return NULL;
 }
@@ -124,7 +133,8 @@ struct operation {
     struct build_operation built;
 };
 
-static const char *read_list(struct reading *reading, struct iso_wire_span span, struct build_operation *built)
+static const char *read_list(struct reading *reading, struct iso_wire_span span,
+                             struct build_operation *built)
 {
     struct iso_wire_field field;
     const char *wrong;
@@ -210,7 +220,8 @@ static const char *read_operation(struct reading *reading, struct iso_wire_span 
     operation.built.value = ISO_ABSENT;
     operation.built.is_list = false;
     while (span.at < span.end)
-        if ((wrong = take_field(reading, &span, &field)) || (wrong = read_member(reading, &span, &field, &operation)))
+        if ((wrong = take_field(reading, &span, &field)) ||
+            (wrong = read_member(reading, &span, &field, &operation)))
             return wrong;
     return add_operation(reading->block, &operation);
 }
@@ -230,8 +241,8 @@ struct head {
 static const char *read_head_member(struct reading *reading, const struct iso_wire_span *span,
                                     const struct iso_wire_field *field, struct head *head)
 {
-    bool is_number =
-        field->number == TRANSACTION_SNO || field->number == TRANSACTION_STATUS || field->number == TRANSACTION_WRITES;
+    bool is_number = field->number == TRANSACTION_SNO || field->number == TRANSACTION_STATUS ||
+                     field->number == TRANSACTION_WRITES;
     const char *wrong;
     if (field->number > TRANSACTION_SNAPSHOT)
         return NULL;
@@ -264,9 +275,11 @@ static const char *read_head_member(struct reading *reading, const struct iso_wi
     }
 }
 
-static const char *begin_transaction(struct iso_history *block, const struct head *head, uint64_t origin)
+static const char *begin_transaction(struct iso_history *block, const struct head *head,
+                                     uint64_t origin)
 {
-    static const uint8_t statuses[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN}, marks[] = {0, ISO_MARK_CDC_WRITES};
+    static const uint8_t statuses[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN},
+                         marks[] = {0, ISO_MARK_CDC_WRITES};
     iso_atom tid, sid;
     const char *wrong;
     if (!take_value(block, &head->tid, &tid))
@@ -290,7 +303,9 @@ static const char *begin_transaction(struct iso_history *block, const struct hea
     if (head->cts.is_there)
         iso_history_set_cts(block, head->cts.stamp);
     size_t length = (size_t)(head->snapshot.end - head->snapshot.at);
-    return length ? build_snapshot(block, (const char *)head->snapshot.at, length, head->sts.is_there) : NULL;
+    return length
+               ? build_snapshot(block, (const char *)head->snapshot.at, length, head->sts.is_there)
+               : NULL;
 }
 
 /* One pass over a part of a transaction: its head, or its operations. */
@@ -310,7 +325,8 @@ static const char *read_part(struct reading *reading, struct iso_wire_span span,
 }
 
 /* One pass over the transaction's parts in a record, of which there mostly is one. */
-static const char *read_parts(struct reading *reading, struct iso_wire_span record, struct head *head)
+static const char *read_parts(struct reading *reading, struct iso_wire_span record,
+                              struct head *head)
 {
     struct iso_wire_field field;
     const char *wrong = NULL;
@@ -322,7 +338,8 @@ static const char *read_parts(struct reading *reading, struct iso_wire_span reco
     return wrong;
 }
 
-static const char *read_transaction(struct reading *reading, struct iso_wire_span record, uint64_t origin)
+static const char *read_transaction(struct reading *reading, struct iso_wire_span record,
+                                    uint64_t origin)
 {
     struct head head = {.status = 0};
     const char *wrong = read_parts(reading, record, &head);
@@ -333,8 +350,10 @@ static const char *read_transaction(struct reading *reading, struct iso_wire_spa
 
 /* ---- records ---- */
 
-/* Which of the two the record is; both is refused, though the format would let the last one count. */
-static const char *find_kind(struct reading *reading, struct iso_wire_span record, uint32_t *which, uint64_t *watermark)
+/* Which of the two the record is; both is refused, though the format would let the last one
+ * count. */
+static const char *find_kind(struct reading *reading, struct iso_wire_span record, uint32_t *which,
+                             uint64_t *watermark)
 {
     struct iso_wire_field field;
     const char *wrong;
@@ -345,7 +364,8 @@ static const char *find_kind(struct reading *reading, struct iso_wire_span recor
         if (field.number != RECORD_TRANSACTION && field.number != RECORD_WATERMARK)
             continue;
         bool is_watermark = field.number == RECORD_WATERMARK;
-        if ((wrong = check(reading, &record, &field, is_watermark ? ISO_WIRE_VARINT : ISO_WIRE_SIZED)))
+        if ((wrong =
+                 check(reading, &record, &field, is_watermark ? ISO_WIRE_VARINT : ISO_WIRE_SIZED)))
             return wrong;
         if (*which && *which != field.number)
             return "a transaction and a watermark in one record, expected one of them";
@@ -355,8 +375,8 @@ static const char *find_kind(struct reading *reading, struct iso_wire_span recor
     return NULL;
 }
 
-static const char *take_record(struct reading *reading, struct iso_wire_span record, struct iso_events *events,
-                               const struct iso_message *message)
+static const char *take_record(struct reading *reading, struct iso_wire_span record,
+                               struct iso_events *events, const struct iso_message *message)
 {
     struct iso_history_mark mark = iso_history_mark(&events->block);
     uint64_t origin = record_origin(message), watermark;
@@ -381,7 +401,8 @@ static const char *take_record(struct reading *reading, struct iso_wire_span rec
 
 /* ---- messages ---- */
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     (void)error;
     struct protobuf_decoder *protobuf = iso_allocate_zeroed(1, sizeof *protobuf);
@@ -395,8 +416,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(decoder);
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct protobuf_decoder *protobuf = (struct protobuf_decoder *)decoder;
     struct iso_frame frame = {.bytes = message->payload.data, .size = message->payload.size};
@@ -408,9 +429,11 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     }
     if (protobuf->framed && !iso_frame_open(message, ISO_FRAME_PAYLOAD, true, &frame, &wrong))
         return iso_error_set(error, ISO_BAD_INPUT, "expected %s", wrong);
-    wrong = take_record(&reading, (struct iso_wire_span){frame.bytes, frame.bytes + frame.size}, events, message);
+    wrong = take_record(&reading, (struct iso_wire_span){frame.bytes, frame.bytes + frame.size},
+                        events, message);
     if (reading.faulty)
-        return iso_error_set(error, ISO_BAD_INPUT, "not a Protobuf message of isochron.Record: byte %zu: expected %s",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "not a Protobuf message of isochron.Record: byte %zu: expected %s",
                              (size_t)(reading.faulty - frame.bytes) + 1, wrong);
     return wrong ? iso_error_set(error, ISO_BAD_INPUT, "%s", wrong) : ISO_OK;
 }

@@ -4,7 +4,8 @@
 
 #include "connectors/history/record_private.h"
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     static const struct {
         const char *format;
@@ -14,12 +15,13 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(formats[i].format, format))
             return formats[i].class->create(options, error);
-    iso_error_set(error, ISO_BAD_INPUT, "format=%s of a history source: expected json, avro or protobuf", format);
+    iso_error_set(error, ISO_BAD_INPUT,
+                  "format=%s of a history source: expected json, avro or protobuf", format);
     return NULL;
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     return decoder->class->decode(decoder, message, events, error);
 }
@@ -33,7 +35,8 @@ static void destroy(struct iso_decoder *decoder)
 const struct iso_decoder_class iso_record_decoder = {
     .kind = "history", .create = create, .decode = decode, .destroy = destroy};
 
-void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
+void record_add_watermark(struct iso_events *events, const struct iso_message *message,
+                          uint64_t timestamp)
 {
     iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK,
                                                .flags = ISO_EVENT_HAS_CTS,
@@ -41,7 +44,8 @@ void record_add_watermark(struct iso_events *events, const struct iso_message *m
                                                .origin = record_origin(message)});
 }
 
-void record_add_counted(struct iso_events *events, const struct iso_message *message, const struct iso_counted *counted)
+void record_add_counted(struct iso_events *events, const struct iso_message *message,
+                        const struct iso_counted *counted)
 {
     bool has_time = message->timestamp_type != ISO_TIMESTAMP_NONE && message->timestamp > 0;
     iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_COUNTED,
@@ -57,6 +61,7 @@ void record_add_counted(struct iso_events *events, const struct iso_message *mes
 
 void record_add_tombstone(struct iso_events *events, const struct iso_message *message)
 {
-    iso_events_add(events, &(struct iso_event){
-                               .type = ISO_EVENT_IGNORED, .reason = "tombstone", .origin = record_origin(message)});
+    iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_IGNORED,
+                                               .reason = "tombstone",
+                                               .origin = record_origin(message)});
 }

@@ -6,7 +6,8 @@
 
 extern const struct iso_decoder_class record_json, record_avro, record_protobuf;
 
-void record_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);
+void record_add_watermark(struct iso_events *events, const struct iso_message *message,
+                          uint64_t timestamp);
 
 void record_add_counted(struct iso_events *events, const struct iso_message *message,
                         const struct iso_counted *counted);

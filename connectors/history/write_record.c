@@ -61,13 +61,15 @@ static iso_atom key_of(const struct iso_history *history, uint32_t o)
     return history->key_atom[history->key[o]];
 }
 
-/* ---- Avro: values in the order of the schema; a union's value behind the number of its branch ---- */
+/* ---- Avro: values in the order of the schema; a union's value behind the number of its branch
+ * ---- */
 
 enum { AVRO_LONG, AVRO_STRING };                           /* of [long, string] */
 enum { AVRO_NULL, AVRO_SOME };                             /* of [null, long] */
 enum { VALUE_NULL, VALUE_LONG, VALUE_STRING, VALUE_LIST }; /* of an operation's v */
 
-static void avro_atom(struct iso_text *text, const struct iso_history *history, iso_atom atom, int long_branch)
+static void avro_atom(struct iso_text *text, const struct iso_history *history, iso_atom atom,
+                      int long_branch)
 {
     int64_t number;
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -121,7 +123,8 @@ static void avro_operation(struct iso_text *text, const struct iso_history *hist
 static bool fits_avro(const struct iso_history *history, uint32_t t)
 {
     uint8_t flags = history->flags[t];
-    bool fits = !iso_marks_of(history, t) && (!(flags & ISO_HAS_STS) || history->sts[t] <= INT64_MAX) &&
+    bool fits = !iso_marks_of(history, t) &&
+                (!(flags & ISO_HAS_STS) || history->sts[t] <= INT64_MAX) &&
                 (!(flags & ISO_HAS_CTS) || history->cts[t] <= INT64_MAX) &&
                 (!(flags & ISO_HAS_SNO) || history->sno[t] <= INT64_MAX);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
@@ -151,7 +154,8 @@ bool iso_record_write_avro(const struct iso_history *history, uint32_t t, struct
     return true;
 }
 
-/* ---- Protobuf: members behind their number and wire type; what holds its default is left out ---- */
+/* ---- Protobuf: members behind their number and wire type; what holds its default is left out
+ * ---- */
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 static void put_tag(struct iso_text *text, unsigned member, unsigned wire)
@@ -167,8 +171,8 @@ static size_t varint_size(uint64_t number)
     return size;
 }
 
-/* A message inside another has its size before it, which is known when it is written: it is written at the
- * end, and moved to make room. Messages are small. */
+/* A message inside another has its size before it, which is known when it is written: it is written
+ * at the end, and moved to make room. Messages are small. */
 static size_t begin_message(struct iso_text *text, unsigned member)
 {
     put_tag(text, member, WIRE_BYTES);
@@ -185,7 +189,8 @@ static void end_message(struct iso_text *text, size_t start)
     text->used += size;
 }
 
-static void protobuf_atom(struct iso_text *text, unsigned member, const struct iso_history *history, iso_atom atom)
+static void protobuf_atom(struct iso_text *text, unsigned member, const struct iso_history *history,
+                          iso_atom atom)
 {
     int64_t number;
     char buffer[ISO_ATOM_TEXT_MAX];

@@ -84,7 +84,8 @@ static struct entry *reserve_entry(struct iso_kafka_buffer *buffer, size_t size,
     return entry;
 }
 
-void iso_kafka_buffer_put(struct iso_kafka_buffer *buffer, const struct iso_message *message, size_t block)
+void iso_kafka_buffer_put(struct iso_kafka_buffer *buffer, const struct iso_message *message,
+                          size_t block)
 {
     size_t size = size_of(message);
     struct entry *entry = reserve_entry(buffer, size, block - sizeof *buffer->last);
@@ -125,7 +126,8 @@ void iso_kafka_buffer_validate(const struct iso_kafka_buffer *buffer)
 {
     uint64_t bytes = 0, count = 0;
     const struct iso_kafka_buffer_block *last = NULL;
-    for (struct iso_kafka_buffer_block *block = buffer->first; block; last = block, block = block->next) {
+    for (struct iso_kafka_buffer_block *block = buffer->first; block;
+         last = block, block = block->next) {
         size_t at = block == buffer->first ? buffer->read : 0;
         assert(at < block->used && block->used <= block->capacity);
         for (; at < block->used; count++)

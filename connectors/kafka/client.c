@@ -21,7 +21,8 @@ static void remember_trouble(struct iso_kafka_client *client, const char *text)
     pthread_mutex_unlock(&client->lock);
 }
 
-/* Warnings that nothing stands in the way of: an old broker may make a topic that it is asked for. */
+/* Warnings that nothing stands in the way of: an old broker may make a topic that it is asked
+ * for. */
 static bool is_advice(const char *facility)
 {
     static const char *const facilities[] = {"TERMINATE", "CONFWARN", "AUTOCREATE"};
@@ -31,7 +32,8 @@ static bool is_advice(const char *facility)
     return false;
 }
 
-/* Called from librdkafka's threads. Its log says what its error codes leave out ("Connection refused"). */
+/* Called from librdkafka's threads. Its log says what its error codes leave out ("Connection
+ * refused"). */
 static void on_log(const rd_kafka_t *handle, int level, const char *facility, const char *text)
 {
     if (level <= 4 && !is_advice(facility))
@@ -49,8 +51,8 @@ static void on_error(rd_kafka_t *handle, int code, const char *reason, void *opa
         failure = rd_kafka_fatal_error(handle, text, sizeof text);
     else
         snprintf(text, sizeof text, "%s", reason);
-    bool permanent =
-        code == RD_KAFKA_RESP_ERR__FATAL || code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
+    bool permanent = code == RD_KAFKA_RESP_ERR__FATAL ||
+                     code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL;
     if (permanent && !client->fatal) {
         client->fatal = failure;
         memcpy(client->fatal_text, text, sizeof text);
@@ -59,7 +61,8 @@ static void on_error(rd_kafka_t *handle, int code, const char *reason, void *opa
         remember_trouble(client, text);
 }
 
-static enum iso_status set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+static enum iso_status set_property(rd_kafka_conf_t *conf, const char *name, const char *value,
+                                    struct iso_error *error)
 {
     char text[512];
     if (rd_kafka_conf_set(conf, name, value, text, sizeof text) != RD_KAFKA_CONF_OK)
@@ -67,7 +70,8 @@ static enum iso_status set_property(rd_kafka_conf_t *conf, const char *name, con
     return ISO_OK;
 }
 
-static enum iso_status configure_all(rd_kafka_conf_t *conf, const struct iso_kafka_properties *properties,
+static enum iso_status configure_all(rd_kafka_conf_t *conf,
+                                     const struct iso_kafka_properties *properties,
                                      const char *const *defaults, struct iso_error *error)
 {
     for (; *defaults && error->status == ISO_OK; defaults += 2)
@@ -78,8 +82,10 @@ static enum iso_status configure_all(rd_kafka_conf_t *conf, const struct iso_kaf
 }
 
 enum iso_status iso_kafka_client_open(struct iso_kafka_client *client, rd_kafka_type_t type,
-                                      const struct iso_kafka_properties *properties, const char *const *defaults,
-                                      void (*configure)(rd_kafka_conf_t *conf), struct iso_error *error)
+                                      const struct iso_kafka_properties *properties,
+                                      const char *const *defaults,
+                                      void (*configure)(rd_kafka_conf_t *conf),
+                                      struct iso_error *error)
 {
     char text[512];
     const char *brokers = iso_kafka_properties_get(properties, "bootstrap.servers");
@@ -87,7 +93,8 @@ enum iso_status iso_kafka_client_open(struct iso_kafka_client *client, rd_kafka_
     if (!brokers)
         brokers = iso_kafka_properties_get(properties, "metadata.broker.list");
     if (!brokers && !iso_kafka_properties_get(properties, "test.mock.num.brokers"))
-        return iso_error_set(error, ISO_BAD_INPUT, "no broker is named: expected -X bootstrap.servers=HOST:PORT,...");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "no broker is named: expected -X bootstrap.servers=HOST:PORT,...");
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     if (configure_all(conf, properties, defaults, error) != ISO_OK) {
         rd_kafka_conf_destroy(conf);
@@ -131,10 +138,11 @@ bool iso_kafka_client_trouble(struct iso_kafka_client *client, char *text, size_
     return *text;
 }
 
-enum iso_status iso_kafka_client_no_answer(struct iso_kafka_client *client, unsigned seconds, struct iso_error *error)
+enum iso_status iso_kafka_client_no_answer(struct iso_kafka_client *client, unsigned seconds,
+                                           struct iso_error *error)
 {
     char text[sizeof client->trouble];
     iso_kafka_client_trouble(client, text, sizeof text);
-    return iso_error_set(error, ISO_FAILED, "Kafka broker %s did not answer within %u s%s%s", client->brokers, seconds,
-                         *text ? ": " : "", text);
+    return iso_error_set(error, ISO_FAILED, "Kafka broker %s did not answer within %u s%s%s",
+                         client->brokers, seconds, *text ? ": " : "", text);
 }

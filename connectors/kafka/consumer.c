@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-/* No group: offsets are ours, so librdkafka neither commits nor resets any. What is fetched is bounded by the budget's
- * properties, which follow. */
+/* No group: offsets are ours, so librdkafka neither commits nor resets any. What is fetched is
+ * bounded by the budget's properties, which follow. */
 static const char *const defaults[] = {
     "client.id",
     "isochron",
@@ -37,38 +37,45 @@ static const char *const defaults[] = {
     NULL,
 };
 
-static void copy_options(struct iso_kafka_consumer *consumer, const struct iso_kafka_consumer_options *options)
+static void copy_options(struct iso_kafka_consumer *consumer,
+                         const struct iso_kafka_consumer_options *options)
 {
     consumer->start = options->start;
     consumer->start_time = options->start_time;
     consumer->until_eof = options->until_eof;
     consumer->wait_for_topics = options->wait_for_topics;
-    consumer->connect_seconds = options->connect_seconds ? options->connect_seconds : CONNECT_SECONDS;
-    consumer->refresh_ms = 1000 * (int64_t)(options->refresh_seconds ? options->refresh_seconds : REFRESH_SECONDS);
+    consumer->connect_seconds =
+        options->connect_seconds ? options->connect_seconds : CONNECT_SECONDS;
+    consumer->refresh_ms =
+        1000 * (int64_t)(options->refresh_seconds ? options->refresh_seconds : REFRESH_SECONDS);
     consumer->high_water = options->high_water;
     consumer->low_water = options->low_water;
     consumer->position_count = options->position_count;
-    consumer->positions = iso_allocate((size_t)options->position_count * sizeof *consumer->positions);
+    consumer->positions =
+        iso_allocate((size_t)options->position_count * sizeof *consumer->positions);
     for (uint32_t i = 0; i < options->position_count; i++) {
         consumer->positions[i] = options->positions[i];
-        consumer->positions[i].topic = iso_copy_text(options->positions[i].topic, strlen(options->positions[i].topic));
+        consumer->positions[i].topic =
+            iso_copy_text(options->positions[i].topic, strlen(options->positions[i].topic));
     }
 }
 
-void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic, const char *name,
-                               struct iso_error *error)
+void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic,
+                               const char *name, struct iso_error *error)
 {
     *topic = (struct topic){.name = iso_copy_text(name, strlen(name)),
                             .handle = rd_kafka_topic_new(consumer->client.handle, name, NULL)};
     if (!topic->handle)
-        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", name, rd_kafka_err2str(rd_kafka_last_error()));
+        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", name,
+                      rd_kafka_err2str(rd_kafka_last_error()));
 }
 
-static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_kafka_consumer_options *options,
-                        struct iso_error *error)
+static void name_topics(struct iso_kafka_consumer *consumer,
+                        const struct iso_kafka_consumer_options *options, struct iso_error *error)
 {
     for (uint32_t i = 0; i < options->prefix_count; i++) {
-        consumer->prefixes = iso_reallocate(consumer->prefixes, (i + 1) * sizeof *consumer->prefixes);
+        consumer->prefixes =
+            iso_reallocate(consumer->prefixes, (i + 1) * sizeof *consumer->prefixes);
         consumer->prefixes[consumer->prefix_count++] =
             iso_copy_text(options->prefixes[i], strlen(options->prefixes[i]));
     }
@@ -79,12 +86,14 @@ static void name_topics(struct iso_kafka_consumer *consumer, const struct iso_ka
                 iso_error_set(error, ISO_BAD_INPUT, "topic %s is named twice", options->topics[i]);
                 return;
             }
-        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++], options->topics[i], error);
+        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++],
+                                  options->topics[i], error);
     }
 }
 
 struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consumer_options *options,
-                                                  struct iso_inputs *inputs, struct iso_error *error)
+                                                  struct iso_inputs *inputs,
+                                                  struct iso_error *error)
 {
     struct iso_kafka_consumer *consumer = iso_allocate_zeroed(1, sizeof *consumer);
     consumer->inputs = inputs;
@@ -92,9 +101,11 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
     char texts[BUDGET_PROPERTIES][BUDGET_TEXT];
     memcpy(settings, defaults, sizeof defaults);
     uint64_t memory = options->memory ? options->memory : DEFAULT_MEMORY;
-    kafka_consumer_budget_properties(memory, texts, settings + sizeof defaults / sizeof *defaults - 1);
+    kafka_consumer_budget_properties(memory, texts,
+                                     settings + sizeof defaults / sizeof *defaults - 1);
     consumer->wakeup_fd = -1;
-    if (options->start == ISO_KAFKA_STORED && !iso_kafka_properties_get(options->properties, "group.id")) {
+    if (options->start == ISO_KAFKA_STORED &&
+        !iso_kafka_properties_get(options->properties, "group.id")) {
         iso_error_set(error, ISO_BAD_INPUT,
                       "stored offsets belong to a consumer group: expected the property group.id");
         goto out;
@@ -138,7 +149,8 @@ void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer)
     kafka_waker_release(&consumer->waker);
     release_batch(consumer);
     for (uint32_t i = 0; i < consumer->partition_count; i++)
-        rd_kafka_consume_stop(consumer->topics[consumer->topic_of[i]].handle, consumer->partitions[i].partition);
+        rd_kafka_consume_stop(consumer->topics[consumer->topic_of[i]].handle,
+                              consumer->partitions[i].partition);
     for (uint32_t i = 0; i < consumer->topic_count; i++) {
         if (consumer->topics[i].handle)
             rd_kafka_topic_destroy(consumer->topics[i].handle);
@@ -175,15 +187,16 @@ void kafka_consumer_doubt(struct iso_kafka_consumer *consumer)
     kafka_consumer_doubt_liveness(consumer);
 }
 
-/* Offset `found` came where `gaps->next` was due. True: the offsets between do not exist. False: they are asked for
- * again. */
+/* Offset `found` came where `gaps->next` was due. True: the offsets between do not exist. False:
+ * they are asked for again. */
 static bool is_real_hole(struct iso_kafka_consumer *consumer, uint32_t index, int64_t found)
 {
     struct gaps *gaps = &consumer->gaps[index];
     rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
     bool asked = gaps->sought == gaps->next;
     if (!asked && gaps->confirmed < CONFIRMED_GAPS &&
-        rd_kafka_seek(topic, consumer->partitions[index].partition, gaps->next, 0) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        rd_kafka_seek(topic, consumer->partitions[index].partition, gaps->next, 0) ==
+            RD_KAFKA_RESP_ERR_NO_ERROR) {
         gaps->sought = gaps->next;
         gaps->skipped_batch = consumer->batch;
         consumer->counters.seeks++;
@@ -246,18 +259,19 @@ static uint32_t take_headers(struct iso_kafka_consumer *consumer, const rd_kafka
         return 0;
     for (; !rd_kafka_header_get_all(headers, count, &name, &value, &size); count++) {
         if (consumer->header_count == consumer->header_capacity) {
-            consumer->header_capacity = consumer->header_capacity ? consumer->header_capacity * 2 : 1024;
-            consumer->headers =
-                iso_reallocate(consumer->headers, consumer->header_capacity * sizeof *consumer->headers);
+            consumer->header_capacity =
+                consumer->header_capacity ? consumer->header_capacity * 2 : 1024;
+            consumer->headers = iso_reallocate(consumer->headers, consumer->header_capacity *
+                                                                      sizeof *consumer->headers);
         }
-        consumer->headers[consumer->header_count++] =
-            (struct iso_header){{(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
+        consumer->headers[consumer->header_count++] = (struct iso_header){
+            {(const uint8_t *)name, (uint32_t)strlen(name)}, {value, value ? (uint32_t)size : 0}};
     }
     return count;
 }
 
-void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
-                         struct iso_message *message)
+void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index,
+                         const rd_kafka_message_t *raw, struct iso_message *message)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     rd_kafka_timestamp_type_t type;
@@ -278,7 +292,8 @@ void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, co
     };
 }
 
-void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message)
+void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index,
+                             const struct iso_message *message)
 {
     struct iso_kafka_partition *partition = &consumer->partitions[index];
     assert(message->offset >= partition->next);
@@ -301,7 +316,8 @@ static bool is_refresh_due(const struct iso_kafka_consumer *consumer)
 }
 
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
-                                        const struct iso_message **messages, uint32_t *count, struct iso_error *error)
+                                        const struct iso_message **messages, uint32_t *count,
+                                        struct iso_error *error)
 {
     uint64_t errors = consumer->client.errors;
     release_batch(consumer);
@@ -346,7 +362,8 @@ uint32_t iso_kafka_consumer_partitions(const struct iso_kafka_consumer *consumer
     return consumer->partition_count;
 }
 
-const struct iso_kafka_counters *iso_kafka_consumer_counters(const struct iso_kafka_consumer *consumer)
+const struct iso_kafka_counters *
+iso_kafka_consumer_counters(const struct iso_kafka_consumer *consumer)
 {
     return &consumer->counters;
 }

@@ -1,17 +1,19 @@
 /* A bound for all that is fetched and not handed out yet.
  *
- * librdkafka's own bounds are for each partition, and what it holds is at least a batch of each as its producer made
- * it: with many partitions that is more than all the rest of the process. So here all partitions share one queue of
- * librdkafka's, and its bound; what comes through it is copied to the partition's buffer at once. A buffer that has its
- * share of the budget takes nothing more: its partition is paused, and what was fetched of it beyond is given up. Once
- * the buffer is nearly empty, fetching goes on behind its last message. A batch that is larger than the share is thus
+ * librdkafka's own bounds are for each partition, and what it holds is at least a batch of each as
+ * its producer made it: with many partitions that is more than all the rest of the process. So here
+ * all partitions share one queue of librdkafka's, and its bound; what comes through it is copied to
+ * the partition's buffer at once. A buffer that has its share of the budget takes nothing more: its
+ * partition is paused, and what was fetched of it beyond is given up. Once the buffer is nearly
+ * empty, fetching goes on behind its last message. A batch that is larger than the share is thus
  * fetched more than once, a part of it each time: that is the price of the bound.
  *
  *     broker -> librdkafka's queue (a sixteenth) -> buffers (three quarters) -> the caller's batch
  *
- * The rest of the memory is for the messages' heads in that queue, which are as large as the messages are, and for one
- * answer of each broker on its way. A share is what a partition gets of which the broker has more: few get much each.
- * A partition at its end is fetched as ever; its buffer is empty. An empty buffer takes a message of any size. */
+ * The rest of the memory is for the messages' heads in that queue, which are as large as the
+ * messages are, and for one answer of each broker on its way. A share is what a partition gets of
+ * which the broker has more: few get much each. A partition at its end is fetched as ever; its
+ * buffer is empty. An empty buffer takes a message of any size. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,10 +22,23 @@
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-enum { STOCK_ROUNDS = 4, NEARLY_EMPTY = 4, BLOCKS_OF_SHARE = 8, BLOCK_LEAST = 4096, BLOCK_MOST = 65536 };
+enum {
+    STOCK_ROUNDS = 4,
+    NEARLY_EMPTY = 4,
+    BLOCKS_OF_SHARE = 8,
+    BLOCK_LEAST = 4096,
+    BLOCK_MOST = 65536
+};
 
-/* Of all the memory: what librdkafka may hold of messages, and fetch at once. Its own limits stand behind. */
-enum { QUEUE_PART = 16, ANSWER_PART = 64, ANSWER_LEAST = 16384, ANSWER_MOST = 50000000, PARTITION_MOST = 1048576 };
+/* Of all the memory: what librdkafka may hold of messages, and fetch at once. Its own limits stand
+ * behind. */
+enum {
+    QUEUE_PART = 16,
+    ANSWER_PART = 64,
+    ANSWER_LEAST = 16384,
+    ANSWER_MOST = 50000000,
+    PARTITION_MOST = 1048576
+};
 
 void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTIES][BUDGET_TEXT],
                                       const char *pairs[2 * BUDGET_PROPERTIES])
@@ -39,7 +54,8 @@ void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTI
         {"queued.min.messages", 10000000},
         {"fetch.max.bytes", answer},
         {"fetch.message.max.bytes", answer < PARTITION_MOST ? answer : PARTITION_MOST},
-        {"message.max.bytes", answer < PARTITION_MOST ? answer : PARTITION_MOST}, /* else fetch.max.bytes follows it */
+        {"message.max.bytes",
+         answer < PARTITION_MOST ? answer : PARTITION_MOST}, /* else fetch.max.bytes follows it */
     };
     for (int i = 0; i < BUDGET_PROPERTIES; i++) {
         snprintf(texts[i], BUDGET_TEXT, "%" PRIu64, list[i].value);
@@ -75,8 +91,8 @@ static bool is_read(const struct iso_kafka_consumer *consumer, uint32_t index)
 static bool has_more(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     int64_t next = consumer->gaps[index].next;
-    return !is_read(consumer, index) &&
-           (next < consumer->supplies[index].end_then || kafka_consumer_coming(consumer, index, next) > 0);
+    return !is_read(consumer, index) && (next < consumer->supplies[index].end_then ||
+                                         kafka_consumer_coming(consumer, index, next) > 0);
 }
 
 static void divide_budget(struct iso_kafka_consumer *consumer)
@@ -94,8 +110,8 @@ static void divide_budget(struct iso_kafka_consumer *consumer)
     budget->block = budget->block > BLOCK_MOST ? BLOCK_MOST : budget->block;
 }
 
-/* As long as there is room in all, a buffer takes twice its share, so that less of a batch is given up; then only those
- * that have less than half of the least share go on. */
+/* As long as there is room in all, a buffer takes twice its share, so that less of a batch is given
+ * up; then only those that have less than half of the least share go on. */
 static bool has_room(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     const struct memory_budget *budget = &consumer->budget;
@@ -111,7 +127,8 @@ static bool has_room(const struct iso_kafka_consumer *consumer, uint32_t index)
 
 /* ---- from librdkafka to the buffers ---- */
 
-static bool find_index(const struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw, uint32_t *index)
+static bool find_index(const struct iso_kafka_consumer *consumer, const rd_kafka_message_t *raw,
+                       uint32_t *index)
 {
     for (uint32_t i = 0; raw->rkt && i < consumer->topic_count; i++) {
         const struct topic *topic = &consumer->topics[i];
@@ -136,7 +153,8 @@ static void reach_end(struct iso_kafka_consumer *consumer, uint32_t index)
     supply->empty_at = -1;
 }
 
-static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)
+static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t index,
+                              const rd_kafka_message_t *raw)
 {
     struct supply *supply = &consumer->supplies[index];
     const char *text = rd_kafka_message_errstr(raw);
@@ -146,9 +164,11 @@ static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t inde
             supply->empty_at = consumer->gaps[index].next = raw->offset;
         return;
     }
-    /* Behind messages that are fetched again, and so is this; unless nothing is fetched any more, whatever is sought.
+    /* Behind messages that are fetched again, and so is this; unless nothing is fetched any more,
+     * whatever is sought.
      */
-    if (supply->full && raw->offset > consumer->gaps[index].next && raw->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    if (supply->full && raw->offset > consumer->gaps[index].next &&
+        raw->err != RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
         return;
     consumer->counters.errors++;
     kafka_consumer_doubt(consumer);
@@ -158,7 +178,8 @@ static void take_error_behind(struct iso_kafka_consumer *consumer, uint32_t inde
     supply->full = true;
 }
 
-static void buffer_message(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw)
+static void buffer_message(struct iso_kafka_consumer *consumer, uint32_t index,
+                           const rd_kafka_message_t *raw)
 {
     struct supply *supply = &consumer->supplies[index];
     struct gaps *gaps = &consumer->gaps[index];
@@ -186,7 +207,8 @@ static bool drain_queue(struct iso_kafka_consumer *consumer)
 {
     ssize_t got = BATCH_MESSAGES;
     for (int round = 0; round < STOCK_ROUNDS && got == BATCH_MESSAGES; round++) {
-        got = rd_kafka_consume_batch_queue(consumer->budget.queue, 0, consumer->raw, BATCH_MESSAGES);
+        got =
+            rd_kafka_consume_batch_queue(consumer->budget.queue, 0, consumer->raw, BATCH_MESSAGES);
         for (ssize_t i = 0; i < got; i++) {
             uint32_t index;
             if (find_index(consumer, consumer->raw[i], &index)) {
@@ -204,7 +226,8 @@ static bool drain_queue(struct iso_kafka_consumer *consumer)
 
 /* ---- who is fetched ---- */
 
-static void add_partition(rd_kafka_topic_partition_list_t **list, const struct iso_kafka_partition *partition)
+static void add_partition(rd_kafka_topic_partition_list_t **list,
+                          const struct iso_kafka_partition *partition)
 {
     if (!*list)
         *list = rd_kafka_topic_partition_list_new(4);
@@ -223,10 +246,11 @@ static void take_turns(struct iso_kafka_consumer *consumer)
             add_partition(&resting, partition);
             supply->rests = true;
             consumer->counters.rests++;
-        } else if (supply->full && !is_read(consumer, i) && !supply->failure && has_room(consumer, i) &&
+        } else if (supply->full && !is_read(consumer, i) && !supply->failure &&
+                   has_room(consumer, i) &&
                    supply->buffer.bytes <= consumer->budget.share / NEARLY_EMPTY) {
-            rd_kafka_seek(consumer->topics[consumer->topic_of[i]].handle, partition->partition, consumer->gaps[i].next,
-                          0);
+            rd_kafka_seek(consumer->topics[consumer->topic_of[i]].handle, partition->partition,
+                          consumer->gaps[i].next, 0);
             add_partition(&going_on, partition);
             supply->full = supply->rests = false;
         }
@@ -252,7 +276,8 @@ static void wake_partition(struct iso_kafka_consumer *consumer)
             best = i;
     }
     if (best >= 0)
-        kafka_waker_ask(&consumer->waker, consumer->partitions[best].topic, consumer->partitions[best].partition);
+        kafka_waker_ask(&consumer->waker, consumer->partitions[best].topic,
+                        consumer->partitions[best].partition);
 }
 
 bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer)
@@ -270,7 +295,8 @@ bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer)
 
 /* ---- from the buffers to the caller ---- */
 
-uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most)
+uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index,
+                                      uint32_t most)
 {
     struct supply *supply = &consumer->supplies[index];
     uint32_t count = 0;
@@ -286,13 +312,15 @@ uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint3
     return count;
 }
 
-enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer, struct iso_error *error)
+enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer,
+                                        struct iso_error *error)
 {
     for (uint32_t i = 0; i < consumer->partition_count && error->status == ISO_OK; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         const struct supply *supply = &consumer->supplies[i];
         if (supply->failure && !supply->buffer.count)
-            iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
+            iso_error_set(error, ISO_FAILED,
+                          "topic %s partition %" PRId32 " offset %" PRId64 ": %s", partition->topic,
                           partition->partition, partition->next, supply->failure);
     }
     return error->status;

@@ -1,7 +1,8 @@
 /* Which partition's messages come next, and waiting until there are any.
  *
- * Every partition has a buffer of its own (consumer_budget.c), so that one can be left alone without losing what was
- * fetched for it: once it has its share of the budget, the broker is asked for no more of it. */
+ * Every partition has a buffer of its own (consumer_budget.c), so that one can be left alone
+ * without losing what was fetched for it: once it has its share of the budget, the broker is asked
+ * for no more of it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -28,20 +29,25 @@ rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer)
     return queue;
 }
 
-uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
+uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index,
+                                int64_t next)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     int64_t low, high = partition->end;
     if (!consumer->until_eof &&
-        rd_kafka_get_watermark_offsets(consumer->client.handle, partition->topic, partition->partition, &low, &high))
+        rd_kafka_get_watermark_offsets(consumer->client.handle, partition->topic,
+                                       partition->partition, &low, &high))
         return 0;
     return high > next ? (uint64_t)(high - next) : 0;
 }
 
-uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next)
+uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index,
+                               int64_t next)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
-    return partition->at_end && next <= partition->next ? 0 : kafka_consumer_waiting(consumer, index, next);
+    return partition->at_end && next <= partition->next
+               ? 0
+               : kafka_consumer_waiting(consumer, index, next);
 }
 
 /* The partition that is furthest back in time; of equal ones the next in turn. */
@@ -57,15 +63,16 @@ static int64_t choose_partition(const struct iso_kafka_consumer *consumer)
     return best;
 }
 
-/* A run of messages of one partition, appended to the batch. False: the batch ends here, since this partition must not
- * be left behind: the broker has more than a run of it. */
+/* A run of messages of one partition, appended to the batch. False: the batch ends here, since this
+ * partition must not be left behind: the broker has more than a run of it. */
 static bool take_run(struct iso_kafka_consumer *consumer, uint32_t index)
 {
     uint32_t room = BATCH_MESSAGES - consumer->filled;
     room = room < RUN_MESSAGES ? room : RUN_MESSAGES;
     bool done = kafka_consumer_take_buffered(consumer, index, room) < room;
     consumer->supplies[index].done = done;
-    return !done || kafka_consumer_coming(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
+    return !done ||
+           kafka_consumer_coming(consumer, index, consumer->partitions[index].next) <= RUN_MESSAGES;
 }
 
 /* True: it ended because of a partition whose next messages are on their way. */
@@ -74,7 +81,8 @@ static bool gather_batch(struct iso_kafka_consumer *consumer)
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
         struct supply *supply = &consumer->supplies[i];
-        supply->done = consumer->paused || supply->paused || (consumer->until_eof && partition->next >= partition->end);
+        supply->done = consumer->paused || supply->paused ||
+                       (consumer->until_eof && partition->next >= partition->end);
     }
     while (consumer->filled < BATCH_MESSAGES) {
         int64_t index = choose_partition(consumer);
@@ -92,11 +100,13 @@ static void wait_for_wakeup_fd(struct iso_kafka_consumer *consumer, int timeout_
 {
     struct pollfd wakeup_fd = {.fd = consumer->wakeup_fd, .events = POLLIN};
     uint64_t rung;
-    while (poll(&wakeup_fd, 1, timeout_ms) > 0 && read(consumer->wakeup_fd, &rung, sizeof rung) < 0 && errno == EINTR)
+    while (poll(&wakeup_fd, 1, timeout_ms) > 0 &&
+           read(consumer->wakeup_fd, &rung, sizeof rung) < 0 && errno == EINTR)
         ;
 }
 
-/* The clock may go back meanwhile: that, too, is an end, or the wait would be as long as the jump. */
+/* The clock may go back meanwhile: that, too, is an end, or the wait would be as long as the
+ * jump. */
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms)
 {
     int64_t deadline = iso_kafka_now() + timeout_ms;

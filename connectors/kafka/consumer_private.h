@@ -21,16 +21,18 @@ enum {
 
 /* What the gap detector knows of a partition, beside its public part. */
 struct gaps {
-    int64_t next;           /* the offset that librdkafka has to give next */
-    int64_t sought;         /* `next` when it sought back to a hole; -1: no hole is being asked about */
-    uint32_t confirmed;     /* holes in a row that were real */
-    uint64_t skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
+    int64_t next;       /* the offset that librdkafka has to give next */
+    int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
+    uint32_t confirmed; /* holes in a row that were real */
+    uint64_t
+        skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
 };
 
 /* A partition's messages that are fetched and not handed out. */
 struct supply {
     int64_t time;  /* of the message handed out last, as Kafka has it; 0: none yet */
-    int64_t due;   /* what the partition had when its broker was answered again: everything below is still to be read */
+    int64_t due;   /* what the partition had when its broker was answered again: everything below is
+                      still to be read */
     bool answered; /* it answered: with a message, or that it has none */
     bool paused;   /* by the caller's choice */
     bool done;     /* nothing more of it in this batch */
@@ -38,7 +40,8 @@ struct supply {
     /* consumer_budget.c */
     struct iso_kafka_buffer buffer;
     int64_t end_then; /* when it was started */
-    int64_t empty_at; /* the offset at which the broker had no more, behind what is on the buffer; -1: it has more */
+    int64_t empty_at; /* the offset at which the broker had no more, behind what is on the buffer;
+                         -1: it has more */
     char *failure;    /* what is wrong with it behind that; NULL: nothing */
     bool full;        /* nothing more goes onto the buffer */
     bool rests;       /* librdkafka has paused it */
@@ -73,12 +76,13 @@ struct memory_budget {
 /* Whether brokers answer. */
 enum { LIVENESS_BROKERS = 256 };
 struct liveness {
-    _Atomic int64_t answered[LIVENESS_BROKERS]; /* by its number: when a broker last answered a fetch; 0: it has not */
+    _Atomic int64_t answered[LIVENESS_BROKERS]; /* by its number: when a broker last answered a
+                                                   fetch; 0: it has not */
     int silent_ms;                              /* longer than that no broker takes for an answer */
     bool doubted;                               /* the ends are to be asked for */
-    bool lost;                                  /* for certain: messages may have come that nobody answered of */
-    int ask_ms;                                 /* how long to wait for that answer */
-    int64_t asked;                              /* when it last did not come */
+    bool lost;     /* for certain: messages may have come that nobody answered of */
+    int ask_ms;    /* how long to wait for that answer */
+    int64_t asked; /* when it last did not come */
 };
 
 struct topic {
@@ -119,9 +123,9 @@ struct iso_kafka_consumer {
     struct identity identity;
     struct kafka_probe probe;
     struct kafka_waker waker;
-    int wakeup_fd;            /* readable once a queue that was empty has got something; -1: not open */
-    uint32_t turn;            /* the partition to look at first */
-    uint64_t batch;           /* number of the batch at hand */
+    int wakeup_fd;  /* readable once a queue that was empty has got something; -1: not open */
+    uint32_t turn;  /* the partition to look at first */
+    uint64_t batch; /* number of the batch at hand */
     rd_kafka_message_t **raw; /* room for what librdkafka gives at once */
     uint32_t filled;          /* messages of the batch */
     struct iso_message *messages;
@@ -129,15 +133,19 @@ struct iso_kafka_consumer {
     uint32_t header_count, header_capacity;
 };
 
-/* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the broker and fails
- * where it stays silent or a topic does not exist; later does what it can at once. */
-void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic, const char *name,
-                               struct iso_error *error);
-enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error);
+/* Finds the topics' partitions and starts those that are new. At the start (`first`) waits for the
+ * broker and fails where it stays silent or a topic does not exist; later does what it can at
+ * once. */
+void kafka_consumer_name_topic(struct iso_kafka_consumer *consumer, struct topic *topic,
+                               const char *name, struct iso_error *error);
+enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first,
+                                    struct iso_error *error);
 
-/* consumer_liveness.c. For the client's configuration; once it is open; when a broker went away; at each poll. */
+/* consumer_liveness.c. For the client's configuration; once it is open; when a broker went away; at
+ * each poll. */
 void kafka_consumer_observe_answers(rd_kafka_conf_t *conf);
-void kafka_consumer_set_liveness(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
+void kafka_consumer_set_liveness(struct iso_kafka_consumer *consumer,
+                                 const struct iso_kafka_properties *properties);
 void kafka_consumer_doubt_liveness(struct iso_kafka_consumer *consumer);
 void kafka_consumer_check_liveness(struct iso_kafka_consumer *consumer);
 
@@ -158,16 +166,21 @@ void kafka_consumer_doubt(struct iso_kafka_consumer *consumer);
 /* An error that may go away by itself. */
 bool kafka_consumer_heals(rd_kafka_resp_err_t failure);
 /* As a message of this consumer's. */
-void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index, const rd_kafka_message_t *raw,
-                         struct iso_message *message);
+void kafka_consumer_fill(struct iso_kafka_consumer *consumer, uint32_t index,
+                         const rd_kafka_message_t *raw, struct iso_message *message);
 /* The message goes to the caller. */
-void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message);
+void kafka_consumer_hand_out(struct iso_kafka_consumer *consumer, uint32_t index,
+                             const struct iso_message *message);
 
-/* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up to the end). */
-uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
-/* The same without what it has and keeps back: behind the end that it reported may be transactions that are still open.
+/* consumer_fetch.c. Messages that the broker is known to have from offset `next` on (until_eof: up
+ * to the end). */
+uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint32_t index,
+                                int64_t next);
+/* The same without what it has and keeps back: behind the end that it reported may be transactions
+ * that are still open.
  */
-uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index, int64_t next);
+uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index,
+                               int64_t next);
 /* What rings when the queue that was empty has got something, and the queue. */
 bool kafka_consumer_open_wakeup_fd(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
@@ -175,11 +188,15 @@ rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
 void kafka_consumer_fetch(struct iso_kafka_consumer *consumer, int timeout_ms);
 
 /* consumer_identity.c. Once; of a message that is handed out; at each poll. */
-void kafka_consumer_set_identity(struct iso_kafka_consumer *consumer, const struct iso_kafka_properties *properties);
-void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index, const struct iso_message *message);
-enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consumer, struct iso_error *error);
+void kafka_consumer_set_identity(struct iso_kafka_consumer *consumer,
+                                 const struct iso_kafka_properties *properties);
+void kafka_consumer_remember(struct iso_kafka_consumer *consumer, uint32_t index,
+                             const struct iso_message *message);
+enum iso_status kafka_consumer_check_identity(struct iso_kafka_consumer *consumer,
+                                              struct iso_error *error);
 
-/* consumer_budget.c. `bytes`: of messages that wait. The properties for it follow the others in the list. */
+/* consumer_budget.c. `bytes`: of messages that wait. The properties for it follow the others in the
+ * list. */
 enum { BUDGET_PROPERTIES = 5, BUDGET_TEXT = 24 };
 void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTIES][BUDGET_TEXT],
                                       const char *pairs[2 * BUDGET_PROPERTIES]);
@@ -188,6 +205,8 @@ void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer); /* before
 /* What librdkafka has goes onto buffers, as far as there is room. True: it may have more. */
 bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer);
 /* A run of messages from a buffer to the batch. */
-uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index, uint32_t most);
+uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index,
+                                      uint32_t most);
 /* What was wrong with a partition, once all before it was handed out. */
-enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer, struct iso_error *error);
+enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer,
+                                        struct iso_error *error);

@@ -24,23 +24,29 @@ static void sleep_ms(int64_t milliseconds)
 static bool is_silence(rd_kafka_resp_err_t failure)
 {
     return failure == RD_KAFKA_RESP_ERR__TRANSPORT || failure == RD_KAFKA_RESP_ERR__TIMED_OUT ||
-           failure == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE || failure == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
-           failure == RD_KAFKA_RESP_ERR__WAIT_COORD || failure == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
-           failure == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || failure == RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
+           failure == RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE ||
+           failure == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+           failure == RD_KAFKA_RESP_ERR__WAIT_COORD ||
+           failure == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+           failure == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION ||
+           failure == RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
 }
 
 static bool is_missing(rd_kafka_resp_err_t failure)
 {
-    return failure == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART || failure == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    return failure == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+           failure == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
 }
 
 /* The topic's partitions now; `*count` 0 if it does not exist. */
-static rd_kafka_resp_err_t count_partitions(struct iso_kafka_consumer *consumer, const struct topic *topic,
-                                            int timeout_ms, int32_t *count)
+static rd_kafka_resp_err_t count_partitions(struct iso_kafka_consumer *consumer,
+                                            const struct topic *topic, int timeout_ms,
+                                            int32_t *count)
 {
     const struct rd_kafka_metadata *metadata;
     *count = 0;
-    rd_kafka_resp_err_t failure = rd_kafka_metadata(consumer->client.handle, 0, topic->handle, &metadata, timeout_ms);
+    rd_kafka_resp_err_t failure =
+        rd_kafka_metadata(consumer->client.handle, 0, topic->handle, &metadata, timeout_ms);
     if (failure)
         return failure;
     if (metadata->topic_cnt == 1) {
@@ -57,22 +63,24 @@ static enum iso_status explain_topic(struct iso_kafka_consumer *consumer, const 
     struct iso_kafka_client *client = &consumer->client;
     rd_kafka_poll(client->handle, 0);
     if (client->fatal)
-        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", client->brokers, client->fatal_text);
+        return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", client->brokers,
+                             client->fatal_text);
     if (is_silence(failure))
         return iso_kafka_client_no_answer(client, consumer->connect_seconds, error);
     if (is_missing(failure))
-        return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s", topic->name,
-                             client->brokers);
+        return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s",
+                             topic->name, client->brokers);
     return iso_error_set(error, ISO_FAILED, "topic %s: %s", topic->name, rd_kafka_err2str(failure));
 }
 
 /* At the start: asks again until the deadline. */
-static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const struct topic *topic, int64_t deadline,
-                                   int32_t *count, struct iso_error *error)
+static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const struct topic *topic,
+                                   int64_t deadline, int32_t *count, struct iso_error *error)
 {
     int64_t patience = iso_kafka_now() + PROPAGATION_MS;
     for (;;) {
-        rd_kafka_resp_err_t failure = count_partitions(consumer, topic, remaining_ms(deadline), count);
+        rd_kafka_resp_err_t failure =
+            count_partitions(consumer, topic, remaining_ms(deadline), count);
         rd_kafka_poll(consumer->client.handle, 0);
         if (!failure && *count > 0)
             return ISO_OK;
@@ -80,21 +88,25 @@ static enum iso_status await_topic(struct iso_kafka_consumer *consumer, const st
         if (missing && consumer->wait_for_topics)
             return ISO_OK;
         int64_t limit = missing && patience < deadline ? patience : deadline;
-        if (consumer->client.fatal || iso_kafka_now() >= limit || (!missing && !is_silence(failure)))
-            return explain_topic(consumer, topic, missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
+        if (consumer->client.fatal || iso_kafka_now() >= limit ||
+            (!missing && !is_silence(failure)))
+            return explain_topic(consumer, topic,
+                                 missing ? RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC : failure, error);
         sleep_ms(RETRY_MS);
     }
 }
 
-/* The first offset at or after a time, -1 if there is none; RD_KAFKA_OFFSET_BEGINNING and RD_KAFKA_OFFSET_END are times
- * too. */
-static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                          int64_t time, int timeout_ms, int64_t *offset)
+/* The first offset at or after a time, -1 if there is none; RD_KAFKA_OFFSET_BEGINNING and
+ * RD_KAFKA_OFFSET_END are times too. */
+static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, const char *topic,
+                                          int32_t partition, int64_t time, int timeout_ms,
+                                          int64_t *offset)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *element = rd_kafka_topic_partition_list_add(list, topic, partition);
     element->offset = time;
-    rd_kafka_resp_err_t failure = rd_kafka_offsets_for_times(consumer->client.handle, list, timeout_ms);
+    rd_kafka_resp_err_t failure =
+        rd_kafka_offsets_for_times(consumer->client.handle, list, timeout_ms);
     if (!failure)
         failure = element->err;
     *offset = element->offset;
@@ -103,8 +115,9 @@ static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, c
 }
 
 /* What the group committed, or `low` where it committed nothing. */
-static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                            int64_t low, int timeout_ms, int64_t *offset)
+static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer, const char *topic,
+                                            int32_t partition, int64_t low, int timeout_ms,
+                                            int64_t *offset)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *element = rd_kafka_topic_partition_list_add(list, topic, partition);
@@ -116,8 +129,8 @@ static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer,
     return failure;
 }
 
-static const struct iso_kafka_position *given_position(const struct iso_kafka_consumer *consumer, const char *topic,
-                                                       int32_t partition)
+static const struct iso_kafka_position *given_position(const struct iso_kafka_consumer *consumer,
+                                                       const char *topic, int32_t partition)
 {
     for (uint32_t i = 0; i < consumer->position_count; i++) {
         const struct iso_kafka_position *position = &consumer->positions[i];
@@ -128,28 +141,31 @@ static const struct iso_kafka_position *given_position(const struct iso_kafka_co
 }
 
 /* An offset that retention removed, or that never was, is told before anything is consumed. */
-static enum iso_status check_start(const char *topic, int32_t partition, int64_t low, int64_t high, int64_t offset,
-                                   struct iso_error *error)
+static enum iso_status check_start(const char *topic, int32_t partition, int64_t low, int64_t high,
+                                   int64_t offset, struct iso_error *error)
 {
     if (offset < low || offset > high)
         return iso_error_set(error, ISO_FAILED,
-                             "topic %s partition %" PRId32 " offset %" PRId64 ": not on the broker, which has %" PRId64
-                             " to %" PRId64,
+                             "topic %s partition %" PRId32 " offset %" PRId64
+                             ": not on the broker, which has %" PRId64 " to %" PRId64,
                              topic, partition, offset, low, high);
     return ISO_OK;
 }
 
-/* The partition's first offset and its end now. One that was created a moment ago may not have its leader yet: it is
- * asked again until the deadline. (librdkafka's own rd_kafka_query_watermark_offsets asks for both at once, and where
- * the broker refuses one of the two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
-static rd_kafka_resp_err_t query_ends(struct iso_kafka_consumer *consumer, const char *topic, int32_t partition,
-                                      int64_t deadline, int64_t *low, int64_t *high)
+/* The partition's first offset and its end now. One that was created a moment ago may not have its
+ * leader yet: it is asked again until the deadline. (librdkafka's own
+ * rd_kafka_query_watermark_offsets asks for both at once, and where the broker refuses one of the
+ * two, 2.0.2 was seen to give the other's answer for both: a start at the end.) */
+static rd_kafka_resp_err_t query_ends(struct iso_kafka_consumer *consumer, const char *topic,
+                                      int32_t partition, int64_t deadline, int64_t *low,
+                                      int64_t *high)
 {
     for (;;) {
-        rd_kafka_resp_err_t failure =
-            offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_BEGINNING, remaining_ms(deadline), low);
+        rd_kafka_resp_err_t failure = offset_of_time(
+            consumer, topic, partition, RD_KAFKA_OFFSET_BEGINNING, remaining_ms(deadline), low);
         if (!failure)
-            failure = offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_END, remaining_ms(deadline), high);
+            failure = offset_of_time(consumer, topic, partition, RD_KAFKA_OFFSET_END,
+                                     remaining_ms(deadline), high);
         if (!failure && (*low < 0 || *high < *low))
             failure = RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE;
         if (!is_silence(failure) || iso_kafka_now() + RETRY_MS >= deadline)
@@ -159,28 +175,32 @@ static rd_kafka_resp_err_t query_ends(struct iso_kafka_consumer *consumer, const
 }
 
 /* Where to start in a partition, and where it ends now. */
-static enum iso_status resolve_start(struct iso_kafka_consumer *consumer, const struct topic *topic, int32_t partition,
-                                     bool first, int64_t deadline, int64_t *offset, int64_t *end,
-                                     struct iso_error *error)
+static enum iso_status resolve_start(struct iso_kafka_consumer *consumer, const struct topic *topic,
+                                     int32_t partition, bool first, int64_t deadline,
+                                     int64_t *offset, int64_t *end, struct iso_error *error)
 {
     int64_t low = 0, high = 0;
-    rd_kafka_resp_err_t failure = query_ends(consumer, topic->name, partition, deadline, &low, &high);
+    rd_kafka_resp_err_t failure =
+        query_ends(consumer, topic->name, partition, deadline, &low, &high);
     int timeout_ms = remaining_ms(deadline);
     *offset = low;
     *end = high;
     if (!failure && first && consumer->start == ISO_KAFKA_END)
         *offset = high;
     if (!failure && first && consumer->start == ISO_KAFKA_TIME) {
-        failure = offset_of_time(consumer, topic->name, partition, consumer->start_time, timeout_ms, offset);
+        failure = offset_of_time(consumer, topic->name, partition, consumer->start_time, timeout_ms,
+                                 offset);
         *offset = *offset < 0 ? high : *offset;
     }
     if (!failure && first && consumer->start == ISO_KAFKA_STORED)
         failure = committed_offset(consumer, topic->name, partition, low, timeout_ms, offset);
-    const struct iso_kafka_position *given =
-        consumer->start == ISO_KAFKA_POSITIONS ? given_position(consumer, topic->name, partition) : NULL;
+    const struct iso_kafka_position *given = consumer->start == ISO_KAFKA_POSITIONS
+                                                 ? given_position(consumer, topic->name, partition)
+                                                 : NULL;
     *offset = given ? given->offset : *offset;
     if (failure)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": asking for its offsets: %s",
+        return iso_error_set(error, ISO_FAILED,
+                             "topic %s partition %" PRId32 ": asking for its offsets: %s",
                              topic->name, partition, rd_kafka_err2str(failure));
     if (check_start(topic->name, partition, low, high, *offset, error) != ISO_OK)
         return error->status;
@@ -196,27 +216,33 @@ static void add_index(struct topic *topic, uint32_t index)
     topic->index_of[topic->partition_count++] = index;
 }
 
-static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer, uint32_t topic, int64_t next)
+static struct iso_kafka_partition *add_partition(struct iso_kafka_consumer *consumer,
+                                                 uint32_t topic, int64_t next)
 {
     add_index(&consumer->topics[topic], consumer->partition_count);
     if (consumer->partition_count == consumer->partition_capacity) {
         uint32_t capacity = consumer->partition_capacity ? consumer->partition_capacity * 2 : 16;
-        consumer->partitions = iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
+        consumer->partitions =
+            iso_reallocate(consumer->partitions, capacity * sizeof *consumer->partitions);
         consumer->gaps = iso_reallocate(consumer->gaps, capacity * sizeof *consumer->gaps);
-        consumer->supplies = iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
-        consumer->memories = iso_reallocate(consumer->memories, capacity * sizeof *consumer->memories);
-        consumer->topic_of = iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
+        consumer->supplies =
+            iso_reallocate(consumer->supplies, capacity * sizeof *consumer->supplies);
+        consumer->memories =
+            iso_reallocate(consumer->memories, capacity * sizeof *consumer->memories);
+        consumer->topic_of =
+            iso_reallocate(consumer->topic_of, capacity * sizeof *consumer->topic_of);
         consumer->partition_capacity = capacity;
     }
     consumer->topic_of[consumer->partition_count] = topic;
-    consumer->memories[consumer->partition_count] = (struct memory){.anchor.offset = -1, .candidate.offset = -1};
+    consumer->memories[consumer->partition_count] =
+        (struct memory){.anchor.offset = -1, .candidate.offset = -1};
     consumer->gaps[consumer->partition_count] = (struct gaps){.next = next, .sought = -1};
     consumer->supplies[consumer->partition_count] = (struct supply){.empty_at = -1};
     return &consumer->partitions[consumer->partition_count++];
 }
 
-static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index, bool first,
-                                       int64_t deadline, struct iso_error *error)
+static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint32_t topic_index,
+                                       bool first, int64_t deadline, struct iso_error *error)
 {
     struct topic *topic = &consumer->topics[topic_index];
     int32_t number = topic->partition_count;
@@ -225,8 +251,8 @@ static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint
         return error->status;
     uint32_t input = iso_inputs_number(consumer->inputs, topic->name, strlen(topic->name), number);
     if (input == ISO_INPUTS_MAX)
-        return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all", topic->name,
-                             ISO_INPUTS_MAX);
+        return iso_error_set(error, ISO_BAD_INPUT, "topic %s: more than %d partitions in all",
+                             topic->name, ISO_INPUTS_MAX);
     *add_partition(consumer, topic_index, offset) =
         (struct iso_kafka_partition){.input = input,
                                      .topic = consumer->inputs->list[input].topic,
@@ -238,15 +264,17 @@ static enum iso_status place_partition(struct iso_kafka_consumer *consumer, uint
     return ISO_OK;
 }
 
-/* Fetching begins once nothing more is to be asked: an answer would wait behind the fetches of its connection, each of
- * which the broker may keep for fetch.wait.max.ms. */
-static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint32_t index, struct iso_error *error)
+/* Fetching begins once nothing more is to be asked: an answer would wait behind the fetches of its
+ * connection, each of which the broker may keep for fetch.wait.max.ms. */
+static enum iso_status begin_partition(struct iso_kafka_consumer *consumer, uint32_t index,
+                                       struct iso_error *error)
 {
     const struct iso_kafka_partition *partition = &consumer->partitions[index];
     rd_kafka_topic_t *topic = consumer->topics[consumer->topic_of[index]].handle;
     rd_kafka_queue_t *queue = consumer->budget.queue;
     if (rd_kafka_consume_start_queue(topic, partition->partition, partition->next, queue) < 0)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
+        return iso_error_set(error, ISO_FAILED,
+                             "topic %s partition %" PRId32 " offset %" PRId64 ": %s",
                              partition->topic, partition->partition, partition->next,
                              rd_kafka_err2str(rd_kafka_last_error()));
     return ISO_OK;
@@ -262,21 +290,23 @@ static bool is_wanted(const struct iso_kafka_consumer *consumer, const char *nam
     return begins;
 }
 
-static void add_topics(struct iso_kafka_consumer *consumer, const struct rd_kafka_metadata *metadata,
-                       struct iso_error *error)
+static void add_topics(struct iso_kafka_consumer *consumer,
+                       const struct rd_kafka_metadata *metadata, struct iso_error *error)
 {
     for (int i = 0; i < metadata->topic_cnt && error->status == ISO_OK; i++) {
         const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
         if (topic->err || !topic->partition_cnt || !is_wanted(consumer, topic->topic))
             continue;
-        consumer->topics = iso_reallocate(consumer->topics, (consumer->topic_count + 1) * sizeof *consumer->topics);
-        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++], topic->topic, error);
+        consumer->topics = iso_reallocate(consumer->topics,
+                                          (consumer->topic_count + 1) * sizeof *consumer->topics);
+        kafka_consumer_name_topic(consumer, &consumer->topics[consumer->topic_count++],
+                                  topic->topic, error);
     }
 }
 
 /* Those of the prefixes. At the start there has to be one. */
-static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool first, int64_t deadline,
-                                   struct iso_error *error)
+static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool first,
+                                   int64_t deadline, struct iso_error *error)
 {
     const struct rd_kafka_metadata *metadata;
     uint32_t named = consumer->topic_count;
@@ -289,7 +319,8 @@ static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool fir
             add_topics(consumer, metadata, error);
             rd_kafka_metadata_destroy(metadata);
         }
-        bool is_enough = !first || consumer->topic_count > named || (!failure && consumer->wait_for_topics);
+        bool is_enough =
+            !first || consumer->topic_count > named || (!failure && consumer->wait_for_topics);
         if (is_enough)
             break;
         if (consumer->client.fatal || iso_kafka_now() >= (failure ? deadline : patience)) {
@@ -304,9 +335,11 @@ static enum iso_status find_topics(struct iso_kafka_consumer *consumer, bool fir
     return error->status;
 }
 
-enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first, struct iso_error *error)
+enum iso_status kafka_consumer_find(struct iso_kafka_consumer *consumer, bool first,
+                                    struct iso_error *error)
 {
-    int64_t deadline = iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
+    int64_t deadline =
+        iso_kafka_now() + (first ? (int64_t)consumer->connect_seconds * 1000 : LATER_TIMEOUT_MS);
     uint32_t known = consumer->partition_count;
     if (find_topics(consumer, first, deadline, error) != ISO_OK)
         return error->status;
@@ -341,15 +374,19 @@ bool iso_kafka_consumer_awaits_topic(const struct iso_kafka_consumer *consumer)
     return false;
 }
 
-enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consumer, struct iso_error *error)
+enum iso_status iso_kafka_consumer_stop_at_ends(struct iso_kafka_consumer *consumer,
+                                                struct iso_error *error)
 {
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)consumer->partition_count);
+    rd_kafka_topic_partition_list_t *list =
+        rd_kafka_topic_partition_list_new((int)consumer->partition_count);
     for (uint32_t i = 0; i < consumer->partition_count; i++) {
         const struct iso_kafka_partition *partition = &consumer->partitions[i];
-        rd_kafka_topic_partition_list_add(list, partition->topic, partition->partition)->offset = RD_KAFKA_OFFSET_END;
+        rd_kafka_topic_partition_list_add(list, partition->topic, partition->partition)->offset =
+            RD_KAFKA_OFFSET_END;
     }
     rd_kafka_resp_err_t failure =
-        list->cnt ? rd_kafka_offsets_for_times(consumer->client.handle, list, (int)consumer->connect_seconds * 1000)
+        list->cnt ? rd_kafka_offsets_for_times(consumer->client.handle, list,
+                                               (int)consumer->connect_seconds * 1000)
                   : RD_KAFKA_RESP_ERR_NO_ERROR;
     for (int i = 0; i < list->cnt && !failure; i++)
         failure = list->elems[i].err;

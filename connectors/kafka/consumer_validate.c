@@ -1,4 +1,5 @@
-/* Whether a consumer is what its files take it for: run in builds that validate (ISO_VALIDATE), after each poll. */
+/* Whether a consumer is what its files take it for: run in builds that validate (ISO_VALIDATE),
+ * after each poll. */
 #include <assert.h>
 
 #include "connectors/kafka/consumer_private.h"

@@ -31,7 +31,8 @@ struct iso_kafka_mock *iso_kafka_mock_new(unsigned brokers, struct iso_error *er
     } else {
         mock->cluster = rd_kafka_mock_cluster_new(mock->handle, (int)brokers);
         if (!mock->cluster)
-            iso_error_set(error, ISO_FAILED, "mock cluster: its brokers could not listen on loopback");
+            iso_error_set(error, ISO_FAILED,
+                          "mock cluster: its brokers could not listen on loopback");
     }
     if (error->status == ISO_OK)
         return mock;
@@ -55,12 +56,13 @@ const char *iso_kafka_mock_address(const struct iso_kafka_mock *mock)
     return rd_kafka_mock_cluster_bootstraps(mock->cluster);
 }
 
-enum iso_status iso_kafka_mock_topic(struct iso_kafka_mock *mock, const char *topic, int32_t partitions,
-                                     struct iso_error *error)
+enum iso_status iso_kafka_mock_topic(struct iso_kafka_mock *mock, const char *topic,
+                                     int32_t partitions, struct iso_error *error)
 {
     rd_kafka_resp_err_t failure = rd_kafka_mock_topic_create(mock->cluster, topic, partitions, 1);
     if (failure)
-        return iso_error_set(error, ISO_FAILED, "mock topic %s: %s", topic, rd_kafka_err2str(failure));
+        return iso_error_set(error, ISO_FAILED, "mock topic %s: %s", topic,
+                             rd_kafka_err2str(failure));
     return ISO_OK;
 }
 
@@ -77,23 +79,28 @@ void iso_kafka_mock_latency(struct iso_kafka_mock *mock, int32_t broker, int mil
     rd_kafka_mock_broker_set_rtt(mock->cluster, broker, milliseconds);
 }
 
-void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32_t partition, int32_t broker)
+void iso_kafka_mock_leader(struct iso_kafka_mock *mock, const char *topic, int32_t partition,
+                           int32_t broker)
 {
     rd_kafka_mock_partition_set_leader(mock->cluster, topic, partition, broker);
 }
 
-static void fail_requests(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_error, unsigned count)
+static void fail_requests(struct iso_kafka_mock *mock, int16_t request, int16_t protocol_error,
+                          unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        rd_kafka_mock_push_request_errors(mock->cluster, request, 1, (rd_kafka_resp_err_t)protocol_error);
+        rd_kafka_mock_push_request_errors(mock->cluster, request, 1,
+                                          (rd_kafka_resp_err_t)protocol_error);
 }
 
-void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
+void iso_kafka_mock_fail_fetches(struct iso_kafka_mock *mock, int16_t protocol_error,
+                                 unsigned count)
 {
     fail_requests(mock, FETCH_REQUEST, protocol_error, count);
 }
 
-void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error, unsigned count)
+void iso_kafka_mock_fail_offsets(struct iso_kafka_mock *mock, int16_t protocol_error,
+                                 unsigned count)
 {
     fail_requests(mock, LIST_OFFSETS_REQUEST, protocol_error, count);
 }

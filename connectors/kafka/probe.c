@@ -21,7 +21,8 @@ void kafka_probe_init(struct kafka_probe *probe, const struct iso_kafka_properti
 {
     *probe = (struct kafka_probe){.count = 0};
     for (uint32_t i = 0; i < properties->count; i++)
-        iso_kafka_properties_set(&probe->properties, properties->list[i].name, properties->list[i].value);
+        iso_kafka_properties_set(&probe->properties, properties->list[i].name,
+                                 properties->list[i].value);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i += 2)
         iso_kafka_properties_set(&probe->properties, settings[i], settings[i + 1]);
 }
@@ -44,11 +45,14 @@ void kafka_probe_release(struct kafka_probe *probe)
 
 uint64_t kafka_probe_digest(const struct iso_message *message)
 {
-    uint64_t seed = message->timestamp_type == ISO_TIMESTAMP_CREATE ? (uint64_t)message->timestamp : 0;
+    uint64_t seed =
+        message->timestamp_type == ISO_TIMESTAMP_CREATE ? (uint64_t)message->timestamp : 0;
     if (message->key.size)
         seed = XXH3_64bits_withSeed(message->key.data, message->key.size, seed);
     seed = seed * 0x9e3779b97f4a7c15u + message->key.size + (message->payload.data == NULL);
-    return message->payload.size ? XXH3_64bits_withSeed(message->payload.data, message->payload.size, seed) : seed;
+    return message->payload.size
+               ? XXH3_64bits_withSeed(message->payload.data, message->payload.size, seed)
+               : seed;
 }
 
 /* ---- the thread ---- */
@@ -68,8 +72,9 @@ static void start_reading(struct reading *reading)
     for (uint32_t i = 0; i < probe->count; i++) {
         const struct kafka_place *place = &probe->places[i];
         reading->topics[i] = rd_kafka_topic_new(reading->client.handle, place->topic, NULL);
-        reading->done[i] = !reading->topics[i] || rd_kafka_consume_start_queue(reading->topics[i], place->partition,
-                                                                               place->offset, reading->queue) < 0;
+        reading->done[i] = !reading->topics[i] ||
+                           rd_kafka_consume_start_queue(reading->topics[i], place->partition,
+                                                        place->offset, reading->queue) < 0;
         reading->left += !reading->done[i];
     }
 }
@@ -83,13 +88,15 @@ static void pause_reading(const struct reading *reading, const struct kafka_plac
     rd_kafka_topic_partition_list_destroy(list);
 }
 
-static enum kafka_probe_answer compare_message(const struct kafka_place *place, const rd_kafka_message_t *raw)
+static enum kafka_probe_answer compare_message(const struct kafka_place *place,
+                                               const rd_kafka_message_t *raw)
 {
     rd_kafka_timestamp_type_t type;
     int64_t timestamp = rd_kafka_message_timestamp(raw, &type);
     struct iso_message message = {
         .timestamp = timestamp,
-        .timestamp_type = type == RD_KAFKA_TIMESTAMP_CREATE_TIME ? ISO_TIMESTAMP_CREATE : ISO_TIMESTAMP_NONE,
+        .timestamp_type =
+            type == RD_KAFKA_TIMESTAMP_CREATE_TIME ? ISO_TIMESTAMP_CREATE : ISO_TIMESTAMP_NONE,
         .key = {raw->key, (uint32_t)raw->key_len},
         .payload = {raw->payload, (uint32_t)raw->len},
     };
@@ -98,7 +105,8 @@ static enum kafka_probe_answer compare_message(const struct kafka_place *place, 
     return kafka_probe_digest(&message) == place->digest ? KAFKA_PROBE_SAME : KAFKA_PROBE_OTHER;
 }
 
-static enum kafka_probe_answer answer_of(const struct kafka_place *place, const rd_kafka_message_t *raw)
+static enum kafka_probe_answer answer_of(const struct kafka_place *place,
+                                         const rd_kafka_message_t *raw)
 {
     switch (raw->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
@@ -164,7 +172,8 @@ static void *run_probe(void *context)
     struct reading reading = {.probe = probe,
                               .topics = iso_allocate_zeroed(probe->count, sizeof *reading.topics),
                               .done = iso_allocate_zeroed(probe->count, sizeof *reading.done)};
-    if (iso_kafka_client_open(&reading.client, RD_KAFKA_CONSUMER, &probe->properties, defaults, NULL, &error) == ISO_OK)
+    if (iso_kafka_client_open(&reading.client, RD_KAFKA_CONSUMER, &probe->properties, defaults,
+                              NULL, &error) == ISO_OK)
         read_again(&reading);
     iso_kafka_client_close(&reading.client);
     iso_free(reading.topics);

@@ -1,10 +1,11 @@
 /* Whether topics still hold what was read of them.
  *
- * librdkafka (2.0.2) knows topics by name alone: where one is deleted and made anew with more messages than were read,
- * reading goes on in the new one without a word. So of each partition one message that was read is remembered by its
- * offset and a digest, and now and then read again, by a client and a thread of its own that live as long as that
- * takes: one fetch a partition, off the way of the stream. A message that is another now is reported; one that is no
- * longer there (removed by retention, compacted away) says nothing, and nor does a broker that does not answer.
+ * librdkafka (2.0.2) knows topics by name alone: where one is deleted and made anew with more
+ * messages than were read, reading goes on in the new one without a word. So of each partition one
+ * message that was read is remembered by its offset and a digest, and now and then read again, by a
+ * client and a thread of its own that live as long as that takes: one fetch a partition, off the
+ * way of the stream. A message that is another now is reported; one that is no longer there
+ * (removed by retention, compacted away) says nothing, and nor does a broker that does not answer.
  * Threads: one asks; the answer is looked up without waiting for it.
  */
 #pragma once
@@ -44,7 +45,8 @@ struct kafka_probe {
 void kafka_probe_init(struct kafka_probe *probe, const struct iso_kafka_properties *properties);
 void kafka_probe_release(struct kafka_probe *probe); /* a zeroed one may go too */
 
-/* Asks for messages at these places, whose list it takes; false: no thread could be started. Not while it works. */
+/* Asks for messages at these places, whose list it takes; false: no thread could be started. Not
+ * while it works. */
 bool kafka_probe_ask(struct kafka_probe *probe, struct kafka_place *places, uint32_t count);
 
 /* True once after each asking: the answers are in `places`, until the next. */

@@ -12,7 +12,8 @@ struct iso_kafka_producer {
     struct iso_kafka_client client;
     char *topic_name;
     rd_kafka_topic_t *topic;
-    rd_kafka_resp_err_t not_created; /* why the topic could not be created; 0: it was, or was not to be */
+    rd_kafka_resp_err_t
+        not_created; /* why the topic could not be created; 0: it was, or was not to be */
     int32_t partition_count;
     uint64_t sent, delivered;
     uint64_t underway[2];        /* messages before the latest mark and behind it, by turns */
@@ -39,7 +40,8 @@ static const char *const defaults[] = {
     NULL,
 };
 
-/* Called inside polls. The client's callbacks get the client, which is the producer's first member. */
+/* Called inside polls. The client's callbacks get the client, which is the producer's first
+ * member. */
 static void on_delivery(rd_kafka_t *handle, const rd_kafka_message_t *message, void *opaque)
 {
     struct iso_kafka_producer *producer = opaque;
@@ -64,8 +66,10 @@ static enum iso_status check_producer(struct iso_kafka_producer *producer, struc
         return iso_error_set(error, ISO_FAILED, "Kafka broker %s: %s", producer->client.brokers,
                              producer->client.fatal_text);
     if (producer->failure)
-        return iso_error_set(error, ISO_FAILED, "topic %s partition %" PRId32 ": a message could not be delivered: %s",
-                             producer->topic_name, producer->failed_partition, rd_kafka_err2str(producer->failure));
+        return iso_error_set(error, ISO_FAILED,
+                             "topic %s partition %" PRId32 ": a message could not be delivered: %s",
+                             producer->topic_name, producer->failed_partition,
+                             rd_kafka_err2str(producer->failure));
     return ISO_OK;
 }
 
@@ -73,15 +77,18 @@ static enum iso_status check_producer(struct iso_kafka_producer *producer, struc
 static rd_kafka_resp_err_t creation_result(rd_kafka_event_t *event)
 {
     size_t count = 0;
-    const rd_kafka_CreateTopics_result_t *result = event ? rd_kafka_event_CreateTopics_result(event) : NULL;
-    const rd_kafka_topic_result_t **topics = result ? rd_kafka_CreateTopics_result_topics(result, &count) : NULL;
+    const rd_kafka_CreateTopics_result_t *result =
+        event ? rd_kafka_event_CreateTopics_result(event) : NULL;
+    const rd_kafka_topic_result_t **topics =
+        result ? rd_kafka_CreateTopics_result_topics(result, &count) : NULL;
     if (!event)
         return RD_KAFKA_RESP_ERR__TIMED_OUT;
     return rd_kafka_event_error(event) || count == 0 ? rd_kafka_event_error(event)
                                                      : rd_kafka_topic_result_error(topics[0]);
 }
 
-/* Whether there is a broker that creates topics: librdkafka's mock names one that does not exist. */
+/* Whether there is a broker that creates topics: librdkafka's mock names one that does not
+ * exist. */
 static bool has_controller(struct iso_kafka_producer *producer, struct iso_error *error)
 {
     rd_kafka_t *handle = producer->client.handle;
@@ -99,25 +106,29 @@ static bool has_controller(struct iso_kafka_producer *producer, struct iso_error
     return found;
 }
 
-/* Creates the topic, if it does not exist. Before the client knows of it: a client that asks for a topic makes many
- * brokers create it, with a number of partitions of their own. Who may not create it, or cannot, finds it there or not
- * when it is awaited. */
-static void create_topic(struct iso_kafka_producer *producer, int32_t partitions, struct iso_error *error)
+/* Creates the topic, if it does not exist. Before the client knows of it: a client that asks for a
+ * topic makes many brokers create it, with a number of partitions of their own. Who may not create
+ * it, or cannot, finds it there or not when it is awaited. */
+static void create_topic(struct iso_kafka_producer *producer, int32_t partitions,
+                         struct iso_error *error)
 {
     char text[512] = "";
     rd_kafka_t *handle = producer->client.handle;
-    rd_kafka_NewTopic_t *topic = rd_kafka_NewTopic_new(producer->topic_name, partitions, -1, text, sizeof text);
+    rd_kafka_NewTopic_t *topic =
+        rd_kafka_NewTopic_new(producer->topic_name, partitions, -1, text, sizeof text);
     if (!topic) {
         iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", producer->topic_name, text);
         return;
     }
-    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(handle, RD_KAFKA_ADMIN_OP_CREATETOPICS);
+    rd_kafka_AdminOptions_t *options =
+        rd_kafka_AdminOptions_new(handle, RD_KAFKA_ADMIN_OP_CREATETOPICS);
     rd_kafka_queue_t *queue = rd_kafka_queue_new(handle);
     rd_kafka_AdminOptions_set_request_timeout(options, CONNECT_SECONDS * 1000, text, sizeof text);
     rd_kafka_CreateTopics(handle, &topic, 1, options, queue);
     rd_kafka_event_t *event = rd_kafka_queue_poll(queue, (CONNECT_SECONDS + 1) * 1000);
     rd_kafka_resp_err_t failure = creation_result(event);
-    producer->not_created = failure == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS ? RD_KAFKA_RESP_ERR_NO_ERROR : failure;
+    producer->not_created =
+        failure == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS ? RD_KAFKA_RESP_ERR_NO_ERROR : failure;
     if (failure == RD_KAFKA_RESP_ERR__TIMED_OUT)
         iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
     if (event)
@@ -128,11 +139,13 @@ static void create_topic(struct iso_kafka_producer *producer, int32_t partitions
 }
 
 /* Partitions of the topic; 0: it does not exist, or the broker is silent (`*failure`). */
-static int32_t count_partitions(struct iso_kafka_producer *producer, int timeout_ms, rd_kafka_resp_err_t *failure)
+static int32_t count_partitions(struct iso_kafka_producer *producer, int timeout_ms,
+                                rd_kafka_resp_err_t *failure)
 {
     const struct rd_kafka_metadata *metadata;
     int32_t count = 0;
-    *failure = rd_kafka_metadata(producer->client.handle, 0, producer->topic, &metadata, timeout_ms);
+    *failure =
+        rd_kafka_metadata(producer->client.handle, 0, producer->topic, &metadata, timeout_ms);
     if (*failure)
         return 0;
     if (metadata->topic_cnt == 1 && !metadata->topics[0].err)
@@ -157,22 +170,24 @@ static enum iso_status await_topic(struct iso_kafka_producer *producer, struct i
         if (failure)
             return iso_kafka_client_no_answer(&producer->client, CONNECT_SECONDS, error);
         if (iso_kafka_now() >= deadline && producer->not_created)
-            return iso_error_set(error, ISO_FAILED, "topic %s could not be created: %s", producer->topic_name,
-                                 rd_kafka_err2str(producer->not_created));
+            return iso_error_set(error, ISO_FAILED, "topic %s could not be created: %s",
+                                 producer->topic_name, rd_kafka_err2str(producer->not_created));
         if (iso_kafka_now() >= deadline)
-            return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s", producer->topic_name,
-                                 producer->client.brokers);
+            return iso_error_set(error, ISO_FAILED, "topic %s does not exist on Kafka broker %s",
+                                 producer->topic_name, producer->client.brokers);
     }
 }
 
-struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_properties *properties, const char *topic,
-                                                  int32_t partitions, struct iso_error *error)
+struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_properties *properties,
+                                                  const char *topic, int32_t partitions,
+                                                  struct iso_error *error)
 {
-    _Static_assert(offsetof(struct iso_kafka_producer, client) == 0, "callbacks are given the client");
+    _Static_assert(offsetof(struct iso_kafka_producer, client) == 0,
+                   "callbacks are given the client");
     struct iso_kafka_producer *producer = iso_allocate_zeroed(1, sizeof *producer);
     producer->topic_name = iso_copy_text(topic, strlen(topic));
-    if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults, configure_client, error) !=
-        ISO_OK)
+    if (iso_kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, properties, defaults,
+                              configure_client, error) != ISO_OK)
         goto out;
     if (partitions > 0 && has_controller(producer, error))
         create_topic(producer, partitions, error);
@@ -180,7 +195,8 @@ struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_propert
         goto out;
     producer->topic = rd_kafka_topic_new(producer->client.handle, topic, NULL);
     if (!producer->topic)
-        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", topic, rd_kafka_err2str(rd_kafka_last_error()));
+        iso_error_set(error, ISO_BAD_INPUT, "topic %s: %s", topic,
+                      rd_kafka_err2str(rd_kafka_last_error()));
     else
         await_topic(producer, error);
 out:
@@ -229,7 +245,8 @@ bool iso_kafka_producer_reached_mark(const struct iso_kafka_producer *producer)
     return !producer->underway[producer->turn ^ 1];
 }
 
-enum iso_status iso_kafka_producer_poll(struct iso_kafka_producer *producer, struct iso_error *error)
+enum iso_status iso_kafka_producer_poll(struct iso_kafka_producer *producer,
+                                        struct iso_error *error)
 {
     rd_kafka_poll(producer->client.handle, 0);
     return check_producer(producer, error);
@@ -240,14 +257,15 @@ static rd_kafka_headers_t *copy_headers(const struct iso_message *message)
     rd_kafka_headers_t *headers = rd_kafka_headers_new(message->header_count);
     for (uint32_t i = 0; i < message->header_count; i++) {
         const struct iso_header *header = &message->headers[i];
-        rd_kafka_header_add(headers, (const char *)header->name.data, header->name.size, header->value.data,
-                            header->value.data ? header->value.size : 0);
+        rd_kafka_header_add(headers, (const char *)header->name.data, header->name.size,
+                            header->value.data, header->value.data ? header->value.size : 0);
     }
     return headers;
 }
 
 /* Copies the message into the queue; RD_KAFKA_RESP_ERR__QUEUE_FULL if there is no room. */
-static rd_kafka_resp_err_t enqueue_message(struct iso_kafka_producer *producer, const struct iso_message *message)
+static rd_kafka_resp_err_t enqueue_message(struct iso_kafka_producer *producer,
+                                           const struct iso_message *message)
 {
     int64_t timestamp = message->timestamp_type == ISO_TIMESTAMP_NONE ? 0 : message->timestamp;
     rd_kafka_headers_t *headers = message->header_count ? copy_headers(message) : NULL;
@@ -256,7 +274,8 @@ static rd_kafka_resp_err_t enqueue_message(struct iso_kafka_producer *producer, 
         {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = message->partition},
         {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
         {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)message->key.data, message->key.size}},
-        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)message->payload.data, message->payload.size}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE,
+         .u.mem = {(void *)message->payload.data, message->payload.size}},
         {.vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = timestamp},
         {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = producer->turn ? producer : NULL},
         {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
@@ -274,8 +293,8 @@ static rd_kafka_resp_err_t enqueue_message(struct iso_kafka_producer *producer, 
     return failure;
 }
 
-enum iso_status iso_kafka_producer_send(struct iso_kafka_producer *producer, const struct iso_message *message,
-                                        struct iso_error *error)
+enum iso_status iso_kafka_producer_send(struct iso_kafka_producer *producer,
+                                        const struct iso_message *message, struct iso_error *error)
 {
     rd_kafka_resp_err_t failure;
     if (++producer->sent % POLL_EVERY == 0)
@@ -286,15 +305,17 @@ enum iso_status iso_kafka_producer_send(struct iso_kafka_producer *producer, con
             return error->status;
     }
     if (failure)
-        return iso_error_set(error, ISO_FAILED, "topic %s: %s", producer->topic_name, rd_kafka_err2str(failure));
+        return iso_error_set(error, ISO_FAILED, "topic %s: %s", producer->topic_name,
+                             rd_kafka_err2str(failure));
     return check_producer(producer, error);
 }
 
-enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds, struct iso_error *error)
+enum iso_status iso_kafka_producer_flush(struct iso_kafka_producer *producer, unsigned seconds,
+                                         struct iso_error *error)
 {
     rd_kafka_resp_err_t failure = rd_kafka_flush(producer->client.handle, (int)seconds * 1000);
     if (check_producer(producer, error) == ISO_OK && failure)
-        iso_error_set(error, ISO_FAILED, "topic %s: %d messages were not delivered within %u s", producer->topic_name,
-                      rd_kafka_outq_len(producer->client.handle), seconds);
+        iso_error_set(error, ISO_FAILED, "topic %s: %d messages were not delivered within %u s",
+                      producer->topic_name, rd_kafka_outq_len(producer->client.handle), seconds);
     return error->status;
 }

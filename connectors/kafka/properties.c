@@ -24,20 +24,22 @@ void iso_kafka_properties_release(struct iso_kafka_properties *properties)
     iso_kafka_properties_init(properties);
 }
 
-static void add_property(struct iso_kafka_properties *properties, const char *name, size_t name_length,
-                         const char *value, size_t value_length)
+static void add_property(struct iso_kafka_properties *properties, const char *name,
+                         size_t name_length, const char *value, size_t value_length)
 {
     ISO_GROW(properties->list, properties->count, properties->capacity);
-    properties->list[properties->count++] =
-        (struct iso_kafka_property){iso_copy_text(name, name_length), iso_copy_text(value, value_length)};
+    properties->list[properties->count++] = (struct iso_kafka_property){
+        iso_copy_text(name, name_length), iso_copy_text(value, value_length)};
 }
 
-void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name, const char *value)
+void iso_kafka_properties_set(struct iso_kafka_properties *properties, const char *name,
+                              const char *value)
 {
     add_property(properties, name, strlen(name), value, strlen(value));
 }
 
-const char *iso_kafka_properties_get(const struct iso_kafka_properties *properties, const char *name)
+const char *iso_kafka_properties_get(const struct iso_kafka_properties *properties,
+                                     const char *name)
 {
     for (uint32_t i = properties->count; i-- > 0;)
         if (!strcmp(properties->list[i].name, name))
@@ -57,18 +59,19 @@ static bool is_secret(const char *name, size_t length)
     return iso_is_secret_name(name, length);
 }
 
-enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties, const char *text,
-                                                struct iso_error *error)
+enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties,
+                                                const char *text, struct iso_error *error)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return iso_error_set(error, ISO_BAD_INPUT, "-X %s: expected name=value or the name of a file", text);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "-X %s: expected name=value or the name of a file", text);
     add_property(properties, text, (size_t)(equals - text), equals + 1, strlen(equals + 1));
     return ISO_OK;
 }
 
-enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties, const char *text,
-                                              struct iso_error *error)
+enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties,
+                                              const char *text, struct iso_error *error)
 {
     size_t length = strcspn(text, "=");
     if (is_secret(text, length))

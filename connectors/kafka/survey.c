@@ -35,19 +35,21 @@ static void take_topics(struct iso_kafka_survey *survey, const struct rd_kafka_m
         const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
         if (topic->err || !strncmp(topic->topic, "__", 2))
             continue;
-        survey->topics[survey->count++] = (struct iso_kafka_surveyed){iso_copy_text(topic->topic, strlen(topic->topic)),
-                                                                      (int32_t)topic->partition_cnt};
+        survey->topics[survey->count++] = (struct iso_kafka_surveyed){
+            iso_copy_text(topic->topic, strlen(topic->topic)), (int32_t)topic->partition_cnt};
     }
     if (survey->count)
         qsort(survey->topics, survey->count, sizeof *survey->topics, compare_topics);
 }
 
-enum iso_status iso_kafka_survey(struct iso_kafka_survey *survey, const struct iso_kafka_properties *properties,
+enum iso_status iso_kafka_survey(struct iso_kafka_survey *survey,
+                                 const struct iso_kafka_properties *properties,
                                  struct iso_error *error)
 {
     const struct rd_kafka_metadata *metadata;
     *survey = (struct iso_kafka_survey){0};
-    if (iso_kafka_client_open(&survey->client, RD_KAFKA_CONSUMER, properties, defaults, NULL, error) != ISO_OK)
+    if (iso_kafka_client_open(&survey->client, RD_KAFKA_CONSUMER, properties, defaults, NULL,
+                              error) != ISO_OK)
         return error->status;
     if (rd_kafka_metadata(survey->client.handle, 1, NULL, &metadata, ANSWER_SECONDS * 1000))
         return iso_kafka_client_no_answer(&survey->client, ANSWER_SECONDS, error);
@@ -67,7 +69,8 @@ void iso_kafka_survey_release(struct iso_kafka_survey *survey)
     *survey = (struct iso_kafka_survey){0};
 }
 
-const struct iso_kafka_surveyed *iso_kafka_survey_find(const struct iso_kafka_survey *survey, const char *topic)
+const struct iso_kafka_surveyed *iso_kafka_survey_find(const struct iso_kafka_survey *survey,
+                                                       const char *topic)
 {
     for (uint32_t i = 0; i < survey->count; i++)
         if (!strcmp(survey->topics[i].name, topic))
@@ -76,11 +79,12 @@ const struct iso_kafka_surveyed *iso_kafka_survey_find(const struct iso_kafka_su
 }
 
 /* Returns how many messages there are to come. */
-static int64_t add_partition(struct iso_kafka_survey *survey, const char *topic, int32_t partition, int64_t most,
-                             rd_kafka_topic_partition_list_t *places)
+static int64_t add_partition(struct iso_kafka_survey *survey, const char *topic, int32_t partition,
+                             int64_t most, rd_kafka_topic_partition_list_t *places)
 {
     int64_t low = 0, high = 0;
-    if (rd_kafka_query_watermark_offsets(survey->client.handle, topic, partition, &low, &high, OFFSETS_MS) ||
+    if (rd_kafka_query_watermark_offsets(survey->client.handle, topic, partition, &low, &high,
+                                         OFFSETS_MS) ||
         high <= low)
         return 0;
     int64_t from = high - most > low ? high - most : low;
@@ -88,8 +92,10 @@ static int64_t add_partition(struct iso_kafka_survey *survey, const char *topic,
     return high - from;
 }
 
-void iso_kafka_survey_last(struct iso_kafka_survey *survey, const struct iso_kafka_surveyed *topic, int64_t most,
-                           void (*take)(void *context, const void *payload, size_t size), void *context)
+void iso_kafka_survey_last(struct iso_kafka_survey *survey, const struct iso_kafka_surveyed *topic,
+                           int64_t most,
+                           void (*take)(void *context, const void *payload, size_t size),
+                           void *context)
 {
     rd_kafka_topic_partition_list_t *places = rd_kafka_topic_partition_list_new(topic->partitions);
     int64_t expected = 0, until = iso_kafka_now() + MESSAGE_MS;

@@ -1,7 +1,9 @@
-/* Protobuf's wire format: a field has its number, a type of encoding, and bytes; what they mean a schema says.
+/* Protobuf's wire format: a field has its number, a type of encoding, and bytes; what they mean a
+ * schema says.
  *
- * What reads something returns NULL, or what it expected where the span then stands. Specification: "Encoding" of
- * Protocol Buffers. Groups (encodings 3 and 4) are refused. Ownership: spans point into the message. Threads: any.
+ * What reads something returns NULL, or what it expected where the span then stands. Specification:
+ * "Encoding" of Protocol Buffers. Groups (encodings 3 and 4) are refused. Ownership: spans point
+ * into the message. Threads: any.
  */
 #pragma once
 
@@ -63,5 +65,6 @@ static inline const char *iso_wire_take(struct iso_wire_span *span, struct iso_w
         return "a field's number";
     if (field->encoding == ISO_WIRE_VARINT)
         return iso_wire_varint(span, &field->bits);
-    return field->encoding == ISO_WIRE_SIZED ? iso_wire_sized(span, &field->bytes) : iso_wire_number(span, field);
+    return field->encoding == ISO_WIRE_SIZED ? iso_wire_sized(span, &field->bytes)
+                                             : iso_wire_number(span, field);
 }

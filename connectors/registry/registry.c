@@ -18,8 +18,9 @@
 enum { CONNECT_MS = 3000, ANSWER_MS = 8000, TRIES = 3, RETRY_MS = 250, ANSWER_MAX_BYTES = 1 << 20 };
 enum { CREDENTIALS_MOST = 1024, MESSAGE_MOST = 200 };
 
-/* An id that the registry does not have is waited for, since its sender may have been quicker than the registry; but
- * not for each of many: after one that never came, the next ones are asked for once. */
+/* An id that the registry does not have is waited for, since its sender may have been quicker than
+ * the registry; but not for each of many: after one that never came, the next ones are asked for
+ * once. */
 enum { REFUSED = 256, REFUSED_MS = 30000, HURRY_MS = 10000 };
 
 /* An id that was lately asked for, of which no patience makes a schema. */
@@ -41,8 +42,8 @@ struct curl {
     FUNCTIONS(MEMBER)
 };
 static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
-static const struct iso_shared_library libcurl = {"libcurl.so.4", "libcurl4", "a schema registry", functions,
-                                                  sizeof functions / sizeof *functions};
+static const struct iso_shared_library libcurl = {"libcurl.so.4", "libcurl4", "a schema registry",
+                                                  functions, sizeof functions / sizeof *functions};
 
 struct iso_registry {
     char *url; /* without a slash at its end */
@@ -67,7 +68,8 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* Whether it is worth asking again: the registry is in trouble, or may not have heard of the schema yet. */
+/* Whether it is worth asking again: the registry is in trouble, or may not have heard of the schema
+ * yet. */
 static bool may_mend(const struct iso_registry *registry, CURLcode result, long code)
 {
     if (result != CURLE_OK)
@@ -75,7 +77,8 @@ static bool may_mend(const struct iso_registry *registry, CURLcode result, long 
     return code >= 500 || (code == 404 && iso_clock_ms() >= registry->hurry_until);
 }
 
-static enum iso_status request_schema(struct iso_registry *registry, uint32_t id, long *code, struct iso_error *error)
+static enum iso_status request_schema(struct iso_registry *registry, uint32_t id, long *code,
+                                      struct iso_error *error)
 {
     char url[2048], reason[CURL_ERROR_SIZE] = "";
     CURLcode result = CURLE_OK;
@@ -93,11 +96,12 @@ static enum iso_status request_schema(struct iso_registry *registry, uint32_t id
     }
     registry->curl.easy_setopt(registry->connection, CURLOPT_ERRORBUFFER, NULL);
     if (result == CURLE_WRITE_ERROR && *code == 200)
-        return iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: too long, expected at most %d MiB",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "schema registry %s: schema %u: too long, expected at most %d MiB",
                              registry->url, id, ANSWER_MAX_BYTES >> 20);
     if (result != CURLE_OK)
-        return iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: %s", registry->url, id,
-                             *reason ? reason : registry->curl.easy_strerror(result));
+        return iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: %s", registry->url,
+                             id, *reason ? reason : registry->curl.easy_strerror(result));
     memset(iso_text_reserve(&registry->answer, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
     return ISO_OK;
 }
@@ -152,14 +156,16 @@ static bool read_answer(struct iso_json *json, const struct iso_text *text, stru
 }
 
 /* The schema of an answer; its text is the registry's until the next. */
-static enum iso_status take_schema(struct iso_registry *registry, uint32_t id, struct answer *answer,
-                                   struct iso_schema *schema, struct iso_error *error)
+static enum iso_status take_schema(struct iso_registry *registry, uint32_t id,
+                                   struct answer *answer, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     const char *type = answer->type ? answer->type : "AVRO";
     if (answer->references)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "schema registry %s: schema %u refers to other schemas, expected one without references",
-                             registry->url, id);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "schema registry %s: schema %u refers to other schemas, expected one without references",
+            registry->url, id);
     registry->text = answer->schema;
     answer->schema = NULL;
     *schema = (struct iso_schema){.type = !strcmp(type, "AVRO")       ? ISO_SCHEMA_AVRO
@@ -176,8 +182,9 @@ static enum iso_status take_schema(struct iso_registry *registry, uint32_t id, s
 static const struct refusal *find_refusal(struct iso_registry *registry, uint32_t id)
 {
     uint32_t place = iso_number_map_get(&registry->by_id, id);
-    return place != ISO_NUMBER_NONE && iso_clock_ms() < registry->refused[place].until ? &registry->refused[place]
-                                                                                       : NULL;
+    return place != ISO_NUMBER_NONE && iso_clock_ms() < registry->refused[place].until
+               ? &registry->refused[place]
+               : NULL;
 }
 
 static void note_refusal(struct iso_registry *registry, uint32_t id, const char *reason)
@@ -189,15 +196,16 @@ static void note_refusal(struct iso_registry *registry, uint32_t id, const char 
     if (refusal->reason)
         iso_number_map_remove(&registry->by_id, refusal->id);
     iso_free(refusal->reason);
-    *refusal = (struct refusal){id, iso_clock_ms() + registry->refused_ms, iso_copy_text(reason, strlen(reason))};
+    *refusal = (struct refusal){id, iso_clock_ms() + registry->refused_ms,
+                                iso_copy_text(reason, strlen(reason))};
     iso_number_map_put(&registry->by_id, id, place);
 }
 
 /* ---- finding ---- */
 
 /* What the registry's answer says of an id. */
-static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, long code, struct iso_schema *schema,
-                                    struct iso_error *error)
+static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, long code,
+                                    struct iso_schema *schema, struct iso_error *error)
 {
     struct answer answer = {0};
     struct iso_json json;
@@ -206,13 +214,14 @@ static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, 
     const char *message = answer.message ? answer.message : "", *colon = *message ? ": " : "";
     if (code == 404) {
         registry->hurry_until = iso_clock_ms() + HURRY_MS;
-        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: HTTP 404%s%.*s", registry->url, id, colon,
-                      MESSAGE_MOST, message);
+        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: schema %u: HTTP 404%s%.*s",
+                      registry->url, id, colon, MESSAGE_MOST, message);
     } else if (code != 200) {
-        iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: HTTP %ld%s%s", registry->url, id, code, colon,
-                      message);
+        iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: HTTP %ld%s%s",
+                      registry->url, id, code, colon, message);
     } else if (!readable || !answer.schema) {
-        iso_error_set(error, ISO_FAILED, "schema registry %s: schema %u: not an answer of a schema registry",
+        iso_error_set(error, ISO_FAILED,
+                      "schema registry %s: schema %u: not an answer of a schema registry",
                       registry->url, id);
     } else {
         take_schema(registry, id, &answer, schema, error);
@@ -228,7 +237,8 @@ static void forget_text(struct iso_registry *registry)
     registry->text = NULL;
 }
 
-static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     struct iso_registry *registry = context;
     const struct refusal *refusal = find_refusal(registry, id);
@@ -245,7 +255,8 @@ static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema
 }
 
 /* USER:PASSWORD, the first line of a file. */
-static enum iso_status read_credentials(struct iso_registry *registry, const char *path, struct iso_error *error)
+static enum iso_status read_credentials(struct iso_registry *registry, const char *path,
+                                        struct iso_error *error)
 {
     char line[CREDENTIALS_MOST + 2] = "";
     FILE *file = fopen(path, "re");
@@ -266,8 +277,8 @@ static enum iso_status check_url(const char *url, struct iso_error *error)
 {
     char *shown = iso_redacted(url);
     if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8))
-        iso_error_set(error, ISO_BAD_INPUT, "schema registry %s: expected http://HOST:PORT or https://HOST:PORT",
-                      shown);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "schema registry %s: expected http://HOST:PORT or https://HOST:PORT", shown);
     else if (iso_url_user_end(url))
         iso_error_set(
             error, ISO_BAD_INPUT,
@@ -278,7 +289,8 @@ static enum iso_status check_url(const char *url, struct iso_error *error)
     return error->status;
 }
 
-struct iso_registry *iso_registry_new(const char *url, const char *credentials, struct iso_error *error)
+struct iso_registry *iso_registry_new(const char *url, const char *credentials,
+                                      struct iso_error *error)
 {
     size_t length = strlen(url);
     if (check_url(url, error) != ISO_OK)
@@ -294,8 +306,9 @@ struct iso_registry *iso_registry_new(const char *url, const char *credentials, 
     registry->connection = registry->curl.easy_init();
     if (!registry->connection)
         iso_out_of_memory(0);
-    registry->headers = registry->curl.slist_append(NULL, "Accept: application/vnd.schemaregistry.v1+json, "
-                                                          "application/vnd.schemaregistry+json, application/json");
+    registry->headers =
+        registry->curl.slist_append(NULL, "Accept: application/vnd.schemaregistry.v1+json, "
+                                          "application/vnd.schemaregistry+json, application/json");
     registry->curl.easy_setopt(registry->connection, CURLOPT_HTTPHEADER, registry->headers);
     registry->curl.easy_setopt(registry->connection, CURLOPT_WRITEFUNCTION, on_answer);
     registry->curl.easy_setopt(registry->connection, CURLOPT_WRITEDATA, &registry->answer);

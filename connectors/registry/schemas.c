@@ -61,7 +61,8 @@ static void *parse_text(struct iso_schemas *schemas, uint32_t id, const struct i
 static void validate_schemas(const struct iso_schemas *schemas)
 {
     size_t bytes = 0;
-    assert(schemas->count <= ISO_SCHEMAS_MAX && schemas->oldest < ISO_SCHEMAS_MAX && schemas->last < ISO_SCHEMAS_MAX);
+    assert(schemas->count <= ISO_SCHEMAS_MAX && schemas->oldest < ISO_SCHEMAS_MAX &&
+           schemas->last < ISO_SCHEMAS_MAX);
     assert((schemas->last + ISO_SCHEMAS_MAX - schemas->oldest) % ISO_SCHEMAS_MAX < schemas->count);
     for (uint32_t i = 0; i < schemas->count; i++) {
         uint32_t place = (schemas->oldest + i) % ISO_SCHEMAS_MAX;

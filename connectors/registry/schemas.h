@@ -1,7 +1,8 @@
-/* Schemas by their registry's id, taken apart once; of their texts nothing is kept. At most ISO_SCHEMAS_MAX, made of
- * ISO_SCHEMAS_BYTES of text, stay; the oldest make room, and are asked for again if they are needed again. One that
- * cannot be taken apart is kept as such, with the reason: its records are as many as their sender likes. Found by a
- * hash of the id. Ownership: owns what `parse` makes. Threads: one at a time.
+/* Schemas by their registry's id, taken apart once; of their texts nothing is kept. At most
+ * ISO_SCHEMAS_MAX, made of ISO_SCHEMAS_BYTES of text, stay; the oldest make room, and are asked for
+ * again if they are needed again. One that cannot be taken apart is kept as such, with the reason:
+ * its records are as many as their sender likes. Found by a hash of the id. Ownership: owns what
+ * `parse` makes. Threads: one at a time.
  */
 #pragma once
 
@@ -37,9 +38,11 @@ void iso_schemas_release(struct iso_schemas *schemas);
 void *iso_schemas_find_slow(struct iso_schemas *schemas, uint32_t id, struct iso_error *error);
 
 /* Valid until two others were asked for; NULL with an error. */
-static inline void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id, struct iso_error *error)
+static inline void *iso_schemas_find(struct iso_schemas *schemas, uint32_t id,
+                                     struct iso_error *error)
 {
-    if (schemas->count && schemas->ring[schemas->last].id == id && schemas->ring[schemas->last].schema)
+    if (schemas->count && schemas->ring[schemas->last].id == id &&
+        schemas->ring[schemas->last].schema)
         return schemas->ring[schemas->last].schema;
     return iso_schemas_find_slow(schemas, id, error);
 }

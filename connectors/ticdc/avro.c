@@ -1,14 +1,16 @@
 /* The Avro protocol with TiDB's extension: Confluent's frame around one record, one table a topic.
  *
  *     key    00 | schema id | the key's columns
- *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with avro-include-before-value)
+ *     value  00 | schema id | columns | _tidb_op | _tidb_commit_ts | .. | _ticdc_before (with
+ *            avro-include-before-value)
  *
- * A delete is a key with a null value and has no commit timestamp: it is refused, since it cannot be placed. With
- * avro-include-before-value it is a record with _tidb_op "d". The switch avro-enable-watermark adds values that are no
- * frames: 01 and JSON is a DDL, 02 and 8 bytes a watermark, 03 and 8 bytes a delete's commit timestamp.
+ * A delete is a key with a null value and has no commit timestamp: it is refused, since it cannot
+ * be placed. With avro-include-before-value it is a record with _tidb_op "d". The switch
+ * avro-enable-watermark adds values that are no frames: 01 and JSON is a DDL, 02 and 8 bytes a
+ * watermark, 03 and 8 bytes a delete's commit timestamp.
  *
- * The table is the record's name, its database the last part of the namespace; characters that Avro's names do not have
- * are `_` in both, and in columns' names.
+ * The table is the record's name, its database the last part of the namespace; characters that
+ * Avro's names do not have are `_` in both, and in columns' names.
  */
 #include "base/memory.h"
 #include "connectors/avro/cursor.h"
@@ -32,16 +34,16 @@ struct extension {
 };
 
 /* The schema of one part of the message, and its bytes. */
-static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *message, enum iso_frame_part part,
-                                 const struct ticdc_avro **schema, struct iso_avro_cursor *cursor,
-                                 struct iso_error *error)
+static enum iso_status open_part(struct ticdc *ticdc, const struct iso_message *message,
+                                 enum iso_frame_part part, const struct ticdc_avro **schema,
+                                 struct iso_avro_cursor *cursor, struct iso_error *error)
 {
     struct avro_state *state = ticdc->state;
     struct iso_frame frame;
     const char *expected;
     if (!iso_frame_open(message, part, false, &frame, &expected))
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s", part == ISO_FRAME_KEY ? "key" : "payload",
-                             expected);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: expected %s",
+                             part == ISO_FRAME_KEY ? "key" : "payload", expected);
     *schema = part == ISO_FRAME_KEY ? state->key : state->value;
     if (!*schema && !(*schema = iso_schemas_find(&state->schemas, frame.schema_id, error)))
         return error->status;
@@ -60,7 +62,8 @@ static void set_bit(struct iso_cell *cell, struct iso_json_text run)
     ticdc_set_integer(cell, bits, false);
 }
 
-static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
+static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_type *type,
+                        struct iso_cell *cell)
 {
     struct iso_json_text run = iso_avro_run(cursor);
     if (type->use == AVRO_BIT && !type->is_decimal && run.length <= 8) {
@@ -77,8 +80,8 @@ static void read_binary(struct iso_avro_cursor *cursor, const struct iso_avro_ty
 }
 
 /* A column's value, which is no record. */
-__attribute__((always_inline)) static inline void read_cell(struct iso_avro_cursor *cursor,
-                                                            const struct iso_avro_type *type, struct iso_cell *cell)
+__attribute__((always_inline)) static inline void
+read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, struct iso_cell *cell)
 {
     struct iso_json_text run;
     int64_t number;
@@ -115,8 +118,8 @@ __attribute__((always_inline)) static inline void read_cell(struct iso_avro_curs
 }
 
 /* What a column of the extension says. */
-static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const struct iso_avro_type *type,
-                           struct extension *extension)
+static void take_extension(struct iso_avro_cursor *cursor, unsigned role,
+                           const struct iso_avro_type *type, struct extension *extension)
 {
     struct iso_cell cell = {.kind = ISO_CELL_NULL};
     read_cell(cursor, type, &cell);
@@ -135,8 +138,9 @@ static void take_extension(struct iso_avro_cursor *cursor, unsigned role, const 
 }
 
 /* A record's columns to `row`; `extension` NULL: there is to be none. */
-static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema, const struct iso_avro_type *record,
-                     struct iso_avro_cursor *cursor, struct iso_row *row, struct extension *extension)
+static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema,
+                     const struct iso_avro_type *record, struct iso_avro_cursor *cursor,
+                     struct iso_row *row, struct extension *extension)
 {
     iso_row_clear(row);
     for (uint32_t i = 0; i < record->count && !cursor->expected; i++) {
@@ -149,7 +153,8 @@ static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema, const
             cell->value = type->value;
             if (type->digest && (type->use == AVRO_ENUM || type->use == AVRO_SET)) {
                 const char *labels = schema->labels.bytes + type->digest - 1;
-                ticdc_set_label(cell, (struct iso_json_text){labels, strlen(labels)}, type->use == AVRO_SET);
+                ticdc_set_label(cell, (struct iso_json_text){labels, strlen(labels)},
+                                type->use == AVRO_SET);
             }
         } else if (type->shape == ISO_AVRO_RECORD) {
             read_row(ticdc, schema, type, cursor, extension ? &ticdc->old : &ticdc->types, NULL);
@@ -165,16 +170,19 @@ static void read_row(struct ticdc *ticdc, const struct ticdc_avro *schema, const
 
 /* ---- messages ---- */
 
-static enum iso_status check_end(struct iso_avro_cursor *cursor, const char *part, struct iso_error *error)
+static enum iso_status check_end(struct iso_avro_cursor *cursor, const char *part,
+                                 struct iso_error *error)
 {
-    return iso_avro_finish(cursor) ? ISO_OK
-                                   : iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: expected %s",
-                                                   part, cursor->position + 1, cursor->expected);
+    return iso_avro_finish(cursor)
+               ? ISO_OK
+               : iso_error_set(error, ISO_BAD_INPUT, "%s, byte %zu of the record: expected %s",
+                               part, cursor->position + 1, cursor->expected);
 }
 
 /* Reads the key into `row`, whose columns are the key's. */
-static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message, struct iso_row *row,
-                                const struct ticdc_avro **schema, struct iso_error *error)
+static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message,
+                                struct iso_row *row, const struct ticdc_avro **schema,
+                                struct iso_error *error)
 {
     struct iso_avro_cursor cursor;
     if (!message->key.data)
@@ -185,7 +193,8 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
     if (check_end(&cursor, "key", error) != ISO_OK)
         return error->status;
     for (uint32_t i = 0; i < row->count; i++)
-        if (!ticdc_add_key(ticdc, (struct iso_json_text){row->cells[i].name, row->cells[i].name_length}))
+        if (!ticdc_add_key(ticdc,
+                           (struct iso_json_text){row->cells[i].name, row->cells[i].name_length}))
             return ticdc_too_many_keys(error);
     return ISO_OK;
 }
@@ -210,7 +219,8 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
     if (ISO_PAYLOAD_IS(extension->operation, "c")) {
         change->created = true;
         change->has_old = false;
-    } else if (ISO_PAYLOAD_IS(extension->operation, "d")) { /* its columns are those of the row that is gone */
+    } else if (ISO_PAYLOAD_IS(extension->operation,
+                              "d")) { /* its columns are those of the row that is gone */
         iso_row_swap(&ticdc->old, &ticdc->now);
         change->has_now = false;
         change->has_old = true;
@@ -220,8 +230,8 @@ static enum iso_status take_operation(struct ticdc *ticdc, const struct extensio
     return ISO_OK;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                                  struct iso_error *error)
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
+                                  struct iso_events *events, struct iso_error *error)
 {
     const struct ticdc_avro *schema, *key;
     struct iso_avro_cursor cursor;
@@ -249,11 +259,13 @@ static uint64_t word(const uint8_t *at)
 }
 
 /* A delete of which only the key and the commit timestamp are known. */
-static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_message *message, uint64_t commit_ts,
-                                     struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_message *message,
+                                     uint64_t commit_ts, struct iso_events *events,
+                                     struct iso_error *error)
 {
     const struct ticdc_avro *schema;
-    struct ticdc_change change = {.commit_ts = commit_ts, .has_commit = true, .has_old = true, .keys_only = true};
+    struct ticdc_change change = {
+        .commit_ts = commit_ts, .has_commit = true, .has_old = true, .keys_only = true};
     if (read_key(ticdc, message, &ticdc->old, &schema, error) != ISO_OK)
         return error->status;
     name_table(&change, schema);
@@ -263,8 +275,8 @@ static enum iso_status decode_delete(struct ticdc *ticdc, const struct iso_messa
 }
 
 /* {"query":"..","type":"..","schema":"..","table":"..","commitTs":..} */
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                                  struct iso_error *error)
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                                  struct iso_events *events, struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name, database = {"", 0}, table = {"", 0}, query = {"", 0};
@@ -289,14 +301,15 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
         return iso_payload_fault(json, error);
     if (!has_commit)
         return iso_error_set(error, ISO_BAD_INPUT, "a DDL: expected commitTs");
-    struct ticdc_ddl ddl = {.database = database, .table = table, .sql = query, .commit_ts = commit_ts};
+    struct ticdc_ddl ddl = {
+        .database = database, .table = table, .sql = query, .commit_ts = commit_ts};
     ticdc_tables_take_ddl(&ticdc->known, query, database, commit_ts);
     ticdc_add_ddl(ticdc, message, &ddl, events);
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     const uint8_t *data = message->payload.data;
     size_t size = message->payload.size;
@@ -305,8 +318,9 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
         return ISO_OK;
     }
     if (!data)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "a delete without a commit timestamp: expected avro-include-before-value=true");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "a delete without a commit timestamp: expected avro-include-before-value=true");
     if (size > 1 && data[0] == MAGIC_DDL && data[1] == '{')
         return decode_ddl(ticdc, message, events, error);
     if (size == 1 + WORD && data[0] == MAGIC_WATERMARK) {
@@ -331,7 +345,8 @@ static enum iso_status take_file(struct ticdc *ticdc, const char *text, struct i
     return state->key && !iso_json_finish(json) ? iso_payload_fault(json, error) : error->status;
 }
 
-static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error)
 {
     struct avro_state *state = iso_allocate_zeroed(1, sizeof *state);
     ticdc->state = state;
@@ -359,4 +374,5 @@ static void destroy(struct ticdc *ticdc)
     iso_free(state);
 }
 
-const struct ticdc_protocol ticdc_avro = {.format = "avro", .create = create, .decode = decode, .destroy = destroy};
+const struct ticdc_protocol ticdc_avro = {
+    .format = "avro", .create = create, .decode = decode, .destroy = destroy};

@@ -56,27 +56,32 @@ static uint8_t role_of(const struct iso_avro_field *field, bool has_row)
         return AVRO_COMMIT;
     if (ISO_PAYLOAD_IS(name, "_ticdc_before") && has_row)
         return AVRO_BEFORE;
-    return (name.length > 6 && !memcmp(name.at, "_tidb_", 6)) || has_row ? AVRO_EXTENSION : AVRO_COLUMN;
+    return (name.length > 6 && !memcmp(name.at, "_tidb_", 6)) || has_row ? AVRO_EXTENSION
+                                                                         : AVRO_COLUMN;
 }
 
-static bool check_record(const struct iso_avro_type *record, bool may_nest, struct iso_error *error);
+static bool check_record(const struct iso_avro_type *record, bool may_nest,
+                         struct iso_error *error);
 
 /* A type without unions in it. */
-static bool check_plain(const struct iso_avro_type *type, bool may_nest, bool *has_row, struct iso_error *error)
+static bool check_plain(const struct iso_avro_type *type, bool may_nest, bool *has_row,
+                        struct iso_error *error)
 {
     *has_row |= type->shape == ISO_AVRO_RECORD;
     if (type->shape == ISO_AVRO_RECORD && may_nest)
         return check_record(type, false, error);
     return type->shape <= ISO_AVRO_STRING ||
-           !iso_error_set(error, ISO_BAD_INPUT,
-                          "not a schema of TiCDC's: expected columns of primitive types and decimals, and maybe a "
-                          "record of the row before");
+           !iso_error_set(
+               error, ISO_BAD_INPUT,
+               "not a schema of TiCDC's: expected columns of primitive types and decimals, and maybe a "
+               "record of the row before");
 }
 
 static bool check_record(const struct iso_avro_type *record, bool may_nest, struct iso_error *error)
 {
     if (record->shape != ISO_AVRO_RECORD || !record->count)
-        return !iso_error_set(error, ISO_BAD_INPUT, "not a schema of TiCDC's: expected a record with columns");
+        return !iso_error_set(error, ISO_BAD_INPUT,
+                              "not a schema of TiCDC's: expected a record with columns");
     for (uint32_t i = 0; i < record->count; i++) {
         struct iso_avro_field *field = &record->fields[i];
         const struct iso_avro_type *type = field->type;
@@ -97,8 +102,10 @@ static void name_table(struct ticdc_avro *avro, const char *name)
     const char *dot = strrchr(name, '.'), *start = dot;
     while (start && start > name && start[-1] != '.')
         start--;
-    avro->database = dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
-    avro->table = dot ? (struct iso_json_text){dot + 1, strlen(dot + 1)} : (struct iso_json_text){name, strlen(name)};
+    avro->database =
+        dot ? (struct iso_json_text){start, (size_t)(dot - start)} : (struct iso_json_text){"", 0};
+    avro->table = dot ? (struct iso_json_text){dot + 1, strlen(dot + 1)}
+                      : (struct iso_json_text){name, strlen(name)};
 }
 
 /* NULL, and the schema is gone: it is none of TiCDC's. */

@@ -1,5 +1,5 @@
-/* A writer's schema as TiCDC's Avro protocol makes them: a record of columns, each of a primitive type, a decimal, or a
- * union of those with null; and maybe the record of the row before.
+/* A writer's schema as TiCDC's Avro protocol makes them: a record of columns, each of a primitive
+ * type, a decimal, or a union of those with null; and maybe the record of the row before.
  */
 #pragma once
 
@@ -15,7 +15,8 @@ enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT, AVRO_ENUM, AVRO_SET };
 /* A schema, its uses set, and the table that its root names. */
 struct ticdc_avro {
     struct iso_avro_schema *schema;
-    struct iso_text labels; /* "a,b,c\\,d" of enums and sets, a NUL behind each; the `digest` of a type: where, + 1 */
+    struct iso_text labels; /* "a,b,c\\,d" of enums and sets, a NUL behind each; the `digest` of a
+                               type: where, + 1 */
     struct iso_json_text database, table;
 };
 

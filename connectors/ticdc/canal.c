@@ -4,15 +4,17 @@
  *      "sqlType":{"id":4,"v":4},"mysqlType":{"id":"int","v":"int"},"old":[{"id":"1","v":"10"}],
  *      "data":[{"id":"1","v":"11"}],"_tidb":{"commitTs":447984099186180098}}
  *
- * What a text stands for says mysqlType, else sqlType (Java's codes). Bytes of binary columns are the characters of
- * ISO-8859-1 with the same codes. `data` of a DELETE is the old row; `old` of an UPDATE may have only what changed.
+ * What a text stands for says mysqlType, else sqlType (Java's codes). Bytes of binary columns are
+ * the characters of ISO-8859-1 with the same codes. `data` of a DELETE is the old row; `old` of an
+ * UPDATE may have only what changed.
  */
 #include "base/memory.h"
 #include "connectors/ticdc/tables.h"
 
 enum { TABLES = 8 };
 
-/* What a message says of its table is the same in nearly all of them: where it is, it is not read again. */
+/* What a message says of its table is the same in nearly all of them: where it is, it is not read
+ * again. */
 struct canal_state {
     struct canal_table {
         struct iso_json_again codes, keys, types;
@@ -20,7 +22,7 @@ struct canal_state {
         struct iso_row row;   /* `types`, with each column's class in its bits */
         uint32_t key_count;
         struct iso_json_text key_names[TICDC_KEYS_MAX]; /* in `keys` */
-    } tables[TABLES];                                   /* by some of the table's name, if that stands before */
+    } tables[TABLES]; /* by some of the table's name, if that stands before */
 };
 
 enum member {
@@ -44,14 +46,16 @@ enum member {
 
 static uint8_t find_member(const char *name, size_t length)
 {
-    static const char *const names[] = {"",        "database", "table", "pkNames", "isDdl", "type", "mysqlType",
-                                        "sqlType", "sql",      "data",  "old",     "_tidb", NULL};
+    static const char *const names[] = {"",     "database",  "table",   "pkNames", "isDdl",
+                                        "type", "mysqlType", "sqlType", "sql",     "data",
+                                        "old",  "_tidb",     NULL};
     return ticdc_find_name(names, name, length);
 }
 
 static uint8_t find_in_extension(const char *name, size_t length)
 {
-    static const char *const names[] = {"", "commitTs", "watermarkTs", "onlyHandleKey", "claimCheckLocation", NULL};
+    static const char *const names[] = {
+        "", "commitTs", "watermarkTs", "onlyHandleKey", "claimCheckLocation", NULL};
     uint8_t found = ticdc_find_name(names, name, length);
     return found ? (uint8_t)(found + EXTENSION) : (uint8_t)OTHER;
 }
@@ -91,8 +95,8 @@ static void read_keys(struct ticdc *ticdc, struct canal *canal)
         return;
     known->key_count = ticdc->key_count;
     for (uint32_t i = 0; i < ticdc->key_count; i++)
-        known->key_names[i] =
-            (struct iso_json_text){known->keys.text + (ticdc->key_names[i].at - from), ticdc->key_names[i].length};
+        known->key_names[i] = (struct iso_json_text){
+            known->keys.text + (ticdc->key_names[i].at - from), ticdc->key_names[i].length};
 }
 
 /* An array of one row, or null. */
@@ -141,8 +145,9 @@ static bool read_types(struct iso_json *json, struct iso_row *types)
     for (uint32_t i = 0; i < types->count; i++) {
         struct iso_cell *type = &types->cells[i];
         type->bits = type->kind == ISO_CELL_INTEGER ? class_of_code(type->bits, type->negative)
-                     : type->kind == ISO_CELL_TEXT  ? ticdc_class_of((struct iso_json_text){type->text, type->length})
-                                                    : TICDC_TEXT;
+                     : type->kind == ISO_CELL_TEXT
+                         ? ticdc_class_of((struct iso_json_text){type->text, type->length})
+                         : TICDC_TEXT;
         if (type->kind == ISO_CELL_TEXT)
             type->value = ticdc_value_of((struct iso_json_text){type->text, type->length});
     }
@@ -187,8 +192,9 @@ static void read_table(struct ticdc *ticdc, struct canal *canal)
 {
     struct canal_state *state = ticdc->state;
     if (ticdc_read_text(&ticdc->json, &canal->table) && canal->table.length)
-        canal->known =
-            &state->tables[(canal->table.length ^ (unsigned char)canal->table.at[canal->table.length - 1]) % TABLES];
+        canal->known = &state->tables[(canal->table.length ^
+                                       (unsigned char)canal->table.at[canal->table.length - 1]) %
+                                      TABLES];
 }
 
 static void read_in_extension(struct iso_json *json, struct canal *canal, enum member member)
@@ -287,16 +293,18 @@ static bool set_latin(struct ticdc *ticdc, struct iso_cell *cell)
 }
 
 /* The column's type; NULL: none is said. */
-static const struct iso_cell *type_of(const struct iso_row *types, const struct iso_cell *cell, uint32_t guess)
+static const struct iso_cell *type_of(const struct iso_row *types, const struct iso_cell *cell,
+                                      uint32_t guess)
 {
     const struct iso_cell *type = guess < types->count ? &types->cells[guess] : NULL;
-    if (!type || type->name_length != cell->name_length || !iso_bytes_equal(type->name, cell->name, cell->name_length))
+    if (!type || type->name_length != cell->name_length ||
+        !iso_bytes_equal(type->name, cell->name, cell->name_length))
         type = iso_row_find(types, cell->name, cell->name_length);
     return type;
 }
 
-static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *types, struct iso_row *row,
-                                   struct iso_error *error)
+static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *types,
+                                   struct iso_row *row, struct iso_error *error)
 {
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
@@ -320,7 +328,8 @@ static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *ty
 /* ---- messages ---- */
 
 /* What says what the columns hold: sqlType only where mysqlType is not there. */
-static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal *canal, struct iso_error *error)
+static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal *canal,
+                                        struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     if (canal->types && canal->types->count)
@@ -335,8 +344,9 @@ static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal 
     return &ticdc->types;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct canal *canal, struct iso_events *events,
+                                  struct iso_error *error)
 {
     struct ticdc_change change = {.database = canal->database,
                                   .table = canal->table,
@@ -352,7 +362,8 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     else if (ISO_PAYLOAD_IS(canal->type, "DELETE"))
         change.has_now = false;
     else
-        return ticdc_refuse(error, "type", canal->type, "INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's");
+        return ticdc_refuse(error, "type", canal->type,
+                            "INSERT, UPDATE, DELETE, TIDB_WATERMARK or a DDL's");
     if (ticdc_pass_over(ticdc, message, canal->database, canal->table, events))
         return ISO_OK;
     if (!canal->has_data)
@@ -368,8 +379,8 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
-static void take_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal, bool drops,
-                     struct iso_events *events)
+static void take_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct canal *canal, bool drops, struct iso_events *events)
 {
     struct ticdc_ddl ddl = {.database = canal->database,
                             .table = canal->table,
@@ -380,11 +391,14 @@ static void take_ddl(struct ticdc *ticdc, const struct iso_message *message, con
     ticdc_add_ddl(ticdc, message, &ddl, events);
 }
 
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct canal *canal,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct canal *canal, struct iso_events *events,
+                                  struct iso_error *error)
 {
-    static const char *const types[] = {"CREATE", "RENAME", "CINDEX", "DINDEX", "ALTER", "ERASE", "TRUNCATE", "QUERY"};
-    bool drops = ISO_PAYLOAD_IS(canal->type, "ERASE") || ISO_PAYLOAD_IS(canal->type, "TRUNCATE"), known = false;
+    static const char *const types[] = {"CREATE", "RENAME", "CINDEX",   "DINDEX",
+                                        "ALTER",  "ERASE",  "TRUNCATE", "QUERY"};
+    bool drops = ISO_PAYLOAD_IS(canal->type, "ERASE") || ISO_PAYLOAD_IS(canal->type, "TRUNCATE"),
+         known = false;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         known |= iso_payload_is(canal->type, types[i], strlen(types[i]));
     if (!known)
@@ -401,8 +415,8 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct canal canal = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
@@ -430,7 +444,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return ISO_OK;
 }
 
-static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error)
 {
     (void)options;
     ticdc->state = iso_allocate_zeroed(1, sizeof(struct canal_state));

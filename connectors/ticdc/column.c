@@ -22,7 +22,8 @@ static bool set_digits(struct iso_cell *cell, struct iso_json_text text)
     }
     for (size_t i = negative; i < text.length; i++) {
         unsigned digit = (unsigned char)text.at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) || __builtin_add_overflow(bits, digit, &bits))
+        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) ||
+            __builtin_add_overflow(bits, digit, &bits))
             return false;
     }
     if (negative && bits > (uint64_t)1 << 63)
@@ -104,7 +105,8 @@ void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size)
     cell->length = (uint32_t)size;
 }
 
-void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone, struct iso_json_text text)
+void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone,
+                      struct iso_json_text text)
 {
     char *room = ticdc_room(ticdc, text.length + 1);
     bool zeros = text.length >= 4 && !memcmp(text.at, "0000", 4);
@@ -116,7 +118,8 @@ void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 
 char *ticdc_room(struct ticdc *ticdc, size_t size)
 {
-    struct iso_text *bytes = &ticdc->bytes; /* reserved when the message came: enough but for what becomes longer */
+    struct iso_text *bytes =
+        &ticdc->bytes; /* reserved when the message came: enough but for what becomes longer */
     if (bytes->capacity - bytes->used < size) {
         ISO_GROW(ticdc->blocks, ticdc->block_count, ticdc->block_capacity);
         return ticdc->blocks[ticdc->block_count++] = iso_allocate(size);
@@ -125,7 +128,8 @@ char *ticdc_room(struct ticdc *ticdc, size_t size)
     return bytes->bytes + bytes->used - size;
 }
 
-bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text)
+bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text,
+                      bool is_text)
 {
     size_t size;
     char *room = ticdc_room(ticdc, text.length / 4 * 3);
@@ -159,7 +163,8 @@ bool ticdc_read_unsigned_slow(struct iso_json *json, uint64_t *number)
         if (!iso_json_integer(json, &read))
             return false;
         *number = read.bits;
-        return !read.negative || iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
+        return !read.negative ||
+               iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "an unsigned integer");
     }
     struct iso_cell cell = {0};
     if (!iso_json_string(json, &text))

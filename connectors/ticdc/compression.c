@@ -1,4 +1,5 @@
-/* Payloads that TiCDC compressed: LZ4 frames, and Snappy's raw blocks, which say how long they will be. */
+/* Payloads that TiCDC compressed: LZ4 frames, and Snappy's raw blocks, which say how long they will
+ * be. */
 #include <lz4frame.h>
 #include <snappy-c.h>
 
@@ -8,11 +9,12 @@ enum { LZ4_STEP = 64 << 10 };
 
 static enum iso_status too_large(struct iso_error *error)
 {
-    return iso_error_set(error, ISO_BAD_INPUT, "a payload of more than %d bytes when unpacked", TICDC_PAYLOAD_MAX);
+    return iso_error_set(error, ISO_BAD_INPUT, "a payload of more than %d bytes when unpacked",
+                         TICDC_PAYLOAD_MAX);
 }
 
-static enum iso_status unpack_snappy(struct iso_payload *room, struct iso_bytes packed, struct iso_bytes *unpacked,
-                                     struct iso_error *error)
+static enum iso_status unpack_snappy(struct iso_payload *room, struct iso_bytes packed,
+                                     struct iso_bytes *unpacked, struct iso_error *error)
 {
     size_t size;
     const char *from = (const char *)packed.data;
@@ -27,8 +29,9 @@ static enum iso_status unpack_snappy(struct iso_payload *room, struct iso_bytes 
     return ISO_OK;
 }
 
-static enum iso_status unpack_lz4(LZ4F_dctx *inflater, struct iso_payload *room, struct iso_bytes packed,
-                                  struct iso_bytes *unpacked, struct iso_error *error)
+static enum iso_status unpack_lz4(LZ4F_dctx *inflater, struct iso_payload *room,
+                                  struct iso_bytes packed, struct iso_bytes *unpacked,
+                                  struct iso_error *error)
 {
     size_t used = 0, done = 0, left = 1;
     char *into = iso_payload_reserve(room, LZ4_STEP);
@@ -37,7 +40,8 @@ static enum iso_status unpack_lz4(LZ4F_dctx *inflater, struct iso_payload *room,
         size_t space = room->capacity - ISO_JSON_PADDING - used;
         left = LZ4F_decompress(inflater, into + used, &space, packed.data + done, &given, NULL);
         if (LZ4F_isError(left))
-            return iso_error_set(error, ISO_BAD_INPUT, "a damaged LZ4 frame: %s", LZ4F_getErrorName(left));
+            return iso_error_set(error, ISO_BAD_INPUT, "a damaged LZ4 frame: %s",
+                                 LZ4F_getErrorName(left));
         used += space;
         done += given;
         if (used > TICDC_PAYLOAD_MAX)
@@ -48,7 +52,8 @@ static enum iso_status unpack_lz4(LZ4F_dctx *inflater, struct iso_payload *room,
             break;
     }
     if (left || done != packed.size)
-        return iso_error_set(error, ISO_BAD_INPUT, left ? "an LZ4 frame that is cut off" : "bytes behind an LZ4 frame");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             left ? "an LZ4 frame that is cut off" : "bytes behind an LZ4 frame");
     into = iso_payload_reserve(room, used); /* the padding behind it */
     *unpacked = (struct iso_bytes){(const uint8_t *)into, (uint32_t)used};
     return ISO_OK;

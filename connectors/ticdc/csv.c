@@ -1,12 +1,15 @@
 /* csv, as TiCDC's storage sinks write it: any number of lines a message.
  *
- *     "I","t","test",435661838416609281,"a",123          operation, table, database, commit timestamp, columns
- *     "D","t","test",435661838416609281,true,"a",123     with output-old-value: whether it is half of an update
+ *     "I","t","test",435661838416609281,"a",123          operation, table, database, commit
+ *                                                        timestamp, columns
+ *     "D","t","test",435661838416609281,true,"a",123     with output-old-value: whether it is half
+ *                                                        of an update
  *
- * Columns have no names here: they and the key come from the table's schema file (options->schema). Needs
- * include-commit-ts=true. Between quotes a quote is doubled; with quote="" a backslash escapes CR, LF, itself and the
- * delimiter. A field without quotes that is the text of NULL is NULL. An update with its old value is a D and an I.
- * {"checkpoint-ts":N}, the sink's metadata file, is a watermark.
+ * Columns have no names here: they and the key come from the table's schema file (options->schema).
+ * Needs include-commit-ts=true. Between quotes a quote is doubled; with quote="" a backslash
+ * escapes CR, LF, itself and the delimiter. A field without quotes that is the text of NULL is
+ * NULL. An update with its old value is a D and an I. {"checkpoint-ts":N}, the sink's metadata
+ * file, is a watermark.
  */
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -46,8 +49,8 @@ static bool at_line_end(const struct lines *lines)
 /* ---- fields ---- */
 
 /* Between quotes; the text is put together in `room`. NULL, or what is wrong. */
-static const char *read_quoted(const struct csv_state *state, struct lines *lines, struct iso_json_text *text,
-                               char *room)
+static const char *read_quoted(const struct csv_state *state, struct lines *lines,
+                               struct iso_json_text *text, char *room)
 {
     size_t size = 0;
     lines->at += state->quote_length;
@@ -60,7 +63,8 @@ static const char *read_quoted(const struct csv_state *state, struct lines *line
         memcpy(room + size, lines->at, plain);
         size += plain;
         lines->at = found;
-        if (!starts_with(lines, state->quote, state->quote_length)) { /* the first byte of a longer one */
+        if (!starts_with(lines, state->quote,
+                         state->quote_length)) { /* the first byte of a longer one */
             room[size++] = *lines->at++;
             continue;
         }
@@ -77,8 +81,8 @@ static const char *read_quoted(const struct csv_state *state, struct lines *line
                : "something behind a closing quote";
 }
 
-static const char *read_escaped(const struct csv_state *state, struct lines *lines, struct iso_json_text *text,
-                                char *room)
+static const char *read_escaped(const struct csv_state *state, struct lines *lines,
+                                struct iso_json_text *text, char *room)
 {
     size_t size = 0;
     while (!at_line_end(lines) && !starts_with(lines, state->delimiter, state->delimiter_length)) {
@@ -103,11 +107,11 @@ static const char *read_field(struct ticdc *ticdc, struct lines *lines)
     ISO_GROW(state->fields, state->count, state->capacity);
     struct csv_field *field = &state->fields[state->count++];
     bool quoted = starts_with(lines, state->quote, state->quote_length);
-    const char *wrong =
-        quoted ? read_quoted(state, lines, &field->text, room) : read_escaped(state, lines, &field->text, room);
-    field->is_null =
-        !wrong && !quoted &&
-        iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)}, state->null, state->null_length);
+    const char *wrong = quoted ? read_quoted(state, lines, &field->text, room)
+                               : read_escaped(state, lines, &field->text, room);
+    field->is_null = !wrong && !quoted &&
+                     iso_payload_is((struct iso_json_text){start, (size_t)(lines->at - start)},
+                                    state->null, state->null_length);
     ticdc->bytes.used += wrong ? 0 : field->text.length;
     return wrong;
 }
@@ -134,8 +138,9 @@ static const char *read_line(struct ticdc *ticdc, struct lines *lines)
 
 /* ---- rows ---- */
 
-static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table,
-                                uint32_t first, struct iso_error *error)
+static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row,
+                                const struct ticdc_table *table, uint32_t first,
+                                struct iso_error *error)
 {
     const struct csv_state *state = ticdc->state;
     iso_row_clear(row);
@@ -149,7 +154,8 @@ static enum iso_status fill_row(struct ticdc *ticdc, struct iso_row *row, const 
         if (field->is_null)
             continue;
         if (!iso_utf8_valid((const uint8_t *)field->text.at, field->text.length))
-            return ticdc_refuse(error, "column", (struct iso_json_text){cell->name, cell->name_length}, "UTF-8");
+            return ticdc_refuse(error, "column",
+                                (struct iso_json_text){cell->name, cell->name_length}, "UTF-8");
         ticdc_set_text(cell, table->columns[i].class, field->text);
     }
     return ISO_OK;
@@ -163,9 +169,10 @@ static bool take_number(struct iso_json_text text, uint64_t *number)
     return cell.kind == ISO_CELL_INTEGER && !cell.negative;
 }
 
-/* The columns' names are the schema's, so that their number tells whether there is a field that says "is update". */
-static enum iso_status check_fields(const struct csv_state *state, const struct ticdc_table *table, uint32_t *first,
-                                    struct iso_error *error)
+/* The columns' names are the schema's, so that their number tells whether there is a field that
+ * says "is update". */
+static enum iso_status check_fields(const struct csv_state *state, const struct ticdc_table *table,
+                                    uint32_t *first, struct iso_error *error)
 {
     *first = state->count - table->column_count;
     if (state->count == FIELDS_FIXED + table->column_count)
@@ -180,8 +187,8 @@ static enum iso_status check_fields(const struct csv_state *state, const struct 
                          state->count, table->column_count);
 }
 
-static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                                     struct iso_error *error)
+static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_message *message,
+                                     struct iso_events *events, struct iso_error *error)
 {
     struct csv_state *state = ticdc->state;
     const struct csv_field *fields = state->fields;
@@ -205,13 +212,15 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
         return iso_error_set(error, ISO_BAD_INPUT, "a table's name that is not UTF-8");
     if (ticdc_pass_over(ticdc, message, change.database, change.table, events))
         return ISO_OK;
-    const struct ticdc_table *table = ticdc_tables_at(&ticdc->known, change.database, change.table, change.commit_ts);
+    const struct ticdc_table *table =
+        ticdc_tables_at(&ticdc->known, change.database, change.table, change.commit_ts);
     if (!table)
         return ticdc_refuse(error, "table", change.table, "one whose schema schema=FILE has");
     if (check_fields(state, table, &first, error) != ISO_OK)
         return error->status;
     bool updates = first > FIELDS_FIXED && ISO_PAYLOAD_IS(fields[FIELDS_FIXED].text, "true");
-    change.created = operation == 'I' && !updates; /* else what an update left, behind what it found */
+    change.created =
+        operation == 'I' && !updates; /* else what an update left, behind what it found */
     change.has_now = operation != 'D';
     change.has_old = !change.has_now;
     const struct ticdc_index *key = ticdc_table_key(table);
@@ -236,36 +245,43 @@ static bool has_same_columns(const struct ticdc_table *one, const struct ticdc_t
 }
 
 /* The column that is a row's value, as it was. */
-static bool has_same_value(const struct ticdc *ticdc, const struct ticdc_table *one, const struct ticdc_table *other)
+static bool has_same_value(const struct ticdc *ticdc, const struct ticdc_table *one,
+                           const struct ticdc_table *other)
 {
-    struct iso_cell cell = {.name = ticdc->value, .name_length = (uint32_t)(ticdc->value ? strlen(ticdc->value) : 0)};
+    struct iso_cell cell = {.name = ticdc->value,
+                            .name_length = (uint32_t)(ticdc->value ? strlen(ticdc->value) : 0)};
     const struct ticdc_column *left = ticdc->value ? ticdc_table_column(one, &cell, 0) : NULL;
     const struct ticdc_column *right = left ? ticdc_table_column(other, &cell, 0) : NULL;
     return right && !strcmp(left->type, right->type);
 }
 
-/* What a new version of a table's schema means for its rows: nobody sends the statement. With other columns it was an
- * ALTER TABLE; a first version may be another name, one with the same columns a TRUNCATE, an exchange, or nothing. */
+/* What a new version of a table's schema means for its rows: nobody sends the statement. With other
+ * columns it was an ALTER TABLE; a first version may be another name, one with the same columns a
+ * TRUNCATE, an exchange, or nothing. */
 static enum iso_table_change change_of(const struct ticdc *ticdc, const struct ticdc_table *table)
 {
     struct iso_json_text database = {table->database, strlen(table->database)},
                          name = {table->table, strlen(table->table)};
-    const struct ticdc_table *before = ticdc_tables_at(&ticdc->known, database, name, table->version - 1);
+    const struct ticdc_table *before =
+        ticdc_tables_at(&ticdc->known, database, name, table->version - 1);
     if (!before || before->version >= table->version || has_same_columns(before, table))
         return ISO_TABLE_REPLACED;
     return has_same_value(ticdc, before, table) ? ISO_TABLE_SAME : ISO_TABLE_RESPELT;
 }
 
-static void tell_statements(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)
+static void tell_statements(struct ticdc *ticdc, const struct iso_message *message,
+                            struct iso_events *events)
 {
     for (uint32_t i = 0; i < ticdc->known.count; i++) {
         const struct ticdc_table *table = ticdc->known.list[i];
         struct iso_event event = iso_event_of(message, ISO_EVENT_SCHEMA);
-        if (!table->version || (event.operation = (uint8_t)change_of(ticdc, table)) == ISO_TABLE_SAME)
+        if (!table->version ||
+            (event.operation = (uint8_t)change_of(ticdc, table)) == ISO_TABLE_SAME)
             continue;
-        const struct iso_row_name *name = iso_row_names_find(
-            &ticdc->names, &events->block.atoms, (struct iso_json_text){table->database, strlen(table->database)},
-            (struct iso_json_text){table->table, strlen(table->table)});
+        const struct iso_row_name *name =
+            iso_row_names_find(&ticdc->names, &events->block.atoms,
+                               (struct iso_json_text){table->database, strlen(table->database)},
+                               (struct iso_json_text){table->table, strlen(table->table)});
         if (!iso_table_listed(ticdc->tables, name->name.at, name->name.length))
             continue;
         event.table = name->atom;
@@ -282,7 +298,8 @@ static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_m
     struct iso_json_text name;
     uint64_t timestamp = 0;
     bool found = false;
-    iso_json_start(json, iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
+    iso_json_start(json,
+                   iso_payload_copy(&ticdc->payload, message->payload.data, message->payload.size),
                    message->payload.size);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -299,8 +316,8 @@ static enum iso_status decode_checkpoint(struct ticdc *ticdc, const struct iso_m
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     const char *text = (const char *)message->payload.data;
     if (!text) {
@@ -335,7 +352,8 @@ static char *copy_option(const char *given, const char *standard, size_t *length
     return iso_copy_text(text, *length);
 }
 
-static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error)
 {
     struct csv_state *state = iso_allocate_zeroed(1, sizeof *state);
     ticdc->state = state;
@@ -343,12 +361,15 @@ static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_opti
     state->quote = copy_option(options->quote, "\"", &state->quote_length);
     state->null = copy_option(options->null, "\\N", &state->null_length);
     if (!state->delimiter_length || strpbrk(state->delimiter, "\r\n"))
-        return iso_error_set(error, ISO_BAD_INPUT, "delimiter of csv: expected one, without line ends");
-    if (!options->schema)
         return iso_error_set(error, ISO_BAD_INPUT,
-                             "format=csv of a ticdc source: expected schema=FILE, since csv does not "
-                             "name columns");
-    return ticdc_tables_read(ticdc, &ticdc->known, options->schema, ticdc_table_read_storage, error);
+                             "delimiter of csv: expected one, without line ends");
+    if (!options->schema)
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "format=csv of a ticdc source: expected schema=FILE, since csv does not "
+            "name columns");
+    return ticdc_tables_read(ticdc, &ticdc->known, options->schema, ticdc_table_read_storage,
+                             error);
 }
 
 static void destroy(struct ticdc *ticdc)
@@ -363,4 +384,5 @@ static void destroy(struct ticdc *ticdc)
     iso_free(state);
 }
 
-const struct ticdc_protocol ticdc_csv = {.format = "csv", .create = create, .decode = decode, .destroy = destroy};
+const struct ticdc_protocol ticdc_csv = {
+    .format = "csv", .create = create, .decode = decode, .destroy = destroy};

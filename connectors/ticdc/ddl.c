@@ -1,8 +1,8 @@
 /* What a DDL does to rows: to which tables, and whose rows they have from then on.
  *
- * A table is followed by the stream's statements: RENAME carries its rows to the new name, TRUNCATE, DROP and CREATE
- * leave none, an exchange or a recovered table has what nobody delivered. A statement commits by itself, at its
- * timestamp.
+ * A table is followed by the stream's statements: RENAME carries its rows to the new name,
+ * TRUNCATE, DROP and CREATE leave none, an exchange or a recovered table has what nobody delivered.
+ * A statement commits by itself, at its timestamp.
  */
 #include <string.h>
 
@@ -19,10 +19,12 @@ static bool mentions(struct iso_json_text sql, const char *name)
     return false;
 }
 
-/* Whether an ALTER TABLE takes columns away, or calls them otherwise: what was in one of that name is not in it now. */
+/* Whether an ALTER TABLE takes columns away, or calls them otherwise: what was in one of that name
+ * is not in it now. */
 static bool removes_columns(struct iso_json_text sql)
 {
-    static const char *const others[] = {"index", "key", "primary", "foreign", "check", "constraint", "partition"};
+    static const char *const others[] = {"index", "key",        "primary",  "foreign",
+                                         "check", "constraint", "partition"};
     struct iso_ddl_words words = iso_ddl_words_of(sql);
     if (!iso_ddl_pass(&words, "alter"))
         return false;
@@ -39,21 +41,23 @@ static bool removes_columns(struct iso_json_text sql)
 }
 
 /* Adds the table that an ALTER TABLE of columns is of, where values may have changed. */
-static uint32_t add_columns(const struct ticdc *ticdc, const struct ticdc_ddl *ddl, struct iso_ddl_effect *effects,
-                            uint32_t count)
+static uint32_t add_columns(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                            struct iso_ddl_effect *effects, uint32_t count)
 {
     if (count || !ddl->table.length || !removes_columns(ddl->sql) ||
         (ticdc->value && !mentions(ddl->sql, ticdc->value)))
         return count;
-    effects[0] = (struct iso_ddl_effect){.change = ISO_TABLE_RESPELT, .schema = ddl->database, .table = ddl->table};
+    effects[0] = (struct iso_ddl_effect){
+        .change = ISO_TABLE_RESPELT, .schema = ddl->database, .table = ddl->table};
     return 1;
 }
 
 /* Of other columns than the one that is a row's value. */
-static bool is_elsewhere(const struct ticdc *ticdc, const struct ticdc_ddl *ddl, const struct iso_ddl_effect *effect)
+static bool is_elsewhere(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                         const struct iso_ddl_effect *effect)
 {
-    return effect->change == ISO_TABLE_RESPELT && ticdc->value && !mentions(ddl->sql, ticdc->value) &&
-           !mentions(ddl->sql, "convert");
+    return effect->change == ISO_TABLE_RESPELT && ticdc->value &&
+           !mentions(ddl->sql, ticdc->value) && !mentions(ddl->sql, "convert");
 }
 
 static bool is_covered(const struct ticdc *ticdc, const struct iso_row_name *table)
@@ -66,12 +70,14 @@ static const struct iso_row_name *find_table(struct ticdc *ticdc, const struct t
                                              struct iso_events *events, struct iso_json_text schema,
                                              struct iso_json_text table)
 {
-    return iso_row_names_find(&ticdc->names, &events->block.atoms, schema.length ? schema : ddl->database, table);
+    return iso_row_names_find(&ticdc->names, &events->block.atoms,
+                              schema.length ? schema : ddl->database, table);
 }
 
 /* False: the table is none to be looked at. */
-static bool add_effect(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_ddl *ddl,
-                       const struct iso_ddl_effect *effect, struct iso_events *events)
+static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
+                       const struct ticdc_ddl *ddl, const struct iso_ddl_effect *effect,
+                       struct iso_events *events)
 {
     bool empties = effect->change == ISO_TABLE_EMPTIED;
     struct iso_event event = iso_event_of(message, empties ? ISO_EVENT_DROP : ISO_EVENT_SCHEMA);
@@ -79,7 +85,8 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message, c
     event.cts.physical = ddl->commit_ts;
     event.operation = empties ? 0 : (uint8_t)effect->change;
     if (effect->from_table.length) {
-        const struct iso_row_name *from = find_table(ticdc, ddl, events, effect->from_schema, effect->from_table);
+        const struct iso_row_name *from =
+            find_table(ticdc, ddl, events, effect->from_schema, effect->from_table);
         event.key = is_covered(ticdc, from) ? from->atom : ISO_ABSENT;
     }
     if (effect->is_all) {
@@ -87,7 +94,8 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message, c
         iso_events_add(events, &event);
         return true;
     }
-    const struct iso_row_name *table = find_table(ticdc, ddl, events, effect->schema, effect->table);
+    const struct iso_row_name *table =
+        find_table(ticdc, ddl, events, effect->schema, effect->table);
     event.table = table->atom;
     if (effect->table.length && !is_covered(ticdc, table))
         return false;
@@ -95,17 +103,20 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message, c
     return true;
 }
 
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_ddl *ddl,
-                   struct iso_events *events)
+void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                   const struct ticdc_ddl *ddl, struct iso_events *events)
 {
     struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
-    uint32_t count = add_columns(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)), added = 0;
+    uint32_t count = add_columns(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)),
+             added = 0;
     if (!count && ddl->empties && ddl->table.length)
-        effects[count++] =
-            (struct iso_ddl_effect){.change = ISO_TABLE_EMPTIED, .schema = ddl->database, .table = ddl->table};
-    for (unsigned turn = 0; turn < 2; turn++) /* rows go to their new names before they are gone from the old ones */
+        effects[count++] = (struct iso_ddl_effect){
+            .change = ISO_TABLE_EMPTIED, .schema = ddl->database, .table = ddl->table};
+    for (unsigned turn = 0; turn < 2;
+         turn++) /* rows go to their new names before they are gone from the old ones */
         for (uint32_t i = 0; i < count; i++)
-            if ((turn == 0) == (effects[i].from_table.length > 0) && !is_elsewhere(ticdc, ddl, &effects[i]))
+            if ((turn == 0) == (effects[i].from_table.length > 0) &&
+                !is_elsewhere(ticdc, ddl, &effects[i]))
                 added += add_effect(ticdc, message, ddl, &effects[i], events);
     if (added || ticdc_pass_over(ticdc, message, ddl->database, ddl->table, events))
         return;

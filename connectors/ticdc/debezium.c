@@ -1,17 +1,31 @@
-/* The debezium protocol: Debezium's envelope as TiCDC writes it, always inside `payload`, with or without `schema`
- * beside.
+/* The debezium protocol: Debezium's envelope as TiCDC writes it, always inside `payload`, with or
+ * without `schema` beside.
  *
  *     key    {"payload":{"id":1}}
- *     value  {"payload":{"source":{"connector":"TiCDC","db":"test","table":"t","commit_ts":..,"start_ts":..,..},
+ *     value
+ * {"payload":{"source":{"connector":"TiCDC","db":"test","table":"t","commit_ts":..,"start_ts":..,..},
  *             "op":"u","before":{"id":1,"v":10},"after":{"id":1,"v":11},"transaction":null,"ts_ms":..}}
  *
- * `op` m is a watermark at source.commit_ts, none at all a DDL. What values lost on their way into JSON:
- * debezium_schema.h.
+ * `op` m is a watermark at source.commit_ts, none at all a DDL. What values lost on their way into
+ * JSON: debezium_schema.h.
  */
 #include "base/memory.h"
 #include "connectors/ticdc/debezium_schema.h"
 
-enum member { OTHER, OP, SOURCE, BEFORE, AFTER, DDL, COMMIT, START, DATABASE, TABLE, CONNECTOR, PAYLOAD };
+enum member {
+    OTHER,
+    OP,
+    SOURCE,
+    BEFORE,
+    AFTER,
+    DDL,
+    COMMIT,
+    START,
+    DATABASE,
+    TABLE,
+    CONNECTOR,
+    PAYLOAD
+};
 
 static uint8_t find_member(const char *name, size_t length)
 {
@@ -21,7 +35,8 @@ static uint8_t find_member(const char *name, size_t length)
 
 static uint8_t find_in_source(const char *name, size_t length)
 {
-    static const char *const names[] = {"", "commit_ts", "start_ts", "db", "table", "connector", NULL};
+    static const char *const names[] = {"",      "commit_ts", "start_ts", "db",
+                                        "table", "connector", NULL};
     uint8_t found = ticdc_find_name(names, name, length);
     return found ? (uint8_t)(found + DDL) : (uint8_t)OTHER;
 }
@@ -49,7 +64,8 @@ static void read_connector(struct iso_json *json)
     iso_json_space(json);
     const char *start = json->at;
     if (ticdc_read_text(json, &connector) && !ISO_PAYLOAD_IS(connector, "TiCDC"))
-        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "\"TiCDC\" (for other connectors: --source debezium:)");
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
+                      "\"TiCDC\" (for other connectors: --source debezium:)");
 }
 
 static void read_in_source(struct iso_json *json, struct envelope *envelope, enum member member)
@@ -115,14 +131,16 @@ static void read_payload(struct ticdc *ticdc, struct envelope *envelope)
 }
 
 /* The names of the key's columns. */
-static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message, struct iso_error *error)
+static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *message,
+                                struct iso_error *error)
 {
     struct iso_json *json = &ticdc->key_json;
     struct iso_json_text name;
     bool found = false;
     if (!message->key.data)
         return iso_error_set(error, ISO_BAD_INPUT, "a row without a key");
-    iso_json_start(json, iso_payload_copy(&ticdc->key, message->key.data, message->key.size), message->key.size);
+    iso_json_start(json, iso_payload_copy(&ticdc->key, message->key.data, message->key.size),
+                   message->key.size);
     iso_row_clear(&ticdc->types);
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -134,11 +152,12 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
     if (!iso_json_finish(json)) {
         char described[256];
         iso_json_describe(json, described, sizeof described);
-        return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", json->position + 1, described);
+        return iso_error_set(error, ISO_BAD_INPUT, "key, byte %zu: %s", json->position + 1,
+                             described);
     }
     for (uint32_t i = 0; i < ticdc->types.count; i++)
-        if (!ticdc_add_key(ticdc,
-                           (struct iso_json_text){ticdc->types.cells[i].name, ticdc->types.cells[i].name_length}))
+        if (!ticdc_add_key(ticdc, (struct iso_json_text){ticdc->types.cells[i].name,
+                                                         ticdc->types.cells[i].name_length}))
             return ticdc_too_many_keys(error);
     return ISO_OK;
 }
@@ -146,7 +165,8 @@ static enum iso_status read_key(struct ticdc *ticdc, const struct iso_message *m
 /* ---- messages ---- */
 
 static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
-                                  const struct envelope *envelope, struct iso_events *events, struct iso_error *error)
+                                  const struct envelope *envelope, struct iso_events *events,
+                                  struct iso_error *error)
 {
     struct ticdc_change change = {.database = envelope->database,
                                   .table = envelope->table,
@@ -177,8 +197,8 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
-static void take_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct envelope *envelope,
-                     struct iso_events *events)
+static void take_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct envelope *envelope, struct iso_events *events)
 {
     struct ticdc_ddl ddl = {.database = envelope->database,
                             .table = envelope->table,
@@ -192,7 +212,8 @@ static enum iso_status take_envelope(struct ticdc *ticdc, const struct iso_messa
                                      const struct envelope *envelope, struct iso_events *events,
                                      struct iso_error *error)
 {
-    if (!ticdc_saw(envelope->seen, PAYLOAD) || !ticdc_saw(envelope->seen, SOURCE) || !ticdc_saw(envelope->seen, COMMIT))
+    if (!ticdc_saw(envelope->seen, PAYLOAD) || !ticdc_saw(envelope->seen, SOURCE) ||
+        !ticdc_saw(envelope->seen, COMMIT))
         return iso_error_set(error, ISO_BAD_INPUT, "expected payload.source.commit_ts");
     if (ISO_PAYLOAD_IS(envelope->operation, "m"))
         ticdc_add_watermark(events, message, envelope->commit_ts);
@@ -211,20 +232,23 @@ static void take_schema(struct ticdc *ticdc, const struct envelope *envelope)
     struct debezium_state *state = ticdc->state;
     size_t length = envelope->table.length;
     struct debezium_schema *schema =
-        &state->schemas[length ? (length ^ (unsigned char)envelope->table.at[length - 1]) % SCHEMAS : 0];
+        &state->schemas[length ? (length ^ (unsigned char)envelope->table.at[length - 1]) % SCHEMAS
+                               : 0];
     state->schema = schema;
     debezium_schema_take(schema, &ticdc->json);
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
-    struct envelope envelope = {.operation = {"", 0}, .database = {"", 0}, .table = {"", 0}, .ddl = {"", 0}};
+    struct envelope envelope = {
+        .operation = {"", 0}, .database = {"", 0}, .table = {"", 0}, .ddl = {"", 0}};
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
     if (!ticdc_start_json(ticdc, message, events))
         return ISO_OK;
-    ((struct debezium_state *)ticdc->state)->schema = &((struct debezium_state *)ticdc->state)->schemas[SCHEMAS];
+    ((struct debezium_state *)ticdc->state)->schema =
+        &((struct debezium_state *)ticdc->state)->schemas[SCHEMAS];
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         if (ISO_PAYLOAD_IS(name, "payload") && ticdc_see(json, &envelope.seen, PAYLOAD))
@@ -238,7 +262,8 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
                                  : iso_payload_fault(json, error);
 }
 
-static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+static enum iso_status create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error)
 {
     (void)options;
     ticdc->state = iso_allocate_zeroed(1, sizeof(struct debezium_state));

@@ -19,7 +19,8 @@ void debezium_schema_release(struct debezium_schema *schema)
 
 /* ---- reading ---- */
 
-static void read_parameters(struct iso_json *json, struct debezium_column *column, struct iso_connect_type *said)
+static void read_parameters(struct iso_json *json, struct debezium_column *column,
+                            struct iso_connect_type *said)
 {
     struct iso_json_text name, value;
     iso_json_enter_object(json);
@@ -110,7 +111,8 @@ void debezium_schema_take(struct debezium_schema *schema, struct iso_json *json)
         return;
     schema->count = 0;
     schema->length = (size_t)(json->at - from);
-    iso_json_start(&schema->json, iso_payload_copy(&schema->text, from, schema->length), schema->length);
+    iso_json_start(&schema->json, iso_payload_copy(&schema->text, from, schema->length),
+                   schema->length);
     read_schema(&schema->json, schema);
     if (schema->json.code != ISO_JSON_FINE) /* none of Connect's: it says nothing */
         schema->count = schema->length = 0;
@@ -126,8 +128,8 @@ struct said {
     const struct ticdc_column *defined; /* by a statement; NULL: by none */
 };
 
-static const struct debezium_column *find_column(const struct debezium_schema *schema, const struct iso_cell *cell,
-                                                 uint32_t guess)
+static const struct debezium_column *find_column(const struct debezium_schema *schema,
+                                                 const struct iso_cell *cell, uint32_t guess)
 {
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct debezium_column *column = &schema->columns[(guess + i) % schema->count];
@@ -149,7 +151,8 @@ static bool find_said(const struct debezium_schema *schema, const struct ticdc_t
         said->labels = column->labels;
         said->value = column->value;
         said->nullable = column->nullable;
-        said->has_default = column->fallback.kind != ISO_CELL_UNKNOWN && column->fallback.kind != ISO_CELL_NULL;
+        said->has_default =
+            column->fallback.kind != ISO_CELL_UNKNOWN && column->fallback.kind != ISO_CELL_NULL;
         said->fallback = &column->fallback;
     } else if (said->defined) {
         said->type = (struct iso_json_text){said->defined->type, strlen(said->defined->type)};
@@ -178,7 +181,8 @@ static bool may_be_null(const struct said *said, const struct iso_cell *cell)
     if (cell->kind == ISO_CELL_INTEGER)
         return cell->bits == fallback->bits && cell->negative == fallback->negative;
     if (cell->kind == ISO_CELL_TEXT && !said->labels.at)
-        return cell->length == fallback->length && !memcmp(cell->text, fallback->text, cell->length);
+        return cell->length == fallback->length &&
+               !memcmp(cell->text, fallback->text, cell->length);
     return true;
 }
 
@@ -191,25 +195,29 @@ static bool is_stand_in(const struct said *said, const struct iso_cell *cell)
         return is_of(said, "date") || is_of(said, "datetime");
     if (cell->kind == ISO_CELL_TEXT && is_of(said, "timestamp"))
         return text.length >= 19 && !memcmp(text.at, epoch, 19);
-    return cell->kind == ISO_CELL_INTEGER && cell->negative && cell->bits == UINT64_MAX && is_of(said, "bigint");
+    return cell->kind == ISO_CELL_INTEGER && cell->negative && cell->bits == UINT64_MAX &&
+           is_of(said, "bigint");
 }
 
 static bool is_decimal(const struct said *said)
 {
-    return is_of(said, "decimal") || is_of(said, "numeric") || is_of(said, "dec") || is_of(said, "fixed");
+    return is_of(said, "decimal") || is_of(said, "numeric") || is_of(said, "dec") ||
+           is_of(said, "fixed");
 }
 
-/* A decimal of so few digits that a double has them all, with all places of its scale. False: what it was is not known. */
+/* A decimal of so few digits that a double has them all, with all places of its scale. False: what
+ * it was is not known. */
 static bool set_decimal(const struct said *said, struct ticdc *ticdc, struct iso_cell *cell)
 {
     enum { DIGITS_MOST = 15, ROOM = 64 };
     int precision = 10, scale = 0;
     const char *bracket = said->defined ? strchr(said->defined->type, '(') : NULL;
-    if (!said->defined || (bracket && sscanf(bracket, "(%d ,%d", &precision, &scale) < 1) || precision > DIGITS_MOST ||
-        scale < 0 || scale > precision)
+    if (!said->defined || (bracket && sscanf(bracket, "(%d ,%d", &precision, &scale) < 1) ||
+        precision > DIGITS_MOST || scale < 0 || scale > precision)
         return false;
-    double number =
-        cell->kind == ISO_CELL_INTEGER ? cell->negative ? -(double)(0 - cell->bits) : (double)cell->bits : 0;
+    double number = cell->kind == ISO_CELL_INTEGER
+                        ? cell->negative ? -(double)(0 - cell->bits) : (double)cell->bits
+                        : 0;
     char digits[ROOM], *room = ticdc_room(ticdc, ROOM);
     if (cell->kind == ISO_CELL_NUMBER) {
         if (cell->length >= sizeof digits)
@@ -235,7 +243,8 @@ static void set_bits(struct iso_cell *cell)
     uint64_t bits = 0;
     if (cell->kind == ISO_CELL_BOOLEAN)
         ticdc_set_integer(cell, cell->bits, false);
-    if (cell->kind != ISO_CELL_TEXT || cell->length > 12 || !iso_base64_decode(cell->text, cell->length, bytes, &size))
+    if (cell->kind != ISO_CELL_TEXT || cell->length > 12 ||
+        !iso_base64_decode(cell->text, cell->length, bytes, &size))
         return;
     while (size--)
         bits = bits << 8 | bytes[size];
@@ -310,14 +319,15 @@ static bool is_key(const struct ticdc *ticdc, const struct iso_cell *cell)
     return false;
 }
 
-bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table, struct ticdc *ticdc,
-                           struct iso_row *row)
+bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table,
+                           struct ticdc *ticdc, struct iso_row *row)
 {
     bool lossy = false;
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
         struct said said;
-        if (is_key(ticdc, cell) || (find_said(schema, table, cell, i, &said) && set_value(&said, ticdc, cell)))
+        if (is_key(ticdc, cell) ||
+            (find_said(schema, table, cell, i, &said) && set_value(&said, ticdc, cell)))
             continue;
         cell->kind = ISO_CELL_UNKNOWN;
         cell->is_doubted = lossy = true;

@@ -1,9 +1,11 @@
-/* What the debezium protocol's messages say of their columns, and what their values have lost on the way.
+/* What the debezium protocol's messages say of their columns, and what their values have lost on
+ * the way.
  *
- * The encoder writes a column's default where the row has NULL, null for dates of zeros and 1970 for such a timestamp,
- * decimals as doubles, and large unsigned numbers with a sign. A value that may stand for another is ISO_CELL_UNKNOWN; one that
- * says the same in other words becomes what other protocols have: bits numbers, labels the numbers of their lists.
- * What columns are, and which of them may be null, say the message's schema and the stream's CREATE TABLE; of a column
+ * The encoder writes a column's default where the row has NULL, null for dates of zeros and 1970
+ * for such a timestamp, decimals as doubles, and large unsigned numbers with a sign. A value that
+ * may stand for another is ISO_CELL_UNKNOWN; one that says the same in other words becomes what
+ * other protocols have: bits numbers, labels the numbers of their lists. What columns are, and
+ * which of them may be null, say the message's schema and the stream's CREATE TABLE; of a column
  * that neither has nobody knows it.
  */
 #pragma once
@@ -32,7 +34,7 @@ void debezium_schema_release(struct debezium_schema *schema);
 /* Takes the schema that the cursor stands before, unless it is the last one again. */
 void debezium_schema_take(struct debezium_schema *schema, struct iso_json *json);
 
-/* Makes the row's values what they say, but for the key's columns. `table`: what statements said of it, or NULL. True: some are
- * not known. */
-bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table, struct ticdc *ticdc,
-                           struct iso_row *row);
+/* Makes the row's values what they say, but for the key's columns. `table`: what statements said of
+ * it, or NULL. True: some are not known. */
+bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table,
+                           struct ticdc *ticdc, struct iso_row *row);

@@ -19,18 +19,21 @@ struct ticdc;
 
 struct ticdc_protocol {
     const char *format;
-    enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
-    enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
+    enum iso_status (*create)(struct ticdc *ticdc, const struct iso_decoder_options *options,
                               struct iso_error *error);
-    void (*destroy)(struct ticdc *ticdc);                              /* of `state`, which may be NULL */
-    void (*archive)(struct ticdc *ticdc, struct iso_archive *archive); /* of `state`; NULL: nothing was learned */
+    enum iso_status (*decode)(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error);
+    void (*destroy)(struct ticdc *ticdc); /* of `state`, which may be NULL */
+    void (*archive)(struct ticdc *ticdc,
+                    struct iso_archive *archive); /* of `state`; NULL: nothing was learned */
     bool compressed_inside; /* not the payload is compressed, but the values in it */
 };
 
-extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro, ticdc_avro, ticdc_debezium,
-    ticdc_csv;
+extern const struct ticdc_protocol ticdc_canal, ticdc_open, ticdc_simple, ticdc_simple_avro,
+    ticdc_avro, ticdc_debezium, ticdc_csv;
 
-/* Objects of a message whose members are remembered; columns are different ones, but the same in each row. */
+/* Objects of a message whose members are remembered; columns are different ones, but the same in
+ * each row. */
 enum {
     TICDC_MESSAGE,
     TICDC_INSIDE,
@@ -48,7 +51,8 @@ struct ticdc_tables {
     struct ticdc_table **list;
 };
 
-/* Types of a table's columns, as rows have shown them: of those whose values have several spellings. */
+/* Types of a table's columns, as rows have shown them: of those whose values have several
+ * spellings. */
 struct ticdc_typed {
     char *table;
     uint32_t table_length, count;
@@ -67,8 +71,8 @@ struct ticdc {
     struct ticdc_tables known;
     uint32_t typed_count, typed_last, types_known;
     struct ticdc_typed *typed;
-    struct iso_text
-        told; /* tables that are passed over, and columns, "table#column", that lose values; NUL behind each */
+    struct iso_text told; /* tables that are passed over, and columns, "table#column", that lose
+                             values; NUL behind each */
     enum iso_row_identity identity;
     bool unreported, one_zone; /* the options */
     struct iso_marker marker;
@@ -88,7 +92,8 @@ struct ticdc {
     uint32_t key_count;
 };
 
-/* One row's change; its columns are ticdc->now and ticdc->old, its key's columns ticdc->key_names. */
+/* One row's change; its columns are ticdc->now and ticdc->old, its key's columns
+ * ticdc->key_names. */
 struct ticdc_change {
     struct iso_json_text database, table;
     uint64_t commit_ts, start_ts;
@@ -104,15 +109,20 @@ struct ticdc_change {
 /* ---- events (events.c) ---- */
 
 /* Sets the scanner to the payload. False: there is none, and an event says so. */
-bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events);
-enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
-                              struct iso_events *events, struct iso_error *error);
-void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp);
-void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message, const char *reason);
+bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message,
+                      struct iso_events *events);
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message,
+                              const struct ticdc_change *change, struct iso_events *events,
+                              struct iso_error *error);
+void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message,
+                         uint64_t timestamp);
+void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message,
+                       const char *reason);
 
 /* Whether the table is none to be looked at; then that is the event. */
-bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
-                     struct iso_json_text table, struct iso_events *events);
+bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message,
+                     struct iso_json_text database, struct iso_json_text table,
+                     struct iso_events *events);
 
 /* A DDL, as far as the message says what it is. */
 struct ticdc_ddl {
@@ -122,8 +132,8 @@ struct ticdc_ddl {
     bool empties; /* the message says that all rows of the table are gone */
 };
 
-void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_ddl *ddl,
-                   struct iso_events *events);
+void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                   const struct ticdc_ddl *ddl, struct iso_events *events);
 
 /* Adds a name to the key's columns; false: there are too many. */
 bool ticdc_add_key(struct ticdc *ticdc, struct iso_json_text name);
@@ -136,21 +146,25 @@ enum iso_status ticdc_too_many_keys(struct iso_error *error);
 /* ---- keys (identity.c) ---- */
 
 enum iso_status ticdc_check_key_option(const char *option, struct iso_error *error);
-/* Makes the key's columns those that identify a row of the table, in their order. NULL, or why nobody can say which. */
-const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_json_text table);
+/* Makes the key's columns those that identify a row of the table, in their order. NULL, or why
+ * nobody can say which. */
+const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change,
+                             struct iso_json_text table);
 
 /* ---- what cannot be judged (told.c) ---- */
 
 /* A row of the table whose rows cannot be told apart: none of it is covered. */
-void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
-                     const char *reason, struct iso_events *events);
+void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct iso_row_name *table, const char *reason,
+                     struct iso_events *events);
 bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length);
 
-/* Makes what the rows' texts of times mean in no zone that is known what nobody knows. Whether the new row has some. */
+/* Makes what the rows' texts of times mean in no zone that is known what nobody knows. Whether the
+ * new row has some. */
 bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change);
 /* Tells of each column of the new row that lost its value, once. */
-void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
-                     struct iso_events *events);
+void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct iso_row_name *table, struct iso_events *events);
 /* Why rows cannot be told apart by the key's texts, or NULL. */
 const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *row);
 
@@ -158,7 +172,8 @@ const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *r
 
 enum ticdc_class { TICDC_TEXT, TICDC_INTEGER, TICDC_FLOAT, TICDC_DOUBLE, TICDC_BYTES };
 
-/* Makes the cell what its text stands for: an integer or a number if that is what it looks like, else text. */
+/* Makes the cell what its text stands for: an integer or a number if that is what it looks like,
+ * else text. */
 void ticdc_set_text(struct iso_cell *cell, enum ticdc_class class, struct iso_json_text text);
 void ticdc_set_bytes(struct iso_cell *cell, const void *bytes, size_t size);
 
@@ -170,13 +185,15 @@ static inline void ticdc_set_integer(struct iso_cell *cell, uint64_t bits, bool 
 }
 
 /* A text of a time in the zone; "UTC" becomes a Z behind it. */
-void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone, struct iso_json_text text);
+void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text zone,
+                      struct iso_json_text text);
 
 /* Room for `size` bytes that stay where they are until the next message. */
 char *ticdc_room(struct ticdc *ticdc, size_t size);
 
 /* Base64 to bytes, or to text if `is_text`; false if it is not base64 (or that is no UTF-8). */
-bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text, bool is_text);
+bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_json_text text,
+                      bool is_text);
 
 /* ---- types (types.c) ---- */
 
@@ -191,9 +208,10 @@ void ticdc_set_label(struct iso_cell *cell, struct iso_json_text allowed, bool i
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row);
 void ticdc_types_release(struct ticdc *ticdc);
 void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive);
-struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
-                                       const char *column, size_t column_length); /* the decoder's */
-uint32_t ticdc_types_known(const struct iso_decoder *decoder);                    /* the same */
+struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table,
+                                       size_t length, const char *column,
+                                       size_t column_length);  /* the decoder's */
+uint32_t ticdc_types_known(const struct iso_decoder *decoder); /* the same */
 
 /* A text with its NUL; restoring: a new one, or NULL after an error (tables_archive.c). */
 char *ticdc_archive_text(struct iso_archive *archive, const char *name, char *text);
@@ -214,7 +232,8 @@ static inline bool ticdc_see(struct iso_json *json, uint32_t *seen, unsigned mem
     return true;
 }
 
-/* The place of a name in a list that ends with NULL, 0 if it is not in it; the list's first place is empty. */
+/* The place of a name in a list that ends with NULL, 0 if it is not in it; the list's first place
+ * is empty. */
 uint8_t ticdc_find_name(const char *const *list, const char *name, size_t length);
 
 /* An unsigned integer, quoted or not. False: the scanner's error. */

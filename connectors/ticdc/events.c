@@ -4,17 +4,21 @@
 #include "connectors/ticdc/decoder_private.h"
 #include "iso/verdict.h"
 
-bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events)
+bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message,
+                      struct iso_events *events)
 {
     const struct iso_bytes *payload = &message->payload;
     if (payload->data)
-        iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, payload->data, payload->size), payload->size);
+        iso_json_start(&ticdc->json,
+                       iso_payload_copy(&ticdc->payload, payload->data, payload->size),
+                       payload->size);
     else
         ticdc_add_ignored(events, message, "tombstone");
     return payload->data != NULL;
 }
 
-void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message, uint64_t timestamp)
+void ticdc_add_watermark(struct iso_events *events, const struct iso_message *message,
+                         uint64_t timestamp)
 {
     struct iso_event event = iso_event_of(message, ISO_EVENT_WATERMARK);
     event.flags = ISO_EVENT_HAS_CTS;
@@ -22,7 +26,8 @@ void ticdc_add_watermark(struct iso_events *events, const struct iso_message *me
     iso_events_add(events, &event);
 }
 
-void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message, const char *reason)
+void ticdc_add_ignored(struct iso_events *events, const struct iso_message *message,
+                       const char *reason)
 {
     struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
     event.reason = reason;
@@ -31,15 +36,18 @@ void ticdc_add_ignored(struct iso_events *events, const struct iso_message *mess
 
 static bool is_marker(const struct ticdc *ticdc, const struct iso_row_name *table)
 {
-    return ticdc->marker.table && iso_marker_is_table(&ticdc->marker, table->name.at, table->name.length);
+    return ticdc->marker.table &&
+           iso_marker_is_table(&ticdc->marker, table->name.at, table->name.length);
 }
 
-bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message, struct iso_json_text database,
-                     struct iso_json_text table, struct iso_events *events)
+bool ticdc_pass_over(struct ticdc *ticdc, const struct iso_message *message,
+                     struct iso_json_text database, struct iso_json_text table,
+                     struct iso_events *events)
 {
     if (!ticdc->tables)
         return false;
-    const struct iso_row_name *name = iso_row_names_find(&ticdc->names, &events->block.atoms, database, table);
+    const struct iso_row_name *name =
+        iso_row_names_find(&ticdc->names, &events->block.atoms, database, table);
     if (iso_table_listed(ticdc->tables, name->name.at, name->name.length) || is_marker(ticdc, name))
         return false;
     ticdc_add_ignored(events, message, "a table that is not in tables=");
@@ -63,20 +71,21 @@ enum iso_status ticdc_refuse(struct iso_error *error, const char *what, struct i
                              const char *expected)
 {
     int shown = found.length < 100 ? (int)found.length : 100;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", what, shown, shown ? found.at : "",
-                         expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s \"%.*s\": expected %s", what, shown,
+                         shown ? found.at : "", expected);
 }
 
 /* ---- rows ---- */
 
-static enum iso_status refuse_row(struct iso_error *error, const struct ticdc_change *change, const char *what,
-                                  struct iso_json_text column)
+static enum iso_status refuse_row(struct iso_error *error, const struct ticdc_change *change,
+                                  const char *what, struct iso_json_text column)
 {
     int shown = column.length < 100 ? (int)column.length : 100;
     return iso_error_set(error, ISO_BAD_INPUT, "%.*s.%.*s: %s \"%.*s\"",
-                         change->database.length < 100 ? (int)change->database.length : 100, change->database.at,
-                         change->table.length < 100 ? (int)change->table.length : 100, change->table.at, what, shown,
-                         shown ? column.at : "");
+                         change->database.length < 100 ? (int)change->database.length : 100,
+                         change->database.at,
+                         change->table.length < 100 ? (int)change->table.length : 100,
+                         change->table.at, what, shown, shown ? column.at : "");
 }
 
 static bool is_named(const struct iso_cell *cell, struct iso_json_text name)
@@ -85,7 +94,8 @@ static bool is_named(const struct iso_cell *cell, struct iso_json_text name)
 }
 
 /* The cell of this name; mostly it stands where it stood in the other row. */
-static inline struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name, uint32_t guess)
+static inline struct iso_cell *find_cell(struct iso_row *row, struct iso_json_text name,
+                                         uint32_t guess)
 {
     if (guess < row->count && is_named(&row->cells[guess], name))
         return &row->cells[guess];
@@ -97,8 +107,8 @@ static inline struct iso_cell *find_cell(struct iso_row *row, struct iso_json_te
 
 /* Marks the key's columns, and gives the identity that they make. */
 static enum iso_status take_key(struct ticdc *ticdc, const struct ticdc_change *change,
-                                const struct iso_row_name *table, struct iso_row *row, struct iso_atoms *atoms,
-                                iso_atom *key, struct iso_error *error)
+                                const struct iso_row_name *table, struct iso_row *row,
+                                struct iso_atoms *atoms, iso_atom *key, struct iso_error *error)
 {
     iso_row_clear(&ticdc->keys);
     for (uint32_t i = 0; i < ticdc->key_count; i++) {
@@ -124,7 +134,8 @@ static bool is_same(const struct iso_cell *left, const struct iso_cell *right)
            !memcmp(left->text, right->text, left->length);
 }
 
-/* Whether the row has the key that was taken last, as most old rows have that of the new one. Marks its columns. */
+/* Whether the row has the key that was taken last, as most old rows have that of the new one. Marks
+ * its columns. */
 static bool has_last_key(struct ticdc *ticdc, struct iso_row *row)
 {
     for (uint32_t i = 0; i < ticdc->keys.count; i++) {
@@ -154,8 +165,9 @@ static bool has_values(const struct iso_row *row)
     return false;
 }
 
-static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_atoms *atoms,
-                                  struct iso_event *event, struct iso_error *error)
+static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change *change,
+                                  struct iso_atoms *atoms, struct iso_event *event,
+                                  struct iso_error *error)
 {
     struct iso_json_text column = {ticdc->value, ticdc->value ? strlen(ticdc->value) : 0};
     if (change->keys_only)
@@ -174,12 +186,13 @@ static enum iso_status take_after(struct ticdc *ticdc, const struct ticdc_change
 }
 
 /* The old row's value, if the message has the old row and not only its key. */
-static void take_before(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_atoms *atoms,
-                        struct iso_event *event)
+static void take_before(struct ticdc *ticdc, const struct ticdc_change *change,
+                        struct iso_atoms *atoms, struct iso_event *event)
 {
     if (!change->has_old || change->keys_only || ticdc->identity == ISO_IDENTITY_DEFAULT)
         return;
-    if (!ticdc->value && (!has_values(&ticdc->old) || (change->has_now && ticdc->old.count < ticdc->now.count)))
+    if (!ticdc->value &&
+        (!has_values(&ticdc->old) || (change->has_now && ticdc->old.count < ticdc->now.count)))
         return;
     if (iso_row_value(&ticdc->old, atoms, ticdc->value, &event->before) == ISO_ROW_KNOWN)
         event->flags |= ISO_EVENT_HAS_BEFORE;
@@ -189,7 +202,9 @@ static struct iso_event *start_row(struct iso_events *events, const struct iso_m
                                    const struct ticdc_change *change, iso_atom table, iso_atom key)
 {
     struct iso_event *event = iso_events_start(events, message, ISO_EVENT_ROW);
-    event->operation = !change->has_now ? ISO_ROW_DELETE : change->created ? ISO_ROW_INSERT : ISO_ROW_UPDATE;
+    event->operation = !change->has_now  ? ISO_ROW_DELETE
+                       : change->created ? ISO_ROW_INSERT
+                                         : ISO_ROW_UPDATE;
     event->table = table;
     event->key = key;
     event->unknown = change->is_lossy ? ISO_UNJUDGED_LOSSY : 0;
@@ -213,23 +228,28 @@ static void split_move(struct iso_events *events, iso_atom old_key)
     gone->flags |= ISO_EVENT_HAS_AFTER;
     gone->after = ISO_ABSENT;
     come.operation = ISO_ROW_INSERT;
-    come.flags &= (uint16_t)~ISO_EVENT_HAS_BEFORE; /* another row may have been there, which moved as well */
+    come.flags &=
+        (uint16_t)~ISO_EVENT_HAS_BEFORE; /* another row may have been there, which moved as well */
     come.before = ISO_ABSENT;
     iso_events_add(events, &come);
 }
 
-/* The last event, whose row's columns are cells: it, and what else there is to be said. A key that changed is two rows. */
-static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_change *change, iso_atom old_key,
-                                      struct iso_events *events, struct iso_error *error)
+/* The last event, whose row's columns are cells: it, and what else there is to be said. A key that
+ * changed is two rows. */
+static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_change *change,
+                                      iso_atom old_key, struct iso_events *events,
+                                      struct iso_error *error)
 {
     struct iso_event row = events->list[--events->count];
     struct iso_atoms *atoms = &events->block.atoms;
     bool moved = change->has_now && change->has_old && row.key != old_key;
     bool known = change->has_old && !moved && ticdc->identity != ISO_IDENTITY_DEFAULT;
     if (change->keys_only && change->has_now)
-        return refuse_row(error, change, "a row whose columns were left out, which cells= needs; of table",
+        return refuse_row(error, change,
+                          "a row whose columns were left out, which cells= needs; of table",
                           change->table);
-    if (change->has_now && iso_cells_note(&ticdc->cells, &ticdc->now, &row, events, error) != ISO_OK)
+    if (change->has_now &&
+        iso_cells_note(&ticdc->cells, &ticdc->now, &row, events, error) != ISO_OK)
         return error->status;
     if (moved) {
         struct iso_event gone = row;
@@ -247,22 +267,26 @@ static enum iso_status add_with_cells(struct ticdc *ticdc, const struct ticdc_ch
 }
 
 /* The change of a row whose key is known; `change` is the caller's own. */
-static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *message, struct ticdc_change *change,
-                               const struct iso_row_name *table, struct iso_events *events, struct iso_error *error)
+static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *message,
+                               struct ticdc_change *change, const struct iso_row_name *table,
+                               struct iso_events *events, struct iso_error *error)
 {
     struct iso_atoms *atoms = &events->block.atoms;
     iso_atom key = ISO_ABSENT, old_key = ISO_ABSENT;
-    if (change->has_now && take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
+    if (change->has_now &&
+        take_key(ticdc, change, table, &ticdc->now, atoms, &key, error) != ISO_OK)
         return error->status;
     if (change->has_now && change->has_old && has_last_key(ticdc, &ticdc->old))
         old_key = key;
-    else if (change->has_old && take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
+    else if (change->has_old &&
+             take_key(ticdc, change, table, &ticdc->old, atoms, &old_key, error) != ISO_OK)
         return error->status;
     change->is_lossy |= ticdc_lose_zones(ticdc, change);
     ticdc_note_types(ticdc, table->name, change->has_now ? &ticdc->now : &ticdc->old);
     if (change->is_lossy && change->has_now)
         ticdc_tell_lost(ticdc, message, table, events);
-    struct iso_event *event = start_row(events, message, change, table->atom, change->has_now ? key : old_key);
+    struct iso_event *event =
+        start_row(events, message, change, table->atom, change->has_now ? key : old_key);
     if (is_marker(ticdc, table)) {
         iso_marker_take_row(&ticdc->marker, change->has_now ? &ticdc->now : NULL, atoms, event);
         return ISO_OK;
@@ -285,8 +309,9 @@ static enum iso_status add_row(struct ticdc *ticdc, const struct iso_message *me
     return ISO_OK;
 }
 
-enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message, const struct ticdc_change *change,
-                              struct iso_events *events, struct iso_error *error)
+enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *message,
+                              const struct ticdc_change *change, struct iso_events *events,
+                              struct iso_error *error)
 {
     struct ticdc_change own = *change;
     if (!change->table.length || (!change->has_now && !change->has_old))
@@ -295,7 +320,8 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
         iso_row_names_find(&ticdc->names, &events->block.atoms, change->database, change->table);
     if (change->has_now && change->has_old && change->old_is_partial)
         complete_old(ticdc);
-    const char *unknown = is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
+    const char *unknown =
+        is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
     if (!unknown)
         unknown = ticdc_key_in_zone(ticdc, change->has_now ? &ticdc->now : &ticdc->old);
     if (!unknown)

@@ -1,9 +1,10 @@
 /* Which columns identify a row, and in which order.
  *
- * A key's parts stand in the order of its index: so people write them, and so records name rows. The simple protocol
- * says it; the others have the columns in the table's order or by name, and none at all where the key is not primary.
- * What they leave open says `key=`, else the table's CREATE TABLE, if the stream had it. Where nothing does, rows cannot
- * be told from those whose keys are permutations of theirs: they are passed over, and so are rows without a key.
+ * A key's parts stand in the order of its index: so people write them, and so records name rows.
+ * The simple protocol says it; the others have the columns in the table's order or by name, and
+ * none at all where the key is not primary. What they leave open says `key=`, else the table's
+ * CREATE TABLE, if the stream had it. Where nothing does, rows cannot be told from those whose keys
+ * are permutations of theirs: they are passed over, and so are rows without a key.
  */
 #include <string.h>
 
@@ -12,10 +13,12 @@
 #include "connectors/cdc_common/ddl_words.h"
 #include "connectors/ticdc/tables.h"
 
-static const char *const no_order = "key-order: in which order its key's columns stand is not known, for which "
-                                    "key=COLUMN;COLUMN of its source is, as its index has them";
-static const char *const no_key = "its rows have no key that their messages name: if it has one that is unique and "
-                                  "never null, set key=COLUMN;COLUMN of its source";
+static const char *const no_order =
+    "key-order: in which order its key's columns stand is not known, for which "
+    "key=COLUMN;COLUMN of its source is, as its index has them";
+static const char *const no_key =
+    "its rows have no key that their messages name: if it has one that is unique and "
+    "never null, set key=COLUMN;COLUMN of its source";
 
 static struct iso_json_text text_of(const char *text)
 {
@@ -47,10 +50,11 @@ enum iso_status ticdc_check_key_option(const char *option, struct iso_error *err
         for (unsigned count = 1; columns.length; count++)
             some &= take_part(&columns, ';').length && count <= TICDC_KEYS_MAX;
         if (!named || !some)
-            return iso_error_set(error, ISO_BAD_INPUT,
-                                 "key=%.200s of a ticdc source: expected COLUMN;COLUMN, or DB.TABLE:COLUMN;COLUMN, and "
-                                 "between tables |",
-                                 option);
+            return iso_error_set(
+                error, ISO_BAD_INPUT,
+                "key=%.200s of a ticdc source: expected COLUMN;COLUMN, or DB.TABLE:COLUMN;COLUMN, and "
+                "between tables |",
+                option);
     }
     return ISO_OK;
 }
@@ -71,14 +75,17 @@ static uint32_t count_parts(struct iso_json_text list)
     return count;
 }
 
-/* Whether these are the columns that the message names as its key's, or some of the row's if it names none. */
-static bool are_of_message(const struct ticdc *ticdc, const struct iso_row *row, struct iso_json_text columns)
+/* Whether these are the columns that the message names as its key's, or some of the row's if it
+ * names none. */
+static bool are_of_message(const struct ticdc *ticdc, const struct iso_row *row,
+                           struct iso_json_text columns)
 {
     if (ticdc->key_count && count_parts(columns) != ticdc->key_count)
         return false;
     while (columns.length) {
         struct iso_json_text column = take_part(&columns, ';');
-        if (ticdc->key_count ? !is_among(ticdc, column) : !iso_row_find(row, column.at, column.length))
+        if (ticdc->key_count ? !is_among(ticdc, column)
+                             : !iso_row_find(row, column.at, column.length))
             return false;
     }
     return true;
@@ -134,7 +141,8 @@ static const char *take_schema(struct ticdc *ticdc, const struct ticdc_table *sc
     return NULL;
 }
 
-const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change, struct iso_json_text table)
+const char *ticdc_settle_key(struct ticdc *ticdc, const struct ticdc_change *change,
+                             struct iso_json_text table)
 {
     if (ticdc->key_option && take_option(ticdc, change->has_now ? &ticdc->now : &ticdc->old, table))
         return NULL;

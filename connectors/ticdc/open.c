@@ -1,11 +1,14 @@
-/* open-protocol: a batch of events, keys in the Kafka key, values in the payload, each behind its length.
+/* open-protocol: a batch of events, keys in the Kafka key, values in the payload, each behind its
+ * length.
  *
  *     key      version (1) | length | {"ts":..,"scm":"test","tbl":"t","t":1} | length | ...
- *     payload  length | {"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"aa"}}} | length | ...
+ *     payload  length | {"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"aa"}}} |
+ *              length | ...
  *
- * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u` (with `p`, the old row,
- * for an update) or `d`. Without old values an update looks like an insert, so that a `u` alone is taken for one only
- * if options->identity says that old values are sent. Compression is of each value by itself.
+ * All lengths are 8 bytes, high ones first. `t`: 1 a row, 2 a DDL, 3 a watermark. A row is `u`
+ * (with `p`, the old row, for an update) or `d`. Without old values an update looks like an insert,
+ * so that a `u` alone is taken for one only if options->identity says that old values are sent.
+ * Compression is of each value by itself.
  */
 #include "base/utf8.h"
 #include "connectors/ticdc/tables.h"
@@ -53,7 +56,8 @@ static bool take_code(struct iso_json_text text, size_t at, unsigned count, uint
 {
     *code = 0;
     for (unsigned i = 0; i < count; i++) {
-        unsigned char byte = at + i < text.length ? (unsigned char)text.at[at + i] : 0, letter = byte | 0x20;
+        unsigned char byte = at + i < text.length ? (unsigned char)text.at[at + i] : 0,
+                      letter = byte | 0x20;
         if (byte >= '0' && byte <= '9')
             *code = *code << 4 | (uint32_t)(byte - '0');
         else if (letter >= 'a' && letter <= 'f')
@@ -79,10 +83,12 @@ static bool set_quoted(struct ticdc *ticdc, struct iso_cell *cell, struct iso_js
         unsigned digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
         uint32_t code;
         if (digits) {
-            if (!take_code(text, i + 1, digits, &code) || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+            if (!take_code(text, i + 1, digits, &code) || code > 0x10ffff ||
+                (code >= 0xd800 && code <= 0xdfff))
                 return false;
             i += digits;
-            size += letter == 'x' ? (bytes[size] = (char)code, 1) : iso_utf8_encode(code, bytes + size);
+            size +=
+                letter == 'x' ? (bytes[size] = (char)code, 1) : iso_utf8_encode(code, bytes + size);
             continue;
         }
         const char *pair = meaning;
@@ -101,7 +107,8 @@ struct column {
     bool has_type, has_flags, has_value, is_key;
 };
 
-static bool set_string(struct ticdc *ticdc, struct iso_cell *cell, const struct column *column, enum ticdc_class class)
+static bool set_string(struct ticdc *ticdc, struct iso_cell *cell, const struct column *column,
+                       enum ticdc_class class)
 {
     struct iso_json_text text = {cell->text, cell->length};
     if (column->type >= 249 && column->type <= 252)
@@ -178,8 +185,9 @@ static uint8_t find_in_column(const char *name, size_t length)
     return ticdc_find_name(names, name, length);
 }
 
-static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, uint32_t number, struct iso_cell *cell,
-                                   struct column *column, struct iso_error *error)
+static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, uint32_t number,
+                                   struct iso_cell *cell, struct column *column,
+                                   struct iso_error *error)
 {
     struct iso_json_shape *shape = &ticdc->shapes[TICDC_COLUMN + number % TICDC_COLUMNS];
     uint8_t member;
@@ -203,13 +211,14 @@ static enum iso_status read_column(struct ticdc *ticdc, struct iso_json *json, u
         return ticdc_refuse(error, "column", column_name, "its type t and value v");
     if (!apply_type(ticdc, cell, column))
         return iso_error_set(error, ISO_BAD_INPUT, "column \"%.*s\": not a value of type %llu",
-                             column_name.length < 100 ? (int)column_name.length : 100, column_name.at,
-                             (unsigned long long)column->type);
+                             column_name.length < 100 ? (int)column_name.length : 100,
+                             column_name.at, (unsigned long long)column->type);
     return ISO_OK;
 }
 
 /* `keys`: the row names the key's columns. */
-static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool keys, struct iso_error *error)
+static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool keys,
+                                struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
@@ -219,7 +228,8 @@ static enum iso_status read_row(struct ticdc *ticdc, struct iso_row *row, bool k
     while (iso_json_shape_member(json, &row->shape, NULL, &name, &meaning)) {
         struct column column = {0};
         uint32_t number = row->count;
-        if (read_column(ticdc, json, number, iso_row_add(row, name.at, name.length), &column, error) != ISO_OK)
+        if (read_column(ticdc, json, number, iso_row_add(row, name.at, name.length), &column,
+                        error) != ISO_OK)
             return error->status;
         if (keys && column.is_key && !ticdc_add_key(ticdc, name))
             return ticdc_too_many_keys(error);
@@ -270,8 +280,9 @@ static enum iso_status read_key(struct ticdc *ticdc, struct iso_bytes part, stru
     return ISO_OK;
 }
 
-static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message, const struct open_key *key,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct open_key *key, struct iso_events *events,
+                                  struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
@@ -292,10 +303,12 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
             continue;
         }
         if (*has)
-            return iso_error_set(error, ISO_BAD_INPUT, "a row: expected u, p with u, or d, each once");
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "a row: expected u, p with u, or d, each once");
         *has = true;
         has_previous |= previous;
-        if (read_row(ticdc, has == &change.has_old ? &ticdc->old : &ticdc->now, !previous, error) != ISO_OK)
+        if (read_row(ticdc, has == &change.has_old ? &ticdc->old : &ticdc->now, !previous, error) !=
+            ISO_OK)
             return error->status;
     }
     if (!iso_json_finish(json))
@@ -306,12 +319,14 @@ static enum iso_status decode_row(struct ticdc *ticdc, const struct iso_message 
     return ticdc_add_row(ticdc, message, &change, events, error);
 }
 
-static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message, const struct open_key *key,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct open_key *key, struct iso_events *events,
+                                  struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     struct iso_json_text name;
-    struct ticdc_ddl ddl = {.database = key->database, .table = key->table, .sql = {"", 0}, .commit_ts = key->ts};
+    struct ticdc_ddl ddl = {
+        .database = key->database, .table = key->table, .sql = {"", 0}, .commit_ts = key->ts};
     uint64_t type = 0;
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -331,26 +346,29 @@ static enum iso_status decode_ddl(struct ticdc *ticdc, const struct iso_message 
 }
 
 /* Readies the value for the scanner. */
-static enum iso_status start_value(struct ticdc *ticdc, struct iso_bytes value, struct iso_error *error)
+static enum iso_status start_value(struct ticdc *ticdc, struct iso_bytes value,
+                                   struct iso_error *error)
 {
     if (ticdc_unpack(ticdc, &ticdc->unpacked, value, &value, error) != ISO_OK)
         return error->status;
     ticdc->bytes.used = 0;
     iso_text_reserve(&ticdc->bytes, value.size + 1u);
-    iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, value.data, value.size), value.size);
+    iso_json_start(&ticdc->json, iso_payload_copy(&ticdc->payload, value.data, value.size),
+                   value.size);
     return ISO_OK;
 }
 
-static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message *message, struct iso_bytes key_part,
-                                  struct iso_bytes value, struct iso_events *events, struct iso_error *error)
+static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message *message,
+                                  struct iso_bytes key_part, struct iso_bytes value,
+                                  struct iso_events *events, struct iso_error *error)
 {
     struct open_key key;
     if (read_key(ticdc, key_part, &key, error) != ISO_OK)
         return error->status;
     if (key.type == WATERMARK) {
         if (value.size)
-            return iso_error_set(error, ISO_BAD_INPUT, "a watermark with a value of %u bytes, expected none",
-                                 value.size);
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "a watermark with a value of %u bytes, expected none", value.size);
         ticdc_add_watermark(events, message, key.ts);
         return ISO_OK;
     }
@@ -365,15 +383,17 @@ static enum iso_status decode_one(struct ticdc *ticdc, const struct iso_message 
                            : decode_ddl(ticdc, message, &key, events, error);
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
-    struct rest keys = {message->key.data, message->key.size}, values = {message->payload.data, message->payload.size};
+    struct rest keys = {message->key.data, message->key.size},
+                values = {message->payload.data, message->payload.size};
     struct iso_bytes key, value;
     uint64_t version;
     unsigned event = 1;
     if (!take_word(&keys, &version) || version != VERSION)
-        return iso_error_set(error, ISO_BAD_INPUT, "the message's key: expected version 1 in its first 8 bytes");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "the message's key: expected version 1 in its first 8 bytes");
     if (!keys.size)
         return iso_error_set(error, ISO_BAD_INPUT, "a message without events");
     for (; keys.size; event++) {
@@ -385,8 +405,10 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
             return error->status;
     }
     if (values.size)
-        return iso_error_set(error, ISO_BAD_INPUT, "%zu bytes behind the last event's value", values.size);
+        return iso_error_set(error, ISO_BAD_INPUT, "%zu bytes behind the last event's value",
+                             values.size);
     return ISO_OK;
 }
 
-const struct ticdc_protocol ticdc_open = {.format = "open-protocol", .decode = decode, .compressed_inside = true};
+const struct ticdc_protocol ticdc_open = {
+    .format = "open-protocol", .decode = decode, .compressed_inside = true};

@@ -1,10 +1,11 @@
-/* The simple protocol. Rows do not say what their columns are; schemas come before them, in BOOTSTRAP and DDL messages
- * of their partition, and are kept by database, table and version.
+/* The simple protocol. Rows do not say what their columns are; schemas come before them, in
+ * BOOTSTRAP and DDL messages of their partition, and are kept by database, table and version.
  *
  *     {"version":1,"database":"test","table":"t","tableID":148,"type":"UPDATE","commitTs":..,"startTs":..,"buildTs":..,
  *      "schemaVersion":..,"data":{"id":"1","v":"11"},"old":{"id":"1","v":"10"}}
  *
- * As JSON every column is text, null, or {"location":"Asia/Shanghai","value":"2024-01-01 00:00:00"} for a timestamp.
+ * As JSON every column is text, null, or {"location":"Asia/Shanghai","value":"2024-01-01 00:00:00"}
+ * for a timestamp.
  */
 #include "connectors/ticdc/simple.h"
 
@@ -17,23 +18,28 @@ static struct iso_json_text text_of(const char *text)
     return (struct iso_json_text){text ? text : "", text ? strlen(text) : 0};
 }
 
-static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row, const struct ticdc_table *table,
-                                   simple_convert *convert, struct iso_error *error)
+static enum iso_status convert_row(struct ticdc *ticdc, struct iso_row *row,
+                                   const struct ticdc_table *table, simple_convert *convert,
+                                   struct iso_error *error)
 {
     for (uint32_t i = 0; i < row->count; i++) {
         const struct ticdc_column *column = ticdc_table_column(table, &row->cells[i], i);
         if (!column)
-            return ticdc_refuse(error, "column", (struct iso_json_text){row->cells[i].name, row->cells[i].name_length},
-                                "one that the table's schema has");
+            return ticdc_refuse(
+                error, "column",
+                (struct iso_json_text){row->cells[i].name, row->cells[i].name_length},
+                "one that the table's schema has");
         row->cells[i].value = ticdc_value_of(text_of(column->type));
-        if (row->cells[i].kind != ISO_CELL_NULL && convert(ticdc, &row->cells[i], column->class, error) != ISO_OK)
+        if (row->cells[i].kind != ISO_CELL_NULL &&
+            convert(ticdc, &row->cells[i], column->class, error) != ISO_OK)
             return error->status;
     }
     return ISO_OK;
 }
 
-static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message *message, const struct simple *simple,
-                                  simple_convert *convert, struct iso_events *events, struct iso_error *error)
+static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message *message,
+                                  const struct simple *simple, simple_convert *convert,
+                                  struct iso_events *events, struct iso_error *error)
 {
     struct ticdc_change change = {.database = simple->database,
                                   .table = simple->table,
@@ -49,8 +55,9 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
     if (ticdc_pass_over(ticdc, message, simple->database, simple->table, events))
         return ISO_OK;
     if ((change.has_now && !simple->has_data) || (!change.has_now && !simple->has_old))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "a row: expected data, for an update also old, for a delete old alone");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "a row: expected data, for an update also old, for a delete old alone");
     if (!simple->has_schema_version)
         return iso_error_set(error, ISO_BAD_INPUT, "a row: expected schemaVersion");
     const struct ticdc_table *table =
@@ -59,9 +66,10 @@ static enum iso_status finish_row(struct ticdc *ticdc, const struct iso_message 
         return iso_error_set(error, ISO_BAD_INPUT,
                              "no schema of %.*s.%.*s, version %llu: expected a BOOTSTRAP or DDL "
                              "message before, or schema=FILE",
-                             simple->database.length < 100 ? (int)simple->database.length : 100, simple->database.at,
-                             simple->table.length < 100 ? (int)simple->table.length : 100, simple->table.at,
-                             (unsigned long long)simple->schema_version);
+                             simple->database.length < 100 ? (int)simple->database.length : 100,
+                             simple->database.at,
+                             simple->table.length < 100 ? (int)simple->table.length : 100,
+                             simple->table.at, (unsigned long long)simple->schema_version);
     const struct ticdc_index *key = ticdc_table_key(table);
     for (uint32_t i = 0; key && i < key->count; i++)
         if (!ticdc_add_key(ticdc, text_of(key->columns[i])))
@@ -80,8 +88,9 @@ static void note_schema(struct ticdc *ticdc, struct simple *simple)
     simple->schema = NULL;
 }
 
-static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
-                                  struct iso_events *events, struct iso_error *error)
+static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message *message,
+                                  struct simple *simple, struct iso_events *events,
+                                  struct iso_error *error)
 {
     const struct ticdc_table *table = simple->schema ? simple->schema : simple->previous_schema;
     bool drops = simple->type == SIMPLE_ERASE;
@@ -97,11 +106,13 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message 
     return ISO_OK;
 }
 
-static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
-                              simple_convert *convert, struct iso_events *events, struct iso_error *error)
+static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *message,
+                              struct simple *simple, simple_convert *convert,
+                              struct iso_events *events, struct iso_error *error)
 {
     if (!simple->has_version || simple->version != SIMPLE_VERSION)
-        return iso_error_set(error, ISO_BAD_INPUT, "version %llu of the simple protocol, expected %d",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "version %llu of the simple protocol, expected %d",
                              (unsigned long long)simple->version, SIMPLE_VERSION);
     if (simple->type == SIMPLE_NONE)
         return iso_error_set(error, ISO_BAD_INPUT, "expected the member type");
@@ -122,19 +133,23 @@ static enum iso_status finish(struct ticdc *ticdc, const struct iso_message *mes
     return ISO_OK;
 }
 
-enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
-                              simple_convert *convert, struct iso_events *events, struct iso_error *error)
+enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message,
+                              struct simple *simple, simple_convert *convert,
+                              struct iso_events *events, struct iso_error *error)
 {
-    enum iso_status status =
-        error->status == ISO_OK ? finish(ticdc, message, simple, convert, events, error) : error->status;
+    enum iso_status status = error->status == ISO_OK
+                                 ? finish(ticdc, message, simple, convert, events, error)
+                                 : error->status;
     ticdc_table_free(simple->schema);
     ticdc_table_free(simple->previous_schema);
     return status;
 }
 
-enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error)
+enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error)
 {
-    return options->schema ? ticdc_tables_read(ticdc, &ticdc->known, options->schema, ticdc_table_read_simple, error)
+    return options->schema ? ticdc_tables_read(ticdc, &ticdc->known, options->schema,
+                                               ticdc_table_read_simple, error)
                            : ISO_OK;
 }
 
@@ -145,11 +160,12 @@ static bool take_type(struct simple *simple, struct iso_json_text text)
     static const struct {
         const char *name;
         enum simple_type type;
-    } types[] = {{"INSERT", SIMPLE_INSERT},       {"UPDATE", SIMPLE_UPDATE},       {"DELETE", SIMPLE_DELETE},
-                 {"WATERMARK", SIMPLE_WATERMARK}, {"BOOTSTRAP", SIMPLE_BOOTSTRAP}, {"CREATE", SIMPLE_DDL},
-                 {"RENAME", SIMPLE_DDL},          {"CINDEX", SIMPLE_DDL},          {"DINDEX", SIMPLE_DDL},
-                 {"ALTER", SIMPLE_DDL},           {"QUERY", SIMPLE_DDL},           {"ERASE", SIMPLE_ERASE},
-                 {"TRUNCATE", SIMPLE_ERASE}};
+    } types[] = {
+        {"INSERT", SIMPLE_INSERT},       {"UPDATE", SIMPLE_UPDATE},       {"DELETE", SIMPLE_DELETE},
+        {"WATERMARK", SIMPLE_WATERMARK}, {"BOOTSTRAP", SIMPLE_BOOTSTRAP}, {"CREATE", SIMPLE_DDL},
+        {"RENAME", SIMPLE_DDL},          {"CINDEX", SIMPLE_DDL},          {"DINDEX", SIMPLE_DDL},
+        {"ALTER", SIMPLE_DDL},           {"QUERY", SIMPLE_DDL},           {"ERASE", SIMPLE_ERASE},
+        {"TRUNCATE", SIMPLE_ERASE}};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (iso_payload_is(text, types[i].name, strlen(types[i].name))) {
             simple->type = types[i].type;
@@ -201,10 +217,11 @@ enum member {
 
 static uint8_t find_member(const char *name, size_t length)
 {
-    static const char *const names[] = {"",         "version", "database",      "table",          "type",
-                                        "commitTs", "startTs", "schemaVersion", "handleKeyOnly",  "claimCheckLocation",
-                                        "data",     "old",     "tableSchema",   "preTableSchema", "sql",
-                                        NULL};
+    static const char *const names[] = {
+        "",         "version", "database",      "table",          "type",
+        "commitTs", "startTs", "schemaVersion", "handleKeyOnly",  "claimCheckLocation",
+        "data",     "old",     "tableSchema",   "preTableSchema", "sql",
+        NULL};
     return ticdc_find_name(names, name, length);
 }
 
@@ -277,7 +294,8 @@ static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
     struct iso_json *json = &ticdc->key_json;
     struct iso_json_text name, value = {NULL, 0}, zone = {"", 0};
     char *at = ticdc_room(ticdc, cell->length);
-    iso_json_start(json, cell->text, cell->length); /* inside the payload, so that padding follows */
+    iso_json_start(json, cell->text,
+                   cell->length); /* inside the payload, so that padding follows */
     iso_json_enter_object(json);
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
         struct iso_json_text *into = ISO_PAYLOAD_IS(name, "value")      ? &value
@@ -285,7 +303,8 @@ static bool take_timestamp(struct ticdc *ticdc, struct iso_cell *cell)
                                                                         : NULL;
         if (!into) {
             iso_json_skip(json);
-        } else if (iso_json_string(json, into)) { /* the scanner's text may be its own, until the next one */
+        } else if (iso_json_string(
+                       json, into)) { /* the scanner's text may be its own, until the next one */
             memcpy(at, into->at, into->length);
             into->at = at;
             at += into->length;
@@ -304,7 +323,8 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
     if (cell->kind == ISO_CELL_JSON && take_timestamp(ticdc, cell))
         return ISO_OK;
     if (cell->kind != ISO_CELL_TEXT)
-        return ticdc_refuse(error, "column", name, "a string, null or a timestamp's location and value");
+        return ticdc_refuse(error, "column", name,
+                            "a string, null or a timestamp's location and value");
     if (class != TICDC_BYTES)
         ticdc_set_text(cell, class, text);
     else if (!ticdc_set_base64(ticdc, cell, text, false))
@@ -312,8 +332,8 @@ static enum iso_status convert(struct ticdc *ticdc, struct iso_cell *cell, enum 
     return ISO_OK;
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_json *json = &ticdc->json;
@@ -329,4 +349,5 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple = {.format = "simple", .create = simple_create, .decode = decode};
+const struct ticdc_protocol ticdc_simple = {
+    .format = "simple", .create = simple_create, .decode = decode};

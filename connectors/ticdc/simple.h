@@ -22,15 +22,18 @@ struct simple {
     bool has_version, has_commit, has_start, has_schema_version, keys_only, has_data, has_old;
     enum simple_type type;
     struct iso_json_text database, table, sql;
-    struct ticdc_table *schema, *previous_schema; /* NULL: none; the message's, until it is finished */
+    struct ticdc_table *schema,
+        *previous_schema; /* NULL: none; the message's, until it is finished */
 };
 
 /* A cell of a row, as its column's class says. False: it cannot be; the error says so. */
-typedef enum iso_status simple_convert(struct ticdc *ticdc, struct iso_cell *cell, enum ticdc_class class,
-                                       struct iso_error *error);
+typedef enum iso_status simple_convert(struct ticdc *ticdc, struct iso_cell *cell,
+                                       enum ticdc_class class, struct iso_error *error);
 
 /* The message's events. Takes its schemas. */
-enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message, struct simple *simple,
-                              simple_convert *convert, struct iso_events *events, struct iso_error *error);
+enum iso_status simple_finish(struct ticdc *ticdc, const struct iso_message *message,
+                              struct simple *simple, simple_convert *convert,
+                              struct iso_events *events, struct iso_error *error);
 
-enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options, struct iso_error *error);
+enum iso_status simple_create(struct ticdc *ticdc, const struct iso_decoder_options *options,
+                              struct iso_error *error);

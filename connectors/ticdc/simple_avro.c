@@ -1,12 +1,16 @@
-/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of which each message
- * is the last, `Message`. The schema's order is the encoding, so that it stands here as code:
+/* The simple protocol as Avro: no frame, no registry; one fixed schema, a union of named records of
+ * which each message is the last, `Message`. The schema's order is the encoding, so that it stands
+ * here as code:
  *
  *     union 11 | Message: enum {WATERMARK, BOOTSTRAP, DDL, DML} | union of the four:
  *     Watermark  version int, commitTs long, buildTs long
  *     Bootstrap  version int, buildTs long, TableSchema
- *     DDL        version int, enum type, string sql, commitTs long, buildTs long, [null, TableSchema] twice
- *     DML        version int, string database, string table, tableID long, enum type, commitTs long, buildTs long,
- *                schemaVersion long, [null, string claimCheckLocation], [null, boolean handleKeyOnly], [null, Checksum],
+ *     DDL        version int, enum type, string sql, commitTs long, buildTs long, [null,
+ *                TableSchema] twice
+ *     DML        version int, string database, string table, tableID long, enum type, commitTs
+ *                long, buildTs long,
+ *                schemaVersion long, [null, string claimCheckLocation], [null, boolean
+ *                  handleKeyOnly], [null, Checksum],
  *                [null, map data], [null, map old]
  *
  * A column is one of [null, long, float, double, string, bytes, Timestamp, UnsignedBigint].
@@ -55,7 +59,8 @@ static void read_column(struct iso_avro_cursor *cursor, struct ticdc_table *tabl
 static void read_index(struct iso_avro_cursor *cursor, struct ticdc_table *table)
 {
     iso_avro_run(cursor); /* name */
-    bool unique = iso_avro_boolean(cursor), primary = iso_avro_boolean(cursor), nullable = iso_avro_boolean(cursor);
+    bool unique = iso_avro_boolean(cursor), primary = iso_avro_boolean(cursor),
+         nullable = iso_avro_boolean(cursor);
     bool takes = !cursor->expected && (primary || unique);
     if (takes)
         ticdc_table_add_index(table, primary, nullable);
@@ -235,8 +240,8 @@ static void read_message(struct ticdc *ticdc, struct iso_avro_cursor *cursor, st
     }
 }
 
-static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct simple simple = {.database = {"", 0}, .table = {"", 0}, .sql = {"", 0}};
     struct iso_avro_cursor cursor;
@@ -247,8 +252,10 @@ static enum iso_status decode(struct ticdc *ticdc, const struct iso_message *mes
     iso_avro_start(&cursor, message->payload.data, message->payload.size);
     read_message(ticdc, &cursor, &simple);
     if (!iso_avro_finish(&cursor))
-        iso_error_set(error, ISO_BAD_INPUT, "byte %zu: expected %s", cursor.position + 1, cursor.expected);
+        iso_error_set(error, ISO_BAD_INPUT, "byte %zu: expected %s", cursor.position + 1,
+                      cursor.expected);
     return simple_finish(ticdc, message, &simple, convert, events, error);
 }
 
-const struct ticdc_protocol ticdc_simple_avro = {.format = "simple-avro", .create = simple_create, .decode = decode};
+const struct ticdc_protocol ticdc_simple_avro = {
+    .format = "simple-avro", .create = simple_create, .decode = decode};

@@ -7,7 +7,8 @@
 #include "connectors/ticdc/tables.h"
 
 static const struct ticdc_protocol *const protocols[] = {
-    &ticdc_canal, &ticdc_open, &ticdc_simple, &ticdc_simple_avro, &ticdc_avro, &ticdc_debezium, &ticdc_csv};
+    &ticdc_canal, &ticdc_open,     &ticdc_simple, &ticdc_simple_avro,
+    &ticdc_avro,  &ticdc_debezium, &ticdc_csv};
 
 static const struct ticdc_protocol *find_protocol(const char *format)
 {
@@ -19,7 +20,9 @@ static const struct ticdc_protocol *find_protocol(const char *format)
 
 static bool take_compression(struct ticdc *ticdc, const char *name)
 {
-    ticdc->compression = !name || !strcmp(name, "none") ? TICDC_PLAIN : !strcmp(name, "lz4") ? TICDC_LZ4 : TICDC_SNAPPY;
+    ticdc->compression = !name || !strcmp(name, "none") ? TICDC_PLAIN
+                         : !strcmp(name, "lz4")         ? TICDC_LZ4
+                                                        : TICDC_SNAPPY;
     return ticdc->compression != TICDC_SNAPPY || !strcmp(name, "snappy");
 }
 
@@ -62,7 +65,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(ticdc);
 }
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     const struct ticdc_protocol *protocol = find_protocol(options->format);
     if (!protocol && !strcmp(options->format, "debezium-avro")) {
@@ -93,10 +97,12 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     iso_cells_init(&ticdc->cells, options->cells);
     ticdc->decoder.cells = ticdc->names.marks = ticdc->cells.on;
     if (!take_compression(ticdc, options->compression))
-        iso_error_set(error, ISO_BAD_INPUT, "compression=%s of a ticdc source: expected none, lz4 or snappy",
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "compression=%s of a ticdc source: expected none, lz4 or snappy",
                       options->compression);
     else if (options->framed && protocol != &ticdc_avro)
-        iso_error_set(error, ISO_BAD_INPUT, "framing or a registry with format=%s of a ticdc source: expected neither",
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "framing or a registry with format=%s of a ticdc source: expected neither",
                       protocol->format);
     else if (options->key && ticdc_check_key_option(options->key, error) != ISO_OK)
         ;
@@ -107,7 +113,8 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
 }
 
 /* The message as it was before it was compressed. */
-static enum iso_status unpack(struct ticdc *ticdc, struct iso_message *message, struct iso_error *error)
+static enum iso_status unpack(struct ticdc *ticdc, struct iso_message *message,
+                              struct iso_error *error)
 {
     if (ticdc->compression == TICDC_PLAIN || ticdc->protocol->compressed_inside)
         return ISO_OK;
@@ -117,14 +124,15 @@ static enum iso_status unpack(struct ticdc *ticdc, struct iso_message *message, 
     return ticdc_unpack(ticdc, &ticdc->unpacked, message->payload, &message->payload, error);
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     struct ticdc *ticdc = (struct ticdc *)decoder;
     struct iso_message plain = *message;
     uint32_t count = events->count;
     if (message->payload.size > TICDC_PAYLOAD_MAX || message->key.size > TICDC_PAYLOAD_MAX)
-        return iso_error_set(error, ISO_BAD_INPUT, "a message of more than %d bytes", TICDC_PAYLOAD_MAX);
+        return iso_error_set(error, ISO_BAD_INPUT, "a message of more than %d bytes",
+                             TICDC_PAYLOAD_MAX);
     if (unpack(ticdc, &plain, error) != ISO_OK)
         return error->status;
     while (ticdc->block_count)
@@ -140,16 +148,19 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
 }
 
 /* A changefeed may send every table to one topic. */
-static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table,
+                   size_t length)
 {
     const struct ticdc *ticdc = (const struct ticdc *)decoder;
     (void)topic;
-    return iso_table_listed(ticdc->tables, table, length) && !ticdc_is_left_out(ticdc, table, length) &&
+    return iso_table_listed(ticdc->tables, table, length) &&
+           !ticdc_is_left_out(ticdc, table, length) &&
            !iso_marker_is_table(&ticdc->marker, table, length);
 }
 
-static enum iso_column_coverage covers_column(const struct iso_decoder *decoder, const char *table, size_t length,
-                                              const char *column, size_t column_length)
+static enum iso_column_coverage covers_column(const struct iso_decoder *decoder, const char *table,
+                                              size_t length, const char *column,
+                                              size_t column_length)
 {
     const struct ticdc *ticdc = (const struct ticdc *)decoder;
     return iso_cells_cover(&ticdc->cells, (struct iso_json_text){table, length},
@@ -162,7 +173,8 @@ static void archive(struct iso_decoder *decoder, struct iso_archive *archive)
     iso_cells_archive(archive, &ticdc->cells);
     ticdc_tables_archive(archive, &ticdc->known);
     ticdc_types_archive(ticdc, archive);
-    ISO_ARCHIVE_ANY(archive, "left-out", ISO_ARCHIVE_HEAP, ticdc->told.bytes, ticdc->told.used, ticdc->told.capacity);
+    ISO_ARCHIVE_ANY(archive, "left-out", ISO_ARCHIVE_HEAP, ticdc->told.bytes, ticdc->told.used,
+                    ticdc->told.capacity);
     iso_archive_expect(archive, !ticdc->told.used || !ticdc->told.bytes[ticdc->told.used - 1]);
     if (ticdc->protocol->archive)
         ticdc->protocol->archive(ticdc, archive);

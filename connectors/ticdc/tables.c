@@ -44,7 +44,8 @@ void ticdc_tables_release(struct ticdc_tables *tables)
     *tables = (struct ticdc_tables){0};
 }
 
-void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name)
+void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database,
+                      struct iso_json_text name)
 {
     iso_free(table->database);
     iso_free(table->table);
@@ -55,7 +56,8 @@ void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, 
 struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name,
                                             struct iso_json_text mysql_type)
 {
-    table->columns = iso_reallocate(table->columns, (table->column_count + 1) * sizeof *table->columns);
+    table->columns =
+        iso_reallocate(table->columns, (table->column_count + 1) * sizeof *table->columns);
     struct ticdc_column *column = &table->columns[table->column_count++];
     *column = (struct ticdc_column){.name = iso_copy_text(name.at, name.length),
                                     .length = (uint32_t)name.length,
@@ -67,7 +69,8 @@ struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct is
 
 struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primary, bool nullable)
 {
-    table->indexes = iso_reallocate(table->indexes, (table->index_count + 1) * sizeof *table->indexes);
+    table->indexes =
+        iso_reallocate(table->indexes, (table->index_count + 1) * sizeof *table->indexes);
     struct ticdc_index *index = &table->indexes[table->index_count++];
     *index = (struct ticdc_index){.primary = primary, .nullable = nullable};
     return index;
@@ -101,13 +104,15 @@ const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table)
     return found;
 }
 
-static bool is_named(const struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name)
+static bool is_named(const struct ticdc_table *table, struct iso_json_text database,
+                     struct iso_json_text name)
 {
     return iso_payload_is(database, table->database, strlen(table->database)) &&
            iso_payload_is(name, table->table, strlen(table->table));
 }
 
-/* Where the table goes: in the place of the same version, or of the lowest one if there are too many. */
+/* Where the table goes: in the place of the same version, or of the lowest one if there are too
+ * many. */
 static uint32_t find_place(const struct ticdc_tables *tables, const struct ticdc_table *table)
 {
     struct iso_json_text database = {table->database, strlen(table->database)},
@@ -140,7 +145,8 @@ void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table)
     tables->list[place] = table;
 }
 
-const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct iso_json_text database,
+const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables,
+                                            struct iso_json_text database,
                                             struct iso_json_text name, uint64_t version)
 {
     const struct ticdc_table *found = NULL;
@@ -164,8 +170,9 @@ const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct 
     return found;
 }
 
-const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables, struct iso_json_text database,
-                                          struct iso_json_text name, uint64_t commit_ts)
+const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables,
+                                          struct iso_json_text database, struct iso_json_text name,
+                                          uint64_t commit_ts)
 {
     const struct ticdc_table *found = NULL, *first = NULL;
     for (uint32_t i = 0; i < tables->count; i++) {
@@ -180,19 +187,21 @@ const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables, str
     return found ? found : first;
 }
 
-const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell,
-                                              uint32_t guess)
+const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table,
+                                              const struct iso_cell *cell, uint32_t guess)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
         const struct ticdc_column *column = &table->columns[(guess + i) % table->column_count];
-        if (column->length == cell->name_length && !memcmp(column->name, cell->name, cell->name_length))
+        if (column->length == cell->name_length &&
+            !memcmp(column->name, cell->name, cell->name_length))
             return column;
     }
     return NULL;
 }
 
-enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables, const char *text,
-                                  ticdc_table_reader *read, struct iso_error *error)
+enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables,
+                                  const char *text, ticdc_table_reader *read,
+                                  struct iso_error *error)
 {
     struct iso_json *json = &ticdc->json;
     size_t length = strlen(text);
@@ -211,5 +220,6 @@ enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tabl
         return ISO_OK;
     char described[256];
     iso_json_describe(json, described, sizeof described);
-    return iso_error_set(error, ISO_BAD_INPUT, "a table's schema, byte %zu: %s", json->position + 1, described);
+    return iso_error_set(error, ISO_BAD_INPUT, "a table's schema, byte %zu: %s", json->position + 1,
+                         described);
 }

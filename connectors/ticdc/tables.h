@@ -1,8 +1,9 @@
 /* Schemas of tables: from bootstraps and DDLs of the stream, or from files.
  *
- * A schema is found by database, table and version; one from a file of the simple protocol answers for every version
- * that is not known. Where a version is a commit timestamp, of DDLs and of storage sinks' files, it holds from there on.
- * Memory: at most TICDC_VERSIONS versions of a table that came in the stream; the lowest makes room.
+ * A schema is found by database, table and version; one from a file of the simple protocol answers
+ * for every version that is not known. Where a version is a commit timestamp, of DDLs and of
+ * storage sinks' files, it holds from there on. Memory: at most TICDC_VERSIONS versions of a table
+ * that came in the stream; the lowest makes room.
  */
 #pragma once
 
@@ -36,12 +37,14 @@ struct ticdc_table {
     struct ticdc_index *indexes;  /* that are unique */
 };
 
-void ticdc_tables_archive(struct iso_archive *archive, struct ticdc_tables *tables); /* restoring: in place of these */
-void ticdc_tables_release(struct ticdc_tables *tables);                              /* zeroed ones are empty */
+void ticdc_tables_archive(struct iso_archive *archive,
+                          struct ticdc_tables *tables); /* restoring: in place of these */
+void ticdc_tables_release(struct ticdc_tables *tables); /* zeroed ones are empty */
 
 struct ticdc_table *ticdc_table_new(void);
 void ticdc_table_free(struct ticdc_table *table); /* NULL is none */
-void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database, struct iso_json_text name);
+void ticdc_table_name(struct ticdc_table *table, struct iso_json_text database,
+                      struct iso_json_text name);
 struct ticdc_column *ticdc_table_add_column(struct ticdc_table *table, struct iso_json_text name,
                                             struct iso_json_text mysql_type);
 /* A unique index, the last one, to which columns are to be added. */
@@ -49,27 +52,33 @@ struct ticdc_index *ticdc_table_add_index(struct ticdc_table *table, bool primar
 void ticdc_table_add_key(struct ticdc_table *table, struct iso_json_text name);
 void ticdc_table_drop_index(struct ticdc_table *table, uint32_t index);
 
-/* The index that identifies rows: the primary key, else the first unique one without nulls. NULL: there is none. */
+/* The index that identifies rows: the primary key, else the first unique one without nulls. NULL:
+ * there is none. */
 const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table);
 
 /* Takes ownership. */
 void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table);
-const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables, struct iso_json_text database,
+const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables,
+                                            struct iso_json_text database,
                                             struct iso_json_text name, uint64_t version);
-/* The schema at a commit timestamp: the newest from before it, else the first one of files, or NULL. */
-const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables, struct iso_json_text database,
-                                          struct iso_json_text name, uint64_t commit_ts);
+/* The schema at a commit timestamp: the newest from before it, else the first one of files, or
+ * NULL. */
+const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables,
+                                          struct iso_json_text database, struct iso_json_text name,
+                                          uint64_t commit_ts);
 /* What a DDL at a commit timestamp does to schemas; `database`: of names without one. */
-void ticdc_tables_take_ddl(struct ticdc_tables *tables, struct iso_json_text sql, struct iso_json_text database,
-                           uint64_t commit_ts);
-const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table, const struct iso_cell *cell,
-                                              uint32_t guess);
+void ticdc_tables_take_ddl(struct ticdc_tables *tables, struct iso_json_text sql,
+                           struct iso_json_text database, uint64_t commit_ts);
+const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table,
+                                              const struct iso_cell *cell, uint32_t guess);
 
-/* The object that the cursor stands before: a tableSchema of the simple protocol, or a schema file of storage sinks. */
+/* The object that the cursor stands before: a tableSchema of the simple protocol, or a schema file
+ * of storage sinks. */
 typedef struct ticdc_table *ticdc_table_reader(struct iso_json *json);
 struct ticdc_table *ticdc_table_read_simple(struct iso_json *json);
 struct ticdc_table *ticdc_table_read_storage(struct iso_json *json);
 
 /* Any number of them, one after the other. */
-enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables, const char *text,
-                                  ticdc_table_reader *read, struct iso_error *error);
+enum iso_status ticdc_tables_read(struct ticdc *ticdc, struct ticdc_tables *tables,
+                                  const char *text, ticdc_table_reader *read,
+                                  struct iso_error *error);

@@ -1,4 +1,5 @@
-/* Schemas that bootstraps and DDLs told, as an archive: such a message comes once, long before the rows that need it.
+/* Schemas that bootstraps and DDLs told, as an archive: such a message comes once, long before the
+ * rows that need it.
  */
 #include <string.h>
 
@@ -35,7 +36,8 @@ static void archive_column(struct iso_archive *archive, struct ticdc_column *col
 }
 
 /* Room for as many as the archive says, empty. */
-static void *archive_count(struct iso_archive *archive, const char *name, uint32_t *count, void *list, size_t size)
+static void *archive_count(struct iso_archive *archive, const char *name, uint32_t *count,
+                           void *list, size_t size)
 {
     iso_archive_value(archive, name, count, sizeof *count);
     iso_archive_expect(archive, *count <= UINT16_MAX);
@@ -51,7 +53,8 @@ static void archive_index(struct iso_archive *archive, struct ticdc_index *index
     ISO_ARCHIVE_VALUE(archive, index->primary);
     ISO_ARCHIVE_VALUE(archive, index->nullable);
     ISO_ARCHIVE_VALUE(archive, index->unordered);
-    index->columns = archive_count(archive, "keys", &index->count, index->columns, sizeof *index->columns);
+    index->columns =
+        archive_count(archive, "keys", &index->count, index->columns, sizeof *index->columns);
     for (uint32_t i = 0; i < index->count && archive->error->status == ISO_OK; i++)
         index->columns[i] = ticdc_archive_text(archive, "key", index->columns[i]);
 }
@@ -63,10 +66,12 @@ static void archive_table(struct iso_archive *archive, struct ticdc_table *table
     ISO_ARCHIVE_VALUE(archive, table->version);
     ISO_ARCHIVE_VALUE(archive, table->any_version);
     ISO_ARCHIVE_VALUE(archive, table->from_file);
-    table->columns = archive_count(archive, "columns", &table->column_count, table->columns, sizeof *table->columns);
+    table->columns = archive_count(archive, "columns", &table->column_count, table->columns,
+                                   sizeof *table->columns);
     for (uint32_t i = 0; i < table->column_count && archive->error->status == ISO_OK; i++)
         archive_column(archive, &table->columns[i]);
-    table->indexes = archive_count(archive, "indexes", &table->index_count, table->indexes, sizeof *table->indexes);
+    table->indexes = archive_count(archive, "indexes", &table->index_count, table->indexes,
+                                   sizeof *table->indexes);
     for (uint32_t i = 0; i < table->index_count && archive->error->status == ISO_OK; i++)
         archive_index(archive, &table->indexes[i]);
 }

@@ -1,8 +1,8 @@
 /* Schemas of tables from statements: CREATE TABLE, and what changes one that is known.
  *
- * Columns, their defaults and whether they may be null; unique indexes with their columns in order. What a statement
- * says that is not understood leaves the schema as it was, so that keys are not taken from it: they are compared with
- * those that a row names (identity.c).
+ * Columns, their defaults and whether they may be null; unique indexes with their columns in order.
+ * What a statement says that is not understood leaves the schema as it was, so that keys are not
+ * taken from it: they are compared with those that a row names (identity.c).
  */
 #include <string.h>
 
@@ -57,7 +57,8 @@ static bool take_key_columns(words *at, struct ticdc_table *table)
 }
 
 /* A unique index's name and columns. */
-static void take_index(words *at, struct ticdc_table *table, bool primary, struct iso_json_text name)
+static void take_index(words *at, struct ticdc_table *table, bool primary,
+                       struct iso_json_text name)
 {
     struct ticdc_index *index = ticdc_table_add_index(table, primary, false);
     index->name = name.length ? iso_copy_text(name.at, name.length) : NULL;
@@ -65,7 +66,8 @@ static void take_index(words *at, struct ticdc_table *table, bool primary, struc
         ticdc_table_drop_index(table, table->index_count - 1);
 }
 
-/* "PRIMARY KEY [USING ..] (..)", or "UNIQUE [KEY|INDEX] [name] [USING ..] (..)", whose first word was passed over. */
+/* "PRIMARY KEY [USING ..] (..)", or "UNIQUE [KEY|INDEX] [name] [USING ..] (..)", whose first word
+ * was passed over. */
 static void take_unique(words *at, struct ticdc_table *table, bool primary)
 {
     struct iso_json_text name = {"", 0};
@@ -210,9 +212,11 @@ static struct ticdc_table *copy_table(const struct ticdc_table *from, uint64_t v
     table->version = version;
     for (uint32_t i = 0; i < from->column_count; i++) {
         const struct ticdc_column *column = &from->columns[i];
-        struct ticdc_column *copy = ticdc_table_add_column(table, text_of(column->name), text_of(column->type));
+        struct ticdc_column *copy =
+            ticdc_table_add_column(table, text_of(column->name), text_of(column->type));
         copy->nullable = column->nullable;
-        copy->fallback = column->fallback ? iso_copy_text(column->fallback, strlen(column->fallback)) : NULL;
+        copy->fallback =
+            column->fallback ? iso_copy_text(column->fallback, strlen(column->fallback)) : NULL;
     }
     for (uint32_t i = 0; i < from->index_count; i++) {
         const struct ticdc_index *index = &from->indexes[i];
@@ -226,14 +230,17 @@ static struct ticdc_table *copy_table(const struct ticdc_table *from, uint64_t v
 }
 
 /* As it was right before the statement, so that a statement that is sent again does the same. */
-static struct ticdc_table *copy_before(const struct ticdc_tables *tables, struct iso_json_text database,
-                                       struct iso_json_text name, uint64_t commit_ts)
+static struct ticdc_table *copy_before(const struct ticdc_tables *tables,
+                                       struct iso_json_text database, struct iso_json_text name,
+                                       uint64_t commit_ts)
 {
-    const struct ticdc_table *before = commit_ts ? ticdc_tables_at(tables, database, name, commit_ts - 1) : NULL;
+    const struct ticdc_table *before =
+        commit_ts ? ticdc_tables_at(tables, database, name, commit_ts - 1) : NULL;
     return before ? copy_table(before, commit_ts) : NULL;
 }
 
-static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_text database, uint64_t commit_ts)
+static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_text database,
+                        uint64_t commit_ts)
 {
     struct iso_json_text schema, name, like_schema, like;
     if (iso_ddl_pass(at, "if")) {
@@ -247,7 +254,8 @@ static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_
     if (iso_ddl_pass(at, "like")) {
         if (!iso_ddl_take_name(at, &like_schema, &like))
             return;
-        struct ticdc_table *copy = copy_before(tables, like_schema.length ? like_schema : database, like, commit_ts);
+        struct ticdc_table *copy =
+            copy_before(tables, like_schema.length ? like_schema : database, like, commit_ts);
         if (!copy)
             return;
         ticdc_table_name(copy, schema, name);
@@ -266,7 +274,8 @@ static void take_create(struct ticdc_tables *tables, words *at, struct iso_json_
     ticdc_tables_put(tables, table);
 }
 
-static void rename_column(struct ticdc_table *table, struct iso_json_text from, struct iso_json_text to)
+static void rename_column(struct ticdc_table *table, struct iso_json_text from,
+                          struct iso_json_text to)
 {
     struct ticdc_column *column = find_column(table, from);
     for (uint32_t i = 0; i < table->index_count; i++)
@@ -406,12 +415,14 @@ static void take_alteration(words *at, struct ticdc_table *table)
     skip_definition(at);
 }
 
-static void take_alter(struct ticdc_tables *tables, words *at, struct iso_json_text database, uint64_t commit_ts)
+static void take_alter(struct ticdc_tables *tables, words *at, struct iso_json_text database,
+                       uint64_t commit_ts)
 {
     struct iso_json_text schema, name;
     if (!iso_ddl_take_name(at, &schema, &name))
         return;
-    struct ticdc_table *table = copy_before(tables, schema.length ? schema : database, name, commit_ts);
+    struct ticdc_table *table =
+        copy_before(tables, schema.length ? schema : database, name, commit_ts);
     if (!table)
         return;
     do
@@ -422,8 +433,8 @@ static void take_alter(struct ticdc_tables *tables, words *at, struct iso_json_t
 }
 
 /* "UNIQUE INDEX name ON t (..)", or of a DROP "INDEX name ON t". */
-static void take_index_statement(struct ticdc_tables *tables, words *at, struct iso_json_text database,
-                                 uint64_t commit_ts, bool creates)
+static void take_index_statement(struct ticdc_tables *tables, words *at,
+                                 struct iso_json_text database, uint64_t commit_ts, bool creates)
 {
     struct iso_json_text schema, name, index;
     if (iso_ddl_pass(at, "if")) {
@@ -435,7 +446,8 @@ static void take_index_statement(struct ticdc_tables *tables, words *at, struct 
     index = at->token;
     if (!iso_ddl_pass(at, "on") || !iso_ddl_take_name(at, &schema, &name))
         return;
-    struct ticdc_table *table = copy_before(tables, schema.length ? schema : database, name, commit_ts);
+    struct ticdc_table *table =
+        copy_before(tables, schema.length ? schema : database, name, commit_ts);
     if (!table)
         return;
     if (creates)
@@ -447,8 +459,8 @@ static void take_index_statement(struct ticdc_tables *tables, words *at, struct 
 }
 
 /* The names that tables have behind it, with the schemas that they had before. */
-static void take_renames(struct ticdc_tables *tables, struct iso_json_text sql, struct iso_json_text database,
-                         uint64_t commit_ts)
+static void take_renames(struct ticdc_tables *tables, struct iso_json_text sql,
+                         struct iso_json_text database, uint64_t commit_ts)
 {
     struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
     struct ticdc_table *renamed[ISO_DDL_EFFECTS_MAX];
@@ -457,8 +469,9 @@ static void take_renames(struct ticdc_tables *tables, struct iso_json_text sql, 
         const struct iso_ddl_effect *effect = &effects[i];
         if (!effect->from_table.length)
             continue;
-        struct ticdc_table *table = copy_before(tables, effect->from_schema.length ? effect->from_schema : database,
-                                                effect->from_table, commit_ts);
+        struct ticdc_table *table =
+            copy_before(tables, effect->from_schema.length ? effect->from_schema : database,
+                        effect->from_table, commit_ts);
         if (!table)
             continue;
         ticdc_table_name(table, effect->schema.length ? effect->schema : database, effect->table);
@@ -468,8 +481,8 @@ static void take_renames(struct ticdc_tables *tables, struct iso_json_text sql, 
         ticdc_tables_put(tables, renamed[i]);
 }
 
-void ticdc_tables_take_ddl(struct ticdc_tables *tables, struct iso_json_text sql, struct iso_json_text database,
-                           uint64_t commit_ts)
+void ticdc_tables_take_ddl(struct ticdc_tables *tables, struct iso_json_text sql,
+                           struct iso_json_text database, uint64_t commit_ts)
 {
     words at = iso_ddl_words_of(sql);
     take_renames(tables, sql, database, commit_ts);

@@ -1,7 +1,8 @@
 /* Schemas of tables from JSON: what the simple protocol sends, and the files of storage sinks. */
 #include "connectors/ticdc/tables.h"
 
-/* A string that may be null or missing otherwise; what is no string is an error of the scanner's. */
+/* A string that may be null or missing otherwise; what is no string is an error of the
+ * scanner's. */
 static void read_text(struct iso_json *json, struct iso_json_text *text)
 {
     ticdc_read_text(json, text);
@@ -90,12 +91,14 @@ static void read_list(struct iso_json *json, struct ticdc_table *table,
 }
 
 /* Names it, or says that there is no name. */
-static struct ticdc_table *finish(struct iso_json *json, struct ticdc_table *table, const char *start,
-                                  struct iso_json_text database, struct iso_json_text name)
+static struct ticdc_table *finish(struct iso_json *json, struct ticdc_table *table,
+                                  const char *start, struct iso_json_text database,
+                                  struct iso_json_text name)
 {
     ticdc_table_name(table, database, name);
     if (json->code == ISO_JSON_FINE && (!name.length || !table->column_count))
-        iso_json_fail(json, ISO_JSON_UNEXPECTED, start, "a table's schema with the table's name and columns");
+        iso_json_fail(json, ISO_JSON_UNEXPECTED, start,
+                      "a table's schema with the table's name and columns");
     return table;
 }
 

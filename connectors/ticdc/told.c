@@ -1,17 +1,20 @@
-/* What cannot be judged of a table, told once: tables whose rows cannot be told apart, and columns whose values an
- * encoder loses.
+/* What cannot be judged of a table, told once: tables whose rows cannot be told apart, and columns
+ * whose values an encoder loses.
  *
- * A TIMESTAMP is text in the changefeed's time zone, and clients read it in their session's. The simple protocol names
- * the zone, debezium writes UTC; elsewhere nothing says whether two texts are one moment, unless zone=same does.
+ * A TIMESTAMP is text in the changefeed's time zone, and clients read it in their session's. The
+ * simple protocol names the zone, debezium writes UTC; elsewhere nothing says whether two texts are
+ * one moment, unless zone=same does.
  */
 #include <string.h>
 
 #include "connectors/ticdc/decoder_private.h"
 
-static const char *const of_zone = "its TIMESTAMP is text in the changefeed's time zone, which nothing says: set "
-                                   "zone=same of its source if the clients' sessions have that zone, too";
-static const char *const of_format = "its value may stand for another (a default for NULL, null or 1970 for dates of "
-                                     "zeros, a rounded decimal): formats other than debezium say it";
+static const char *const of_zone =
+    "its TIMESTAMP is text in the changefeed's time zone, which nothing says: set "
+    "zone=same of its source if the clients' sessions have that zone, too";
+static const char *const of_format =
+    "its value may stand for another (a default for NULL, null or 1970 for dates of "
+    "zeros, a rounded decimal): formats other than debezium say it";
 
 bool ticdc_is_left_out(const struct ticdc *ticdc, const char *table, size_t length)
 {
@@ -35,8 +38,9 @@ static bool tell(struct ticdc *ticdc, const char *name, size_t length)
     return true;
 }
 
-void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
-                     const char *reason, struct iso_events *events)
+void ticdc_leave_out(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct iso_row_name *table, const char *reason,
+                     struct iso_events *events)
 {
     struct iso_event event = iso_event_of(message, ISO_EVENT_IGNORED);
     event.reason = reason;
@@ -58,7 +62,8 @@ static bool is_in_zone(const struct iso_cell *cell)
 const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *row)
 {
     for (uint32_t i = 0; !ticdc->one_zone && i < ticdc->key_count; i++) {
-        const struct iso_cell *cell = iso_row_find(row, ticdc->key_names[i].at, ticdc->key_names[i].length);
+        const struct iso_cell *cell =
+            iso_row_find(row, ticdc->key_names[i].at, ticdc->key_names[i].length);
         if (cell && cell->value.kind == ISO_VALUE_INSTANT)
             return of_zone;
     }
@@ -76,9 +81,11 @@ static bool lose_zones(const struct ticdc *ticdc, struct iso_row *row, const str
             cell->value.kind = ISO_VALUE_ANY;
             continue;
         }
-        const struct iso_cell *old = before ? iso_row_find(before, cell->name, cell->name_length) : NULL;
+        const struct iso_cell *old =
+            before ? iso_row_find(before, cell->name, cell->name_length) : NULL;
         bool same = old && is_in_zone(old) && old->length == cell->length &&
-                    !memcmp(old->text, cell->text, cell->length); /* then it did not change, whatever it is */
+                    !memcmp(old->text, cell->text,
+                            cell->length); /* then it did not change, whatever it is */
         cell->kind = ISO_CELL_UNKNOWN;
         cell->is_doubted = !same;
         lost = true;
@@ -88,32 +95,36 @@ static bool lose_zones(const struct ticdc *ticdc, struct iso_row *row, const str
 
 bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change)
 {
-    bool lost = change->has_now && lose_zones(ticdc, &ticdc->now, change->has_old ? &ticdc->old : NULL);
+    bool lost =
+        change->has_now && lose_zones(ticdc, &ticdc->now, change->has_old ? &ticdc->old : NULL);
     if (change->has_old)
         lose_zones(ticdc, &ticdc->old, NULL);
     return lost;
 }
 
-void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message, const struct iso_row_name *table,
-                     struct iso_events *events)
+void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
+                     const struct iso_row_name *table, struct iso_events *events)
 {
     for (uint32_t i = 0; i < ticdc->now.count; i++) {
         const struct iso_cell *cell = &ticdc->now.cells[i];
         struct iso_event event;
         char buffer[ISO_ATOM_TEXT_MAX];
         size_t length;
-        bool counts = ticdc->cells.on ? iso_table_listed(ticdc->cells.columns, cell->name, cell->name_length)
-                      : ticdc->value  ? strlen(ticdc->value) == cell->name_length &&
+        bool counts = ticdc->cells.on
+                          ? iso_table_listed(ticdc->cells.columns, cell->name, cell->name_length)
+                      : ticdc->value ? strlen(ticdc->value) == cell->name_length &&
                                            !memcmp(ticdc->value, cell->name, cell->name_length)
                                      : true;
         if (cell->kind != ISO_CELL_UNKNOWN || !counts)
             continue;
         event = iso_event_of(message, ISO_EVENT_IGNORED);
         event.table = table->atom;
-        event.key = iso_cells_column(&ticdc->cells, &events->block.atoms, table->atom, cell->name, cell->name_length);
+        event.key = iso_cells_column(&ticdc->cells, &events->block.atoms, table->atom, cell->name,
+                                     cell->name_length);
         event.flags = ISO_EVENT_EPOCH;
-        event.reason =
-            cell->value.kind == ISO_VALUE_INSTANT && ticdc->protocol != &ticdc_debezium ? of_zone : of_format;
+        event.reason = cell->value.kind == ISO_VALUE_INSTANT && ticdc->protocol != &ticdc_debezium
+                           ? of_zone
+                           : of_format;
         const char *name = iso_atom_text(&events->block.atoms, event.key, buffer, &length);
         if (tell(ticdc, name, length))
             iso_events_add(events, &event);

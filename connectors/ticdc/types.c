@@ -31,14 +31,16 @@ static const struct type *find_type(struct iso_json_text type)
     char word[12];
     size_t length = 0;
     word[0] = 0;
-    if (type.length > 3 && !memcmp(type.at, "varc", 4)) /* the most frequent one of those that stay text */
+    if (type.length > 3 &&
+        !memcmp(type.at, "varc", 4)) /* the most frequent one of those that stay text */
         return NULL;
     for (; length < type.length && length < sizeof word && (type.at[length] | 0x20) >= 'a' &&
            (type.at[length] | 0x20) <= 'z';
          length++)
         word[length] = (char)(type.at[length] | 0x20);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].word[0] == word[0] && !strncmp(types[i].word, word, length) && !types[i].word[length])
+        if (types[i].word[0] == word[0] && !strncmp(types[i].word, word, length) &&
+            !types[i].word[length])
             return &types[i];
     return NULL;
 }
@@ -62,7 +64,8 @@ static bool is_table(const struct ticdc_typed *typed, const char *table, size_t 
     return typed->table_length == length && !memcmp(typed->table, table, length);
 }
 
-static const struct ticdc_typed *find_typed(const struct ticdc *ticdc, const char *table, size_t length)
+static const struct ticdc_typed *find_typed(const struct ticdc *ticdc, const char *table,
+                                            size_t length)
 {
     for (uint32_t i = 0; i < ticdc->typed_count; i++)
         if (is_table(&ticdc->typed[i], table, length))
@@ -73,11 +76,13 @@ static const struct ticdc_typed *find_typed(const struct ticdc *ticdc, const cha
 static struct ticdc_typed *typed_of(struct ticdc *ticdc, struct iso_json_text table)
 {
     const struct ticdc_typed *found = NULL;
-    if (ticdc->typed_last < ticdc->typed_count && is_table(&ticdc->typed[ticdc->typed_last], table.at, table.length))
+    if (ticdc->typed_last < ticdc->typed_count &&
+        is_table(&ticdc->typed[ticdc->typed_last], table.at, table.length))
         return &ticdc->typed[ticdc->typed_last];
     found = find_typed(ticdc, table.at, table.length);
     if (!found) {
-        ticdc->typed = iso_reallocate(ticdc->typed, (ticdc->typed_count + 1) * sizeof *ticdc->typed);
+        ticdc->typed =
+            iso_reallocate(ticdc->typed, (ticdc->typed_count + 1) * sizeof *ticdc->typed);
         struct ticdc_typed *typed = &ticdc->typed[ticdc->typed_count++];
         *typed = (struct ticdc_typed){.table = iso_copy_text(table.at, table.length),
                                       .table_length = (uint32_t)table.length};
@@ -87,8 +92,8 @@ static struct ticdc_typed *typed_of(struct ticdc *ticdc, struct iso_json_text ta
     return &ticdc->typed[ticdc->typed_last];
 }
 
-static struct ticdc_typed_column *find_typed_column(const struct ticdc_typed *typed, const char *name, size_t length,
-                                                    uint32_t guess)
+static struct ticdc_typed_column *find_typed_column(const struct ticdc_typed *typed,
+                                                    const char *name, size_t length, uint32_t guess)
 {
     for (uint32_t i = 0; i < typed->count; i++) {
         struct ticdc_typed_column *column = &typed->columns[(guess + i) % typed->count];
@@ -98,9 +103,11 @@ static struct ticdc_typed_column *find_typed_column(const struct ticdc_typed *ty
     return NULL;
 }
 
-static void note_type(struct ticdc *ticdc, struct ticdc_typed *typed, const struct iso_cell *cell, uint32_t guess)
+static void note_type(struct ticdc *ticdc, struct ticdc_typed *typed, const struct iso_cell *cell,
+                      uint32_t guess)
 {
-    struct ticdc_typed_column *column = find_typed_column(typed, cell->name, cell->name_length, guess);
+    struct ticdc_typed_column *column =
+        find_typed_column(typed, cell->name, cell->name_length, guess);
     if (column && iso_value_type_equal(column->value, cell->value))
         return;
     ticdc->types_known++;
@@ -109,8 +116,10 @@ static void note_type(struct ticdc *ticdc, struct ticdc_typed *typed, const stru
         return;
     }
     typed->columns = iso_reallocate(typed->columns, (typed->count + 1) * sizeof *typed->columns);
-    typed->columns[typed->count++] = (struct ticdc_typed_column){
-        .name = iso_copy_text(cell->name, cell->name_length), .length = cell->name_length, .value = cell->value};
+    typed->columns[typed->count++] =
+        (struct ticdc_typed_column){.name = iso_copy_text(cell->name, cell->name_length),
+                                    .length = cell->name_length,
+                                    .value = cell->value};
 }
 
 void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const struct iso_row *row)
@@ -125,8 +134,8 @@ void ticdc_note_types(struct ticdc *ticdc, struct iso_json_text table, const str
     }
 }
 
-struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table, size_t length,
-                                       const char *column, size_t column_length)
+struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const char *table,
+                                       size_t length, const char *column, size_t column_length)
 {
     const struct ticdc *ticdc = (const struct ticdc *)decoder;
     const struct ticdc_typed *typed = find_typed(ticdc, table, length);
@@ -135,7 +144,8 @@ struct iso_value_type ticdc_value_type(const struct iso_decoder *decoder, const 
     if (!column && !ticdc->value)
         return (struct iso_value_type){ISO_VALUE_ROW, false, 0};
     const char *name = column ? column : ticdc->value;
-    const struct ticdc_typed_column *found = find_typed_column(typed, name, column ? column_length : strlen(name), 0);
+    const struct ticdc_typed_column *found =
+        find_typed_column(typed, name, column ? column_length : strlen(name), 0);
     return found ? found->value : (struct iso_value_type){ISO_VALUE_ANY, false, 0};
 }
 
@@ -166,7 +176,8 @@ void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive)
     iso_archive_value(archive, "typed", &tables, sizeof tables);
     iso_archive_expect(archive, tables <= UINT16_MAX);
     for (uint32_t i = 0; i < tables && archive->error->status == ISO_OK; i++) {
-        char *table = ticdc_archive_text(archive, "table", archive->restoring ? NULL : ticdc->typed[i].table);
+        char *table =
+            ticdc_archive_text(archive, "table", archive->restoring ? NULL : ticdc->typed[i].table);
         uint32_t count = archive->restoring ? 0 : ticdc->typed[i].count;
         iso_archive_value(archive, "columns", &count, sizeof count);
         iso_archive_expect(archive, count <= UINT16_MAX);
@@ -174,8 +185,8 @@ void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive)
             struct iso_cell cell = {0};
             if (!archive->restoring)
                 cell.value = ticdc->typed[i].columns[c].value;
-            char *name =
-                ticdc_archive_text(archive, "column", archive->restoring ? NULL : ticdc->typed[i].columns[c].name);
+            char *name = ticdc_archive_text(
+                archive, "column", archive->restoring ? NULL : ticdc->typed[i].columns[c].name);
             ISO_ARCHIVE_AS(archive, "kind", cell.value.kind);
             ISO_ARCHIVE_AS(archive, "detail", cell.value.detail);
             iso_archive_expect(archive, cell.value.kind < ISO_VALUE_KINDS);
@@ -184,7 +195,8 @@ void ticdc_types_archive(struct ticdc *ticdc, struct iso_archive *archive)
             cell.name = name;
             cell.name_length = name ? (uint32_t)strlen(name) : 0;
             if (archive->error->status == ISO_OK)
-                note_type(ticdc, typed_of(ticdc, (struct iso_json_text){table, strlen(table)}), &cell, c);
+                note_type(ticdc, typed_of(ticdc, (struct iso_json_text){table, strlen(table)}),
+                          &cell, c);
             iso_free(name);
         }
         if (archive->restoring)

@@ -7,8 +7,8 @@
 #include "connectors/envelope/unchanged.h"
 #include "base/payload.h"
 
-/* Numbers from here on are HybridTimes, of December 1978 and later: no slot counts so far. Those at the very top stand
- * for no time. */
+/* Numbers from here on are HybridTimes, of December 1978 and later: no slot counts so far. Those at
+ * the very top stand for no time. */
 #define HYBRID_TIME_MIN ((uint64_t)1 << 60)
 #define HYBRID_TIME_MAX (UINT64_MAX - 2)
 
@@ -25,7 +25,8 @@ static enum iso_status check_time(uint64_t time, enum iso_member member, struct 
                          iso_member_name(member));
 }
 
-/* "term:index:key:write_id:time": the write's number within its transaction and tablet, from 1; 0 if there is none. */
+/* "term:index:key:write_id:time": the write's number within its transaction and tablet, from 1; 0
+ * if there is none. */
 static uint64_t write_of(struct iso_json_text lsn)
 {
     const char *at = lsn.at, *end = lsn.at + lsn.length;
@@ -35,7 +36,9 @@ static uint64_t write_of(struct iso_json_text lsn)
         at = at ? at + 1 : NULL;
     }
     const char *colon = at ? memchr(at, ':', (size_t)(end - at)) : NULL;
-    return colon && iso_change_digits(at, (size_t)(colon - at), &number) && number < UINT64_MAX ? number + 1 : 0;
+    return colon && iso_change_digits(at, (size_t)(colon - at), &number) && number < UINT64_MAX
+               ? number + 1
+               : 0;
 }
 
 /* A tablet's rows come in the order of their commit times; what is between tablets is in none. */
@@ -47,8 +50,9 @@ static uint32_t tablet_of(struct iso_json_text tablet)
     return digest;
 }
 
-static enum iso_status take_grpc(const struct iso_envelope *envelope, const struct iso_change_place *place,
-                                 struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_grpc(const struct iso_envelope *envelope,
+                                 const struct iso_change_place *place, struct iso_history *block,
+                                 struct iso_event *event, struct iso_error *error)
 {
     struct iso_json_text id, lsn, tablet;
     if (!iso_envelope_text(envelope, ISO_MEMBER_TX_ID, &id, error) ||
@@ -72,8 +76,9 @@ static enum iso_status take_grpc(const struct iso_envelope *envelope, const stru
     return ISO_OK;
 }
 
-static enum iso_status take_logical(const struct iso_envelope *envelope, const struct iso_change_place *place,
-                                    struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_logical(const struct iso_envelope *envelope,
+                                    const struct iso_change_place *place, struct iso_history *block,
+                                    struct iso_event *event, struct iso_error *error)
 {
     uint64_t number;
     if (!iso_envelope_number(envelope, ISO_MEMBER_TX_ID, &number, error) ||
@@ -97,7 +102,8 @@ static enum iso_status take_logical(const struct iso_envelope *envelope, const s
 }
 
 static enum iso_status take_place(struct iso_change_source *source, struct iso_history *block,
-                                  struct iso_change_place *place, struct iso_event *event, struct iso_error *error)
+                                  struct iso_change_place *place, struct iso_event *event,
+                                  struct iso_error *error)
 {
     const struct iso_envelope *envelope = &source->envelope;
     struct iso_json_text connector, name;
@@ -109,7 +115,8 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
         return error->status;
     place->connector = ISO_PAYLOAD_IS(connector, "yugabytedb") ? GRPC : LOGICAL;
     if (place->connector != GRPC && !ISO_PAYLOAD_IS(connector, "postgresql"))
-        return iso_error_set(error, ISO_BAD_INPUT, "source.connector: \"%.*s\", expected yugabytedb or postgresql",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "source.connector: \"%.*s\", expected yugabytedb or postgresql",
                              (int)(connector.length < 64 ? connector.length : 64), connector.at);
     event->source = iso_change_name(source, block, name);
     return place->connector == GRPC ? take_grpc(envelope, place, block, event, error)
@@ -118,8 +125,8 @@ static enum iso_status take_place(struct iso_change_source *source, struct iso_h
 
 /* ---- rows ---- */
 
-/* A column that is null outside of cells: in the gRPC connector's updates (its transforms take cells away) it may be
- * one that did not change. */
+/* A column that is null outside of cells: in the gRPC connector's updates (its transforms take
+ * cells away) it may be one that did not change. */
 static void doubt_nulls(struct iso_row *row)
 {
     for (uint32_t i = 0; i < row->count; i++)
@@ -130,8 +137,9 @@ static void doubt_nulls(struct iso_row *row)
 }
 
 /* Cells say of each column whether it is known; without them it is as with PostgreSQL. */
-static enum iso_status take_before(struct iso_change_source *source, const struct iso_change_place *place,
-                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_before(struct iso_change_source *source,
+                                   const struct iso_change_place *place, struct iso_history *block,
+                                   struct iso_event *event, struct iso_error *error)
 {
     struct iso_row *before = &source->envelope.before;
     bool whole = before->count && source->identity != ISO_IDENTITY_DEFAULT;
@@ -145,39 +153,44 @@ static enum iso_status take_before(struct iso_change_source *source, const struc
             whole = iso_change_is_whole(source, event);
     }
     if (!before->count && source->identity == ISO_IDENTITY_FULL)
-        return iso_error_set(error, ISO_BAD_INPUT, "before: null, expected the whole row because of identity=full");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "before: null, expected the whole row because of identity=full");
     source->before_known = whole;
     if (source->cells.on)
         return ISO_OK;
-    return whole ? iso_change_value(before, "before", source->value, block, &event->before, ISO_EVENT_HAS_BEFORE, event,
-                                    error)
+    return whole ? iso_change_value(before, "before", source->value, block, &event->before,
+                                    ISO_EVENT_HAS_BEFORE, event, error)
                  : ISO_OK;
 }
 
-static enum iso_status take_after(struct iso_change_source *source, const struct iso_change_place *place,
-                                  struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_after(struct iso_change_source *source,
+                                  const struct iso_change_place *place, struct iso_history *block,
+                                  struct iso_event *event, struct iso_error *error)
 {
     struct iso_row *after = &source->envelope.after;
     iso_row_mark_unchanged(after);
     if (!iso_row_set_keys(after, &source->envelope.key))
         return iso_error_set(error, ISO_BAD_INPUT, "after: lacks a column of the key");
-    if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE && source->identity != ISO_IDENTITY_FULL)
+    if (place->connector == GRPC && event->operation == ISO_ROW_UPDATE &&
+        source->identity != ISO_IDENTITY_FULL)
         doubt_nulls(after);
     iso_marker_take(&source->marker, after, &block->atoms, event);
     if (source->cells.on)
         return ISO_OK;
-    return iso_change_value(after, "after", source->value, block, &event->after, ISO_EVENT_HAS_AFTER, event, error);
+    return iso_change_value(after, "after", source->value, block, &event->after,
+                            ISO_EVENT_HAS_AFTER, event, error);
 }
 
-/* The gRPC connector says c where it has a whole new row, which need not be the first: only where before images are
- * declared to be there is none of them a sign that there was no row. */
+/* The gRPC connector says c where it has a whole new row, which need not be the first: only where
+ * before images are declared to be there is none of them a sign that there was no row. */
 static bool was_absent(const struct iso_change_source *source, const struct iso_change_place *place)
 {
     return place->connector != GRPC || source->identity == ISO_IDENTITY_FULL;
 }
 
-static enum iso_status take_images(struct iso_change_source *source, const struct iso_change_place *place,
-                                   struct iso_history *block, struct iso_event *event, struct iso_error *error)
+static enum iso_status take_images(struct iso_change_source *source,
+                                   const struct iso_change_place *place, struct iso_history *block,
+                                   struct iso_event *event, struct iso_error *error)
 {
     if (event->operation == ISO_ROW_INSERT && was_absent(source, place))
         event->flags |= ISO_EVENT_HAS_BEFORE;
@@ -194,8 +207,8 @@ static enum iso_status take_images(struct iso_change_source *source, const struc
 
 /* ---- messages ---- */
 
-/* BEGIN and END of the gRPC connector are a tablet's, and nothing says how many tablets there are: its counts are of no
- * use. The logical connector's are the transaction's. */
+/* BEGIN and END of the gRPC connector are a tablet's, and nothing says how many tablets there are:
+ * its counts are of no use. The logical connector's are the transaction's. */
 static void correct_metadata(const struct iso_envelope *envelope, struct iso_event *event)
 {
     if (iso_envelope_has(envelope, ISO_MEMBER_PARTITION_ID)) {
@@ -227,7 +240,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(source);
 }
 
-static struct iso_decoder *create(const struct iso_decoder_options *options, struct iso_error *error)
+static struct iso_decoder *create(const struct iso_decoder_options *options,
+                                  struct iso_error *error)
 {
     struct iso_change_source *source = iso_allocate_zeroed(1, sizeof *source);
     if (iso_change_source_init(source, &iso_yugabyte_decoder, &rules, options, error) == ISO_OK) {
@@ -238,4 +252,5 @@ static struct iso_decoder *create(const struct iso_decoder_options *options, str
     return NULL;
 }
 
-const struct iso_decoder_class iso_yugabyte_decoder = ISO_CHANGE_SOURCE_CLASS("yugabyte", create, destroy);
+const struct iso_decoder_class iso_yugabyte_decoder =
+    ISO_CHANGE_SOURCE_CLASS("yugabyte", create, destroy);

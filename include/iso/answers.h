@@ -1,5 +1,6 @@
-/* Answers at several levels, and what follows from them: what holds at a level holds at all weaker ones, and what is violated at one
- * is violated at all stronger ones. Of black-box judging only; by timestamps a level asks for more, and nothing follows.
+/* Answers at several levels, and what follows from them: what holds at a level holds at all weaker
+ * ones, and what is violated at one is violated at all stronger ones. Of black-box judging only; by
+ * timestamps a level asks for more, and nothing follows.
  *
  * Threads: one struct, one thread.
  */
@@ -12,12 +13,14 @@
 enum { ISO_ANSWER_ANOMALY = 32 };
 
 struct iso_answer {
-    bool is_candidate;                /* the question is about this level, too */
-    bool is_known;                    /* asked, or follows from another answer */
-    enum iso_outcome outcome;         /* if it is known; undecided only if it was asked */
-    enum iso_level since;             /* the level that was asked: itself, or the one that the answer follows from */
+    bool is_candidate;        /* the question is about this level, too */
+    bool is_known;            /* asked, or follows from another answer */
+    enum iso_outcome outcome; /* if it is known; undecided only if it was asked */
+    enum iso_level
+        since; /* the level that was asked: itself, or the one that the answer follows from */
     const char *reason;               /* of undecided */
-    char anomaly[ISO_ANSWER_ANOMALY]; /* of violated, if it was asked: what was found, "lost-update"; may be empty */
+    char anomaly[ISO_ANSWER_ANOMALY]; /* of violated, if it was asked: what was found,
+                                         "lost-update"; may be empty */
 };
 
 struct iso_answers {
@@ -29,7 +32,8 @@ struct iso_answers {
 void iso_answers_init(struct iso_answers *answers, bool infers);
 
 /* The answer of an engine, and what follows from it. An answer that is known stays. */
-void iso_answers_note(struct iso_answers *answers, enum iso_level level, enum iso_outcome outcome, const char *reason);
+void iso_answers_note(struct iso_answers *answers, enum iso_level level, enum iso_outcome outcome,
+                      const char *reason);
 
 /* The strongest candidates that hold: none of them implies another. As bits. */
 uint32_t iso_answers_strongest(const struct iso_answers *answers);

@@ -1,9 +1,10 @@
 /* Atoms: interned keys, values and ids, 32 bits each.
  *
- * Two texts are the same atom iff they are equal after unescaping: the number 7 and the string "7" are one atom
- * (CDC sources quote numbers at will), "007" is another. An integer from 0 to 2^31-1 *is* its atom, without table or
- * hash; other 64-bit integers and strings have an entry in an `iso_atoms` table, found by XXH3 and compared in full,
- * so that a collision costs time and never a wrong answer. `ISO_ABSENT` is null: no value.
+ * Two texts are the same atom iff they are equal after unescaping: the number 7 and the string "7"
+ * are one atom (CDC sources quote numbers at will), "007" is another. An integer from 0 to 2^31-1
+ * *is* its atom, without table or hash; other 64-bit integers and strings have an entry in an
+ * `iso_atoms` table, found by XXH3 and compared in full, so that a collision costs time and never a
+ * wrong answer. `ISO_ABSENT` is null: no value.
  *
  * Ownership: a table owns its texts. Threads: one writer and no reader, or any number of readers.
  */
@@ -19,18 +20,20 @@
 
 typedef uint32_t iso_atom;
 
-#define ISO_ATOM_TABLE 0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
-#define ISO_ABSENT 0xffffffffu     /* null */
+#define ISO_ATOM_TABLE                                                                             \
+    0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
+#define ISO_ABSENT 0xffffffffu /* null */
 
-/* An unknown value is a text of this byte and a reason behind it. No client's value begins with it. */
+/* An unknown value is a text of this byte and a reason behind it. No client's value begins with
+ * it. */
 #define ISO_ATOM_UNKNOWN '\x02'
 
 struct iso_atoms {
     uint32_t count; /* entries */
     uint32_t capacity;
     uint64_t *payload; /* integer: its 64 bits; string: where it starts in `text` */
-    uint32_t *form;    /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
-    char *text;        /* all strings, back to back, no terminators */
+    uint32_t *form; /* string: its length in bytes; else ISO_FORM_UNSIGNED or ISO_FORM_NEGATIVE */
+    char *text;     /* all strings, back to back, no terminators */
     size_t text_size, text_capacity;
     struct iso_index table; /* of entries */
 };
@@ -52,18 +55,21 @@ static inline iso_atom iso_atoms_unsigned(struct iso_atoms *atoms, uint64_t valu
     return value < ISO_ATOM_TABLE ? (iso_atom)value : iso_atoms_add_integer(atoms, value, false);
 }
 
-/* The atom of a text: an integer's if the text is a canonical decimal integer of 64 bits (signed or unsigned). */
+/* The atom of a text: an integer's if the text is a canonical decimal integer of 64 bits (signed or
+ * unsigned). */
 iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length);
 
 /* As above, but only looks: false if there is no such atom yet. */
-bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t length, iso_atom *found);
+bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t length,
+                    iso_atom *found);
 
 /* The same atom in another table. */
 iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom);
 
-/* The text of an atom other than ISO_ABSENT. `*length` bytes, not NUL-terminated; points into the table, or into
- * `buffer` for integers. */
-const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX], size_t *length);
+/* The text of an atom other than ISO_ABSENT. `*length` bytes, not NUL-terminated; points into the
+ * table, or into `buffer` for integers. */
+const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom,
+                          char buffer[ISO_ATOM_TEXT_MAX], size_t *length);
 
 static inline bool iso_atom_is_string(const struct iso_atoms *atoms, iso_atom atom)
 {
@@ -75,11 +81,14 @@ static inline bool iso_atom_is_unknown(const struct iso_atoms *atoms, iso_atom a
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
     return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT && atoms->form[index] &&
-           atoms->form[index] < ISO_FORM_NEGATIVE && atoms->text[atoms->payload[index]] == ISO_ATOM_UNKNOWN;
+           atoms->form[index] < ISO_FORM_NEGATIVE &&
+           atoms->text[atoms->payload[index]] == ISO_ATOM_UNKNOWN;
 }
 
-/* Whether the atom is this string in this table, as it was when it was looked up last; false may be wrong. */
-static inline bool iso_atom_is_still(const struct iso_atoms *atoms, iso_atom atom, const char *text, size_t length)
+/* Whether the atom is this string in this table, as it was when it was looked up last; false may be
+ * wrong. */
+static inline bool iso_atom_is_still(const struct iso_atoms *atoms, iso_atom atom, const char *text,
+                                     size_t length)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
     return (atom & ISO_ATOM_TABLE) && index < atoms->count && atoms->form[index] == length &&

@@ -1,13 +1,14 @@
 /* A history: transactions of sessions, their operations, and what they are made of, as columns.
  *
- * A transaction, an operation, a key, a session is an index of 32 bits. Nothing is an object: column X of transaction
- * `t` is `history->X[t]`. Operations of transaction t are `first_operation[t]` to `first_operation[t + 1] - 1`, in the
- * order in which they ran. Optional columns are NULL until something needs them.
+ * A transaction, an operation, a key, a session is an index of 32 bits. Nothing is an object:
+ * column X of transaction `t` is `history->X[t]`. Operations of transaction t are
+ * `first_operation[t]` to `first_operation[t + 1] - 1`, in the order in which they ran. Optional
+ * columns are NULL until something needs them.
  *
- * Two lives. While it is *built* (iso_history_begin, iso_history_operation, ..., or iso_history_append of whole
- * blocks), columns contain what was read. iso_history_finish then checks what only the whole can show, fills in
- * defaults, turns timestamp pairs and snapshots into plain ranks, and orders the sessions; engines take finished
- * histories only, and read them only.
+ * Two lives. While it is *built* (iso_history_begin, iso_history_operation, ..., or
+ * iso_history_append of whole blocks), columns contain what was read. iso_history_finish then
+ * checks what only the whole can show, fills in defaults, turns timestamp pairs and snapshots into
+ * plain ranks, and orders the sessions; engines take finished histories only, and read them only.
  *
  * Costs: 9 bytes an operation (17 with operation timestamps), 42 bytes a transaction.
  * Ownership: a history owns its columns and atoms. Threads: one writer, or any number of readers.
@@ -28,9 +29,13 @@
 enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };
 #define ISO_KIND_MASK 0x07u
 /* ... and any of these. */
-#define ISO_OPERATION_OTS 0x10u      /* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
-#define ISO_OPERATION_SNAPSHOT 0x20u /* `ots` holds an index of `snapshots`; only while building */
-#define ISO_OPERATION_LOCK 0x40u     /* under a lock held until commit, and no ots: it stands just below cts */
+#define ISO_OPERATION_OTS                                                                          \
+    0x10u /* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
+#define ISO_OPERATION_SNAPSHOT                                                                     \
+    0x20u /* `ots` holds an index of `snapshots`; only while building                              \
+           */
+#define ISO_OPERATION_LOCK                                                                         \
+    0x40u /* under a lock held until commit, and no ots: it stands just below cts */
 
 /* The column `flags` of a transaction: status ... */
 #define ISO_COMMITTED 0x00u
@@ -46,22 +51,26 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 #define ISO_POINT 0x80u     /* set by finish: no writes, and no cts or cts = sts */
 
 /* The column `marks` of a transaction. */
-#define ISO_MARK_CDC_WRITES 0x01u /* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
-#define ISO_MARK_LOG_START                                                                                             \
+#define ISO_MARK_CDC_WRITES                                                                        \
+    0x01u /* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
+#define ISO_MARK_LOG_START                                                                         \
     0x02u /* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
 
 /* The column `key_use`: how a key is used; finish distinguishes lists and registers by it. */
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
 #define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
 
-#define ISO_MARK_CELLS_OF_STREAM 0x04u /* of a row that it wrote "cells":{}: which cells, the change stream knows */
-#define ISO_MARKS_OF_STREAM (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM) /* says nothing without one */
+#define ISO_MARK_CELLS_OF_STREAM                                                                   \
+    0x04u /* of a row that it wrote "cells":{}: which cells, the change stream knows */
+#define ISO_MARKS_OF_STREAM                                                                        \
+    (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM) /* says nothing without one */
 
 /* What the numbers in sts, cts and ots are. One kind in a history. */
 enum iso_clock {
-    ISO_CLOCK_NONE,    /* none seen yet: black-box */
-    ISO_CLOCK_SCALAR,  /* 64-bit unsigned integers */
-    ISO_CLOCK_PAIR,    /* {p,l}: while building `p` stands in the column and `l` in its twin; finished: ranks */
+    ISO_CLOCK_NONE,   /* none seen yet: black-box */
+    ISO_CLOCK_SCALAR, /* 64-bit unsigned integers */
+    ISO_CLOCK_PAIR, /* {p,l}: while building `p` stands in the column and `l` in its twin; finished:
+                       ranks */
     ISO_CLOCK_SNAPSHOT /* PostgreSQL snapshots: finished: positions */
 };
 
@@ -72,23 +81,25 @@ enum iso_set_form {
     ISO_SET_ROW    /* one row with its cells: its first operation is the row's own */
 };
 
-/* A row set: a range of keys, or a condition on a table's rows, and what was found; or a row with its cells. Its
- * operations are `count` from `first` on (of the transaction's, from 0). While building, they are the rows that were found.
- * Finished, a range also has a read of null for each other key that lies in it and that the history names, so that engines
- * see reads and nothing else. Of a query, the first operation is its *header*: a read of the key `TABLE#`, which nobody
- * writes, as null; its moment is the query's. Behind it each row has a read of its key as `true`, and reads of its cells
- * (base/cell_key.h). What a query did not find is judged beside the engines (rowsets/rowsets.h). */
+/* A row set: a range of keys, or a condition on a table's rows, and what was found; or a row with
+ * its cells. Its operations are `count` from `first` on (of the transaction's, from 0). While
+ * building, they are the rows that were found. Finished, a range also has a read of null for each
+ * other key that lies in it and that the history names, so that engines see reads and nothing else.
+ * Of a query, the first operation is its *header*: a read of the key `TABLE#`, which nobody writes,
+ * as null; its moment is the query's. Behind it each row has a read of its key as `true`, and reads
+ * of its cells (base/cell_key.h). What a query did not find is judged beside the engines
+ * (rowsets/rowsets.h). */
 struct iso_range {
     uint32_t transaction;
     uint32_t first, count, rows; /* the first `rows` of its operations are those that were found */
-    iso_atom from, to;     /* inclusive; ISO_ABSENT: open. Keys are ordered as by iso_atom_compare; of a query: what
-                                  * stands behind the table's name (predicate/bounds.h) */
+    iso_atom from, to; /* inclusive; ISO_ABSENT: open. Keys are ordered as by iso_atom_compare; of a
+                        * query: what stands behind the table's name (predicate/bounds.h) */
     iso_atom table, where; /* of a query; `where` absent: each row */
-    iso_atom
-        returned; /* of a query that returned no rows with keys: canonical JSON, {"count":3,"sum(amount)":"28.50"} or, of a
-                                  * bag, {"columns":["c"],"bag":[["x"],..]}; else absent */
-    uint8_t kind; /* ISO_OPERATION_ bits of its reads, and their time: */
-    uint8_t form; /* enum iso_set_form */
+    iso_atom returned;     /* of a query that returned no rows with keys: canonical JSON,
+                            * {"count":3,"sum(amount)":"28.50"} or, of a     bag,
+                            * {"columns":["c"],"bag":[["x"],..]}; else absent */
+    uint8_t kind;          /* ISO_OPERATION_ bits of its reads, and their time: */
+    uint8_t form;          /* enum iso_set_form */
     uint64_t ots, ots_logical;
     bool is_partial; /* other rows may have been there: nothing is said of them */
     bool is_skipped; /* finished: it covers more keys than the limit, so nothing was said of them */
@@ -101,7 +112,8 @@ struct iso_ranges {
     uint32_t count, capacity;
     uint32_t limit;       /* of keys; 0: ISO_SCAN_LIMIT */
     uint32_t skipped;     /* finished: how many are */
-    bool are_implied;     /* finished: what queries mean for the order of transactions is among its operations, */
+    bool are_implied;     /* finished: what queries mean for the order of transactions is among its
+                             operations, */
     uint32_t not_implied; /* but for that of so many (rowsets/rowsets.h) */
 };
 
@@ -115,7 +127,8 @@ struct iso_snapshot {
 /* What a file lacks whose recorder said how many records it wrote (native/counted.h). */
 struct iso_history_lost {
     uint64_t records;
-    uint64_t recorders; /* that did not say so at their end: they were killed, or run still, and more may be missing */
+    uint64_t recorders; /* that did not say so at their end: they were killed, or run still, and
+                           more may be missing */
     uint64_t origin;    /* of the first line that says so */
 };
 
@@ -130,15 +143,19 @@ struct iso_history {
     uint64_t *sts, *cts;       /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
     uint64_t *origin;          /* where it was read: iso_origin(input, line or offset) */
     uint32_t *first_operation; /* transaction_count + 1 of them */
-    bool positions_known;      /* building: `sno` stands for every one of a session, also where no flag says so */
-    uint64_t *sno;             /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order rules */
-    uint64_t *xid;             /* optional; 0: none */
-    uint32_t *snapshot;        /* optional; index into `snapshots`, or ISO_NONE */
-    uint64_t *begun, *ended;   /* optional; by the client's clock: 1 + nanoseconds; 0: not known */
-    uint8_t *marks;            /* optional; ISO_MARK_... */
-    bool whole_rows;           /* values are whole rows as JSON: those of unequal columns say nothing of each other */
+    bool positions_known; /* building: `sno` stands for every one of a session, also where no flag
+                             says so */
+    uint64_t *sno; /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order
+                      rules */
+    uint64_t *xid; /* optional; 0: none */
+    uint32_t *snapshot;      /* optional; index into `snapshots`, or ISO_NONE */
+    uint64_t *begun, *ended; /* optional; by the client's clock: 1 + nanoseconds; 0: not known */
+    uint8_t *marks;          /* optional; ISO_MARK_... */
+    bool whole_rows; /* values are whole rows as JSON: those of unequal columns say nothing of each
+                        other */
 
-    /* operations (finished: kind, key, value and element are never NULL, also where there is none) */
+    /* operations (finished: kind, key, value and element are never NULL, also where there is
+     * none) */
     uint32_t operation_count, operation_capacity;
     uint8_t *kind;
     uint32_t *key;   /* an index, see key_atom */
@@ -164,8 +181,9 @@ struct iso_history {
     /* timestamps */
     enum iso_clock clock;
     uint64_t *sts_logical, *cts_logical, *ots_logical; /* ISO_CLOCK_PAIR, until finished */
-    uint64_t rank_count;                               /* finished, if timestamps are ranks: rank r, 1 to rank_count, */
-    uint64_t *rank_physical, *rank_logical;            /* stands for {physical[r], logical[r]}; logical NULL: scalars */
+    uint64_t rank_count; /* finished, if timestamps are ranks: rank r, 1 to rank_count, */
+    uint64_t *rank_physical,
+        *rank_logical; /* stands for {physical[r], logical[r]}; logical NULL: scalars */
 
     /* snapshots, each as often as it was given */
     uint32_t snapshot_count, snapshot_capacity;
@@ -177,25 +195,30 @@ struct iso_history {
     uint32_t input_count;
     char **inputs; /* a file's path, "<stdin>", or topic[partition] */
     struct iso_history_lost lost;
-    bool of_stream; /* who recorded it says that its records mean something only beside a change stream */
+    bool of_stream; /* who recorded it says that its records mean something only beside a change
+                       stream */
 
     /* set by finish */
     bool finished;
     uint32_t committed_count, aborted_count, unknown_count;
-    uint32_t without_sts, without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
-    uint32_t *session_first;           /* session s: session_order[session_first[s]] to [session_first[s + 1] - 1] */
-    uint32_t *session_order;           /* transactions by session, then sno, then input order */
-    struct iso_snapshot_violation *snapshot_violations; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
+    uint32_t without_sts,
+        without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
+    uint32_t *session_first; /* session s: session_order[session_first[s]] to [session_first[s + 1]
+                                - 1] */
+    uint32_t *session_order; /* transactions by session, then sno, then input order */
+    struct iso_snapshot_violation
+        *snapshot_violations; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
     uint32_t snapshot_violation_count;
 
-    /* set by iso_judge_finish: a record that says of what it wrote only which rows, or ISO_NONE; reads of committed
-     * transactions that were left out for it */
+    /* set by iso_judge_finish: a record that says of what it wrote only which rows, or ISO_NONE;
+     * reads of committed transactions that were left out for it */
     uint32_t writer_of_stream;
     uint64_t reads_of_stream;
 
     /* initial values */
     iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
-    uint32_t initial_count; /* writes of the initial transaction; a later one of the same key wins */
+    uint32_t
+        initial_count; /* writes of the initial transaction; a later one of the same key wins */
     uint32_t *initial_key;
     iso_atom *initial_of_key; /* (appends: `initial_is_append`) */
     bool *initial_is_append;
@@ -203,7 +226,8 @@ struct iso_history {
 
 void iso_history_init(struct iso_history *history);
 void iso_history_release(struct iso_history *history);
-void iso_history_clear(struct iso_history *history); /* empty and buildable again, keeps the memory */
+void iso_history_clear(
+    struct iso_history *history); /* empty and buildable again, keeps the memory */
 
 /* Whether records are known to be missing in its file. */
 #define ISO_RECORDS_LOST "records-lost" /* the reason of verdicts then */
@@ -234,11 +258,13 @@ struct iso_stamp {
     uint64_t physical, logical; /* a scalar: physical */
 };
 
-/* Adds an empty transaction and returns its index. Flags: a status; HAS_ bits come with the setters below. */
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status,
-                           uint64_t origin);
+/* Adds an empty transaction and returns its index. Flags: a status; HAS_ bits come with the setters
+ * below. */
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session,
+                           uint8_t status, uint64_t origin);
 
-/* All of these act on the transaction begun last. The clock is the caller's to keep to one kind (`history->clock`). */
+/* All of these act on the transaction begun last. The clock is the caller's to keep to one kind
+ * (`history->clock`). */
 void iso_history_set_sts(struct iso_history *history, struct iso_stamp stamp);
 void iso_history_set_cts(struct iso_history *history, struct iso_stamp stamp);
 void iso_history_set_sno(struct iso_history *history, uint64_t sno);
@@ -248,25 +274,28 @@ void iso_history_set_begun(struct iso_history *history, uint64_t nanoseconds); /
 void iso_history_set_ended(struct iso_history *history, uint64_t nanoseconds);
 void iso_history_set_marks(struct iso_history *history, uint8_t marks);
 
-/* Adds an operation on a key to the transaction begun last; returns its index. `value`: an atom, or for ISO_READ_LIST
- * what iso_history_list returned. */
-uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value);
+/* Adds an operation on a key to the transaction begun last; returns its index. `value`: an atom, or
+ * for ISO_READ_LIST what iso_history_list returned. */
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind,
+                               iso_atom key, uint32_t value);
 
 /* For the operation added last. */
 void iso_history_set_ots(struct iso_history *history, struct iso_stamp stamp);
 void iso_history_set_operation_snapshot(struct iso_history *history, uint32_t snapshot);
 void iso_history_set_lock(struct iso_history *history);
 
-/* The `rows` operations added last, of the transaction begun last, are a row set: all rows from `from` to `to`, unless it
- * is partial. If the set has a time of its own, its operations have it, too: `kind` has its bits, `ots` is the stamp or
- * the snapshot. */
+/* The `rows` operations added last, of the transaction begun last, are a row set: all rows from
+ * `from` to `to`, unless it is partial. If the set has a time of its own, its operations have it,
+ * too: `kind` has its bits, `ots` is the stamp or the snapshot. */
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows);
 
-/* In a stream, of transactions from `from` on: adds to their ranges reads of null of the keys that the transaction names
- * elsewhere, that lie in the range and were not found there, as iso_history_finish does for all keys. */
+/* In a stream, of transactions from `from` on: adds to their ranges reads of null of the keys that
+ * the transaction names elsewhere, that lie in the range and were not found there, as
+ * iso_history_finish does for all keys. */
 void iso_history_imply_own(struct iso_history *building, uint32_t from);
 
-/* ISO_BAD_INPUT, with file and line, if there is a range: for who judges streams and does not keep all keys. */
+/* ISO_BAD_INPUT, with file and line, if there is a range: for who judges streams and does not keep
+ * all keys. */
 enum iso_status iso_history_refuse_ranges(const struct iso_history *history, const char *expected,
                                           struct iso_error *error);
 
@@ -276,8 +305,9 @@ static inline bool iso_history_is_header(const char *key, size_t length)
     return length && key[length - 1] == '#' && !memchr(key, '/', length);
 }
 
-/* Makes reads of the writes by which updates touch rows whose columns are cells: where an order of the transactions is
- * sought, and that of versions is given by their commits, such a write says that the row was there, and nothing else. */
+/* Makes reads of the writes by which updates touch rows whose columns are cells: where an order of
+ * the transactions is sought, and that of versions is given by their commits, such a write says
+ * that the row was there, and nothing else. */
 void iso_history_read_touches(struct iso_history *finished);
 
 /* The same of a set, also one without operations. */
@@ -289,33 +319,38 @@ bool iso_history_has_queries(const struct iso_history *history);
 bool iso_history_leaves_queries(const struct iso_history *finished);
 
 /* The transaction's sets: `ranges.list` from what is returned up to *end. */
-uint32_t iso_history_sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end);
+uint32_t iso_history_sets_of(const struct iso_history *history, uint32_t transaction,
+                             uint32_t *end);
 
 /* The set that the operation belongs to; NULL: none. */
 const struct iso_range *iso_history_set_of(const struct iso_history *history, uint32_t operation);
 
-/* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it lacks. */
+/* True if the operation belongs to a row set; `is_row`: to one of its rows, not to what it
+ * lacks. */
 bool iso_history_in_range(const struct iso_history *finished, uint32_t operation, bool *is_row);
 
 /* Where an operation stands among those of its transaction, from 0, a row set being one. */
-uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation);
+uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction,
+                          uint32_t operation);
 
 /* Starts a list, and adds to the list started last. */
 uint32_t iso_history_list(struct iso_history *history);
 void iso_history_element(struct iso_history *history, iso_atom element);
 
 /* Adds a snapshot given as text, "xmin:xmax:xip,..."; false if it is not one. */
-bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length, uint32_t *snapshot);
+bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length,
+                          uint32_t *snapshot);
 
-/* For readers that fill columns themselves. _open: as iso_history_begin, but tid is ISO_ABSENT and session ISO_NONE
- * until the reader stores them, since members come in any order. Operations then go into `kind`, `key`, `value` at
- * `operation_count`, which the reader counts up (room: iso_history_reserve_operations). _close takes them as those of
- * the transaction opened last: what iso_history_operation would have noted of each. */
+/* For readers that fill columns themselves. _open: as iso_history_begin, but tid is ISO_ABSENT and
+ * session ISO_NONE until the reader stores them, since members come in any order. Operations then
+ * go into `kind`, `key`, `value` at `operation_count`, which the reader counts up (room:
+ * iso_history_reserve_operations). _close takes them as those of the transaction opened last: what
+ * iso_history_operation would have noted of each. */
 uint32_t iso_history_open(struct iso_history *history, uint64_t origin);
 void iso_history_close(struct iso_history *history);
 
-/* How far a history was built, so that a transaction that turns out to be bad can be taken back. Atoms, keys and
- * sessions stay: they are names only. */
+/* How far a history was built, so that a transaction that turns out to be bad can be taken back.
+ * Atoms, keys and sessions stay: they are names only. */
 struct iso_history_mark {
     uint32_t transactions, operations, ranges, lists, snapshots;
     uint64_t elements, xips;
@@ -335,32 +370,38 @@ void iso_history_reserve_operations(struct iso_history *history, uint32_t count)
 uint32_t iso_history_key(struct iso_history *history, iso_atom key);
 uint32_t iso_history_session(struct iso_history *history, iso_atom session);
 
-/* Appends all transactions of `block` (its own atoms, keys, sessions; `line_base` is added to every origin's place, and
- * `input` replaces its input). The block stays as it is. Its clock must fit. */
-void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input,
-                        uint64_t line_base);
+/* Appends all transactions of `block` (its own atoms, keys, sessions; `line_base` is added to every
+ * origin's place, and `input` replaces its input). The block stays as it is. Its clock must fit. */
+void iso_history_append(struct iso_history *history, const struct iso_history *block,
+                        uint32_t input, uint64_t line_base);
 
-/* Before the end of building: takes out transactions that repeat an earlier one of the same tid in all but their place,
- * and returns their number. Those of other content stay, for iso_history_finish to refuse. */
+/* Before the end of building: takes out transactions that repeat an earlier one of the same tid in
+ * all but their place, and returns their number. Those of other content stay, for
+ * iso_history_finish to refuse. */
 uint32_t iso_history_drop_repeats(struct iso_history *history);
 
 /* Before the end of building: takes out the operations o for which `drops[o]`. */
 void iso_history_drop_operations(struct iso_history *history, const bool *drops);
 
-/* Ends building. ISO_BAD_INPUT, with file and line, if a tid occurs twice, a key is both list and register, or
- * kinds of timestamps are mixed. */
+/* Ends building. ISO_BAD_INPUT, with file and line, if a tid occurs twice, a key is both list and
+ * register, or kinds of timestamps are mixed. */
 enum iso_status iso_history_finish(struct iso_history *history, struct iso_error *error);
 
-/* A finished history's timestamp as it was given, "41" or "{41,2}". At most ISO_STAMP_TEXT bytes with its NUL. */
+/* A finished history's timestamp as it was given, "41" or "{41,2}". At most ISO_STAMP_TEXT bytes
+ * with its NUL. */
 enum { ISO_STAMP_TEXT = 48 };
-void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT]);
+void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp,
+                            char text[ISO_STAMP_TEXT]);
 
 /* "file:line" of a transaction. */
-void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size);
+void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text,
+                               size_t size);
 
-/* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they differ up to `drift`.
+/* True if the clients' clocks say that transaction `a` had ended when `b` began, however far they
+ * differ up to `drift`.
  */
-static inline bool iso_history_ended_before(const struct iso_history *history, uint32_t a, uint32_t b, uint64_t drift)
+static inline bool iso_history_ended_before(const struct iso_history *history, uint32_t a,
+                                            uint32_t b, uint64_t drift)
 {
     return history->ended && history->begun && history->ended[a] && history->begun[b] &&
            history->begun[b] > history->ended[a] && history->begun[b] - history->ended[a] > drift;

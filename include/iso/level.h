@@ -1,8 +1,10 @@
-/* Isolation levels: the one table of them. What a level is called, which engine judges it, which level implies which,
- * and what kind of question it is: options, engines, evidence and reports ask here and keep no lists of their own.
+/* Isolation levels: the one table of them. What a level is called, which engine judges it, which
+ * level implies which, and what kind of question it is: options, engines, evidence and reports ask
+ * here and keep no lists of their own.
  *
- * A level is a number. `enum iso_level` (judging by timestamps) and `enum iso_model` (by any order, iso/evidence.h) are
- * made from the same list and are equal number by number. docs/semantics.md has the definitions.
+ * A level is a number. `enum iso_level` (judging by timestamps) and `enum iso_model` (by any order,
+ * iso/evidence.h) are made from the same list and are equal number by number. docs/semantics.md has
+ * the definitions.
  */
 #ifndef ISO_LEVEL_H
 #define ISO_LEVEL_H
@@ -13,25 +15,26 @@
 
 #include "iso/error.h"
 
-/* In the order of the option's words. A new level goes to the end, and has a row in src/model/verdict/level.c. */
-#define ISO_LEVEL_LIST(LEVEL)                                                                                          \
-    LEVEL(SI, "si")                                                                                                    \
-    LEVEL(SER, "|ser")                                                                                                 \
-    LEVEL(ADYA_SI, "|adya-si")                                                                                         \
-    LEVEL(GSI, "|gsi")                                                                                                 \
-    LEVEL(STRONG_SI, "|strong-si")                                                                                     \
-    LEVEL(STRICT_SER, "|strict-ser")                                                                                   \
-    LEVEL(ADYA_RC, "|adya-rc")                                                                                         \
-    LEVEL(RC, "|rc")                                                                                                   \
-    LEVEL(RA, "|ra")                                                                                                   \
-    LEVEL(CC, "|cc")                                                                                                   \
-    LEVEL(PSI, "|psi")                                                                                                 \
-    LEVEL(PC, "|pc")                                                                                                   \
-    LEVEL(PRAM, "|pram")                                                                                               \
-    LEVEL(RYW, "|ryw")                                                                                                 \
-    LEVEL(MR, "|mr")                                                                                                   \
-    LEVEL(MW, "|mw")                                                                                                   \
-    LEVEL(WFR, "|wfr")                                                                                                 \
+/* In the order of the option's words. A new level goes to the end, and has a row in
+ * src/model/verdict/level.c. */
+#define ISO_LEVEL_LIST(LEVEL)                                                                      \
+    LEVEL(SI, "si")                                                                                \
+    LEVEL(SER, "|ser")                                                                             \
+    LEVEL(ADYA_SI, "|adya-si")                                                                     \
+    LEVEL(GSI, "|gsi")                                                                             \
+    LEVEL(STRONG_SI, "|strong-si")                                                                 \
+    LEVEL(STRICT_SER, "|strict-ser")                                                               \
+    LEVEL(ADYA_RC, "|adya-rc")                                                                     \
+    LEVEL(RC, "|rc")                                                                               \
+    LEVEL(RA, "|ra")                                                                               \
+    LEVEL(CC, "|cc")                                                                               \
+    LEVEL(PSI, "|psi")                                                                             \
+    LEVEL(PC, "|pc")                                                                               \
+    LEVEL(PRAM, "|pram")                                                                           \
+    LEVEL(RYW, "|ryw")                                                                             \
+    LEVEL(MR, "|mr")                                                                               \
+    LEVEL(MW, "|mw")                                                                               \
+    LEVEL(WFR, "|wfr")                                                                             \
     LEVEL(STALE_READS, "|stale")
 
 #define ISO_LEVEL_NUMBER(name, word) ISO_##name,
@@ -47,10 +50,12 @@ enum iso_level { ISO_LEVEL_LIST(ISO_LEVEL_NUMBER) ISO_LEVELS };
 
 /* What an order of the transactions is made of. */
 enum iso_level_shape {
-    ISO_SHAPE_ONE_EVENT,   /* a transaction is one event: all of it happens at once */
-    ISO_SHAPE_TWO_EVENTS,  /* begin and commit; writers of a key do not overlap */
-    ISO_SHAPE_SPLIT,       /* a reading half and a writing half, each one event, nothing said of overlaps */
-    ISO_SHAPE_ARBITRATION, /* one order of the commits, which readers need not have seen: levels below PC */
+    ISO_SHAPE_ONE_EVENT,  /* a transaction is one event: all of it happens at once */
+    ISO_SHAPE_TWO_EVENTS, /* begin and commit; writers of a key do not overlap */
+    ISO_SHAPE_SPLIT, /* a reading half and a writing half, each one event, nothing said of overlaps
+                      */
+    ISO_SHAPE_ARBITRATION, /* one order of the commits, which readers need not have seen: levels
+                              below PC */
     ISO_SHAPE_NONE         /* judged by timestamps alone */
 };
 
@@ -71,7 +76,7 @@ struct iso_level_row {
     bool keeps_sessions; /* a session's transactions have their order */
     bool needs_times;    /* of clients' clocks */
     bool is_ranked;      /* takes part in `strongest` */
-    uint32_t implies;    /* directly: a bit for each weaker level; iso_level_implies has the closure */
+    uint32_t implies; /* directly: a bit for each weaker level; iso_level_implies has the closure */
 };
 
 const struct iso_level_row *iso_level_row(enum iso_level level);
@@ -82,11 +87,12 @@ const char *iso_level_name(enum iso_level level);
 /* True if some of those engines judge the level. */
 bool iso_level_judged_by(enum iso_level level, unsigned engines);
 
-/* Whether a history at which `strong` holds is one at which `weak` holds; each level implies itself. Between levels of
- * black-box judging: by timestamps a level asks for more. */
+/* Whether a history at which `strong` holds is one at which `weak` holds; each level implies
+ * itself. Between levels of black-box judging: by timestamps a level asks for more. */
 bool iso_level_implies(enum iso_level strong, enum iso_level weak);
 
-/* The names of the levels that some of the engines judge, "si, ser and pc", at most `size` bytes. */
+/* The names of the levels that some of the engines judge, "si, ser and pc", at most `size`
+ * bytes. */
 void iso_level_list(unsigned engines, char *text, size_t size);
 
 /* Takes a name; false: it is none. */
@@ -95,9 +101,9 @@ bool iso_level_parse(const char *name, size_t length, enum iso_level *level);
 /* Why a well-known name is not among the levels, and what to ask for instead; NULL: not known. */
 const char *iso_level_refusal(const char *name);
 
-/* ISO_BAD_INPUT, with what the engines have and who else has it, if none of them judges the level. `who` is their name,
- * `option` what stands before the level in the message, "--level". */
-enum iso_status iso_level_check(enum iso_level level, unsigned engines, const char *who, const char *option,
-                                struct iso_error *error);
+/* ISO_BAD_INPUT, with what the engines have and who else has it, if none of them judges the level.
+ * `who` is their name, `option` what stands before the level in the message, "--level". */
+enum iso_status iso_level_check(enum iso_level level, unsigned engines, const char *who,
+                                const char *option, struct iso_error *error);
 
 #endif

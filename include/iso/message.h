@@ -1,7 +1,8 @@
 /* A Kafka message as bytes, from a live broker or from a capture file.
  *
- * Ownership: a message borrows everything it points to from the source that handed it out, until that source is asked
- * for its next batch. NULL bytes are Kafka's null (a tombstone's payload, a missing key), which is not the empty text.
+ * Ownership: a message borrows everything it points to from the source that handed it out, until
+ * that source is asked for its next batch. NULL bytes are Kafka's null (a tombstone's payload, a
+ * missing key), which is not the empty text.
  */
 #ifndef ISO_MESSAGE_H
 #define ISO_MESSAGE_H
@@ -27,7 +28,8 @@ struct iso_message {
     int64_t offset;
     int64_t timestamp; /* milliseconds since 1970; 0 with ISO_TIMESTAMP_NONE */
     enum iso_timestamp_type timestamp_type;
-    uint32_t input; /* the source's own number for (topic, partition), dense from 0 in the order of appearance */
+    uint32_t input; /* the source's own number for (topic, partition), dense from 0 in the order of
+                       appearance */
     uint32_t header_count;
     const struct iso_header *headers;
     struct iso_bytes key;

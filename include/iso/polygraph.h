@@ -1,8 +1,9 @@
-/* polygraph: is there any order of the transactions that explains every read? Judges without timestamps.
+/* polygraph: is there any order of the transactions that explains every read? Judges without
+ * timestamps.
  *
- * src/engines/polygraph/README.md explains the steps, cheapest first. Every verdict comes with evidence that
- * src/engines/verify confirms; a budget that is reached gives "undecided".
- * Threads: one check is one thread's; different checks share nothing but a finished history.
+ * src/engines/polygraph/README.md explains the steps, cheapest first. Every verdict comes with
+ * evidence that src/engines/verify confirms; a budget that is reached gives "undecided". Threads:
+ * one check is one thread's; different checks share nothing but a finished history.
  */
 #ifndef ISO_POLYGRAPH_H
 #define ISO_POLYGRAPH_H
@@ -12,41 +13,45 @@
 
 struct iso_polygraph_options {
     enum iso_model model;
-    uint64_t drift;                  /* how far the clients' clocks may differ, in nanoseconds */
-    double timeout;                  /* seconds; 0: none */
-    uint64_t memory;                 /* bytes that the program may take; 0: 16 GiB */
-    uint64_t (*memory_in_use)(void); /* bytes that it takes now; NULL: only what a step is about to take counts */
-    uint32_t max_findings;           /* of the list, never of the counts; 0: all */
-    bool versions_by_commit;         /* ser: the order of versions is that of commit timestamps, and only the order of
-                                      * transactions is sought (src/engines/polygraph/graph/commit_order.h); without
-                                      * advice */
-    bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search, no_solver; /* steps switched off */
+    uint64_t drift;  /* how far the clients' clocks may differ, in nanoseconds */
+    double timeout;  /* seconds; 0: none */
+    uint64_t memory; /* bytes that the program may take; 0: 16 GiB */
+    uint64_t (*memory_in_use)(
+        void); /* bytes that it takes now; NULL: only what a step is about to take counts */
+    uint32_t max_findings;   /* of the list, never of the counts; 0: all */
+    bool versions_by_commit; /* ser: the order of versions is that of commit timestamps, and only
+                              * the order of transactions is sought
+                              * (src/engines/polygraph/graph/commit_order.h); without advice */
+    bool no_advice, no_saturation, no_meet, no_join, no_windows, no_search,
+        no_solver;                  /* steps switched off */
     bool no_schedule, no_lookahead; /* of the windows: either order that is proposed */
 };
 
 struct iso_polygraph_counters {
     uint64_t transactions, reads, writes, chains, known_edges;
-    uint64_t open_reads_first, open_reads_after; /* with several possible writers: at first, after saturation */
-    uint64_t open_pairs_after;                   /* pairs of writers without an order, after saturation */
-    uint64_t by_advice;                          /* 1: the order of the input explains the history */
+    uint64_t open_reads_first,
+        open_reads_after;      /* with several possible writers: at first, after saturation */
+    uint64_t open_pairs_after; /* pairs of writers without an order, after saturation */
+    uint64_t by_advice;        /* 1: the order of the input explains the history */
     uint64_t passes, edges_version, edges_anti, edges_meet, edges_join, candidates_pruned;
     uint64_t sccs, windows, windows_grown, window_rounds, window_cycles;
     uint64_t search_free, search_decisions, search_dead_ends;
     uint64_t solver_calls, solver_variables, solver_cycles;
-    double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve, seconds_explain,
-        seconds_total;
+    double seconds_prepare, seconds_saturate, seconds_windows, seconds_search, seconds_solve,
+        seconds_explain, seconds_total;
 };
 
 struct iso_polygraph_result {
     enum iso_outcome outcome;
-    const char
-        *reason; /* of "undecided": "timeout", "memory", "nothing-judged", "steps-switched-off", "foreign-cycle", ... */
+    const char *reason;            /* of "undecided": "timeout", "memory", "nothing-judged",
+                                      "steps-switched-off", "foreign-cycle", ... */
     uint64_t counts[ISO_FINDINGS]; /* of findings before the graph */
     uint64_t cycles;               /* 0 or 1 */
     uint64_t reads_left_out;       /* versions_by_commit: of another value than their moment says */
     struct iso_finding *findings;
     uint32_t finding_count, finding_capacity;
-    uint32_t cycle_lemma; /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
+    uint32_t
+        cycle_lemma; /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
     struct iso_evidence evidence;
     struct iso_polygraph_counters counters;
 };
@@ -55,9 +60,10 @@ void iso_polygraph_options_init(struct iso_polygraph_options *options);
 void iso_polygraph_result_init(struct iso_polygraph_result *result);
 void iso_polygraph_result_release(struct iso_polygraph_result *result);
 
-/* Judges a finished history. ISO_OK: `result` says the outcome (whatever it is); ISO_BAD_INPUT: the history
- * lacks what the level needs (clients' clocks). */
-enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+/* Judges a finished history. ISO_OK: `result` says the outcome (whatever it is); ISO_BAD_INPUT: the
+ * history lacks what the level needs (clients' clocks). */
+enum iso_status iso_polygraph_check(const struct iso_history *history,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error);
 
 #endif

@@ -1,7 +1,8 @@
-/* What a call says of itself, and what a check says of a history. Part of both libraries' interface.
+/* What a call says of itself, and what a check says of a history. Part of both libraries'
+ * interface.
  *
- * The first error wins: a call that fails leaves an error that is already set as it is. Start with ISO_NO_ERROR; to go
- * on after an error set `status` to ISO_OK again.
+ * The first error wins: a call that fails leaves an error that is already set as it is. Start with
+ * ISO_NO_ERROR; to go on after an error set `status` to ISO_OK again.
  */
 #ifndef ISO_STATUS_H
 #define ISO_STATUS_H
@@ -17,7 +18,8 @@ extern "C" {
 #define ISO_API
 #endif
 
-/* The numbers are the program's exit codes. Calls of the libraries return ISO_OK, ISO_BAD_INPUT or ISO_FAILED. */
+/* The numbers are the program's exit codes. Calls of the libraries return ISO_OK, ISO_BAD_INPUT or
+ * ISO_FAILED. */
 enum iso_status {
     ISO_OK = 0,        /* judged, nothing wrong */
     ISO_VIOLATED = 1,  /* a final violation */
@@ -32,13 +34,14 @@ enum { ISO_ERROR_TEXT = 1024 };
 
 struct iso_error {
     enum iso_status status;    /* ISO_OK: no error */
-    char text[ISO_ERROR_TEXT]; /* one line, no newline at its end: where, what was wrong, what was expected */
+    char text[ISO_ERROR_TEXT]; /* one line, no newline at its end: where, what was wrong, what was
+                                  expected */
 };
 
 /* struct iso_error error = ISO_NO_ERROR; */
-#define ISO_NO_ERROR                                                                                                   \
-    {                                                                                                                  \
-        ISO_OK, ""                                                                                                     \
+#define ISO_NO_ERROR                                                                               \
+    {                                                                                              \
+        ISO_OK, ""                                                                                 \
     }
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* What the values of a column are, as far as it matters to how they are spelt.
  *
- * A change stream, a database's own client and each driver write one value in several ways. What a schema says of a
- * column says which spellings are one value. Plain; threads: any.
+ * A change stream, a database's own client and each driver write one value in several ways. What a
+ * schema says of a column says which spellings are one value. Plain; threads: any.
  */
 #ifndef ISO_VALUE_TYPE_H
 #define ISO_VALUE_TYPE_H
@@ -15,7 +15,8 @@ enum iso_value_kind {
     ISO_VALUE_ROW,        /* a whole row: an object of columns with types of their own */
     ISO_VALUE_TEXT,       /* another byte is another value */
     ISO_VALUE_INTEGER,    /* signed */
-    ISO_VALUE_INTEGER_64, /* of 64 bits, which may be meant without a sign: above 2^63 the stream has it negative */
+    ISO_VALUE_INTEGER_64, /* of 64 bits, which may be meant without a sign: above 2^63 the stream
+                             has it negative */
     ISO_VALUE_BOOLEAN,
     ISO_VALUE_DECIMAL,    /* with `detail` places */
     ISO_VALUE_NUMERIC,    /* with any */

@@ -1,9 +1,9 @@
 /* A verdict: what was judged, how much of it, and every violation with its evidence.
  *
- * Counts are exact; the list of violations keeps the first `limit` in the order of reports (tids[0], axiom, key,
- * tids[1]), in whatever order they arrive, so that equal verdicts are equal lists. Shards fill verdicts of their own,
- * which iso_verdict_merge joins.
- * Ownership: a verdict owns its lists; it borrows the history. Threads: one at a time.
+ * Counts are exact; the list of violations keeps the first `limit` in the order of reports
+ * (tids[0], axiom, key, tids[1]), in whatever order they arrive, so that equal verdicts are equal
+ * lists. Shards fill verdicts of their own, which iso_verdict_merge joins. Ownership: a verdict
+ * owns its lists; it borrows the history. Threads: one at a time.
  */
 #ifndef ISO_VERDICT_H
 #define ISO_VERDICT_H
@@ -15,10 +15,18 @@
 #include "iso/level.h"
 
 /* In the order of reports. */
-enum iso_axiom { ISO_TIMESTAMP, ISO_SESSION, ISO_INT, ISO_EXT, ISO_NOCONFLICT, ISO_CDC, ISO_AXIOMS };
+enum iso_axiom {
+    ISO_TIMESTAMP,
+    ISO_SESSION,
+    ISO_INT,
+    ISO_EXT,
+    ISO_NOCONFLICT,
+    ISO_CDC,
+    ISO_AXIOMS
+};
 
-/* What kind of violation (docs/semantics.md). Where several fit, the first of uncommitted, intermediate, future,
- * absent, stale. */
+/* What kind of violation (docs/semantics.md). Where several fit, the first of uncommitted,
+ * intermediate, future, absent, stale. */
 enum iso_violation_kind {
     ISO_KIND_NONE,
     ISO_UNCOMMITTED,
@@ -28,45 +36,56 @@ enum iso_violation_kind {
     ISO_STALE,
     ISO_SNAPSHOT_ORDER, /* TIMESTAMP: a snapshot that does not contain the one before it */
     ISO_INTERVAL,       /* TIMESTAMP at SI: sts <= ots <= cts, or sts < cts, is not true */
-    ISO_SHARED_CTS,     /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts */
-    ISO_CTS_CYCLE,      /* TIMESTAMP at SER: equal cts, and each must come before another */
-    ISO_MISSING,        /* CDC: the client wrote it, and no row arrived */
-    ISO_UNWRITTEN,      /* CDC: a row arrived that the client did not write */
-    ISO_OTHER_VALUE,    /* CDC: a row arrived with another value */
-    ISO_ABORTED_ROW,    /* CDC: a row of a transaction that aborted */
-    ISO_BEFORE_IMAGE,   /* CDC: a before image is not the version that the row replaced */
-    ISO_OTHER_CONTENT,  /* CDC: the same row arrived again with other content */
-    ISO_GAP, /* CDC: a row of a snapshot, or a before image where changes are known to be missing, is not what was left
+    ISO_SHARED_CTS,   /* TIMESTAMP at SER: another writer of a common key, `other`, has the same cts
+                       */
+    ISO_CTS_CYCLE,    /* TIMESTAMP at SER: equal cts, and each must come before another */
+    ISO_MISSING,      /* CDC: the client wrote it, and no row arrived */
+    ISO_UNWRITTEN,    /* CDC: a row arrived that the client did not write */
+    ISO_OTHER_VALUE,  /* CDC: a row arrived with another value */
+    ISO_ABORTED_ROW,  /* CDC: a row of a transaction that aborted */
+    ISO_BEFORE_IMAGE, /* CDC: a before image is not the version that the row replaced */
+    ISO_OTHER_CONTENT, /* CDC: the same row arrived again with other content */
+    ISO_GAP, /* CDC: a row of a snapshot, or a before image where changes are known to be missing,
+              * is not what was left
               */
     ISO_MISSING_ROW, /* EXT: a row set lacks a row that was there */
     ISO_EXTRA_ROW,   /* EXT: a row set has a row that was not there, or that does not match */
-    ISO_AGGREGATE,   /* EXT: a count, a sum, a least or a greatest value of a table's rows is another */
+    ISO_AGGREGATE, /* EXT: a count, a sum, a least or a greatest value of a table's rows is another
+                    */
     ISO_VIOLATION_KINDS
 };
 
 /* Why a read was not judged. */
 enum iso_unjudged {
     ISO_UNJUDGED_UNKNOWN_WRITER, /* a transaction of unknown outcome may have written the value */
-    ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says what that was */
+    ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says
+                                    what that was */
     ISO_UNJUDGED_UNKNOWN_VALUE,  /* of a version whose value the stream does not contain */
     ISO_UNJUDGED_SCHEMA,         /* of a whole row that has other columns than the version */
-    ISO_UNJUDGED_DDL,           /* of nothing, in a table that was truncated or rewritten after the reader's snapshot */
-    ISO_UNJUDGED_LOSSY,         /* of a table of which the stream lacks changes, as its source says */
-    ISO_UNJUDGED_SPELLING,      /* the two values are one, spelt in two ways */
-    ISO_UNJUDGED_OWN_ORDER,     /* after own writes whose order is not known */
-    ISO_UNJUDGED_XA,            /* of what an XA transaction wrote, or by one: nothing says when it committed */
-    ISO_UNJUDGED_SCAN_LIMIT,    /* of what a row set does not contain: it covers too many keys */
-    ISO_UNJUDGED_TYPE,          /* a condition, bounds or aggregate of values whose types do not compare */
-    ISO_UNJUDGED_COLLATION,     /* the same of texts of which only their collation says how they compare */
-    ISO_UNJUDGED_SIGN,          /* the same of an integer below 0 that may be one above 2^63 */
-    ISO_UNJUDGED_COLUMN,        /* the same of a column that nobody has shown */
-    ISO_UNJUDGED_ROW_SETS,      /* what a query of a table did not return, where no timestamps say when it read */
-    ISO_UNJUDGED_VERSION_ORDER, /* of a list two of whose writers committed at one position: in which order? */
-    ISO_UNJUDGED_REPEATED_VALUE, /* of a value that was written several times: of which of its writers? */
+    ISO_UNJUDGED_DDL,   /* of nothing, in a table that was truncated or rewritten after the reader's
+                           snapshot */
+    ISO_UNJUDGED_LOSSY, /* of a table of which the stream lacks changes, as its source says */
+    ISO_UNJUDGED_SPELLING,  /* the two values are one, spelt in two ways */
+    ISO_UNJUDGED_OWN_ORDER, /* after own writes whose order is not known */
+    ISO_UNJUDGED_XA, /* of what an XA transaction wrote, or by one: nothing says when it committed
+                      */
+    ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
+    ISO_UNJUDGED_TYPE, /* a condition, bounds or aggregate of values whose types do not compare */
+    ISO_UNJUDGED_COLLATION, /* the same of texts of which only their collation says how they compare
+                             */
+    ISO_UNJUDGED_SIGN,      /* the same of an integer below 0 that may be one above 2^63 */
+    ISO_UNJUDGED_COLUMN,    /* the same of a column that nobody has shown */
+    ISO_UNJUDGED_ROW_SETS,  /* what a query of a table did not return, where no timestamps say when
+                               it read */
+    ISO_UNJUDGED_VERSION_ORDER,  /* of a list two of whose writers committed at one position: in
+                                    which order? */
+    ISO_UNJUDGED_REPEATED_VALUE, /* of a value that was written several times: of which of its
+                                    writers? */
     ISO_UNJUDGED_MEMORY,         /* of a table of which memory had no room for the rows */
-    ISO_UNJUDGED_WRONG_ROW,      /* of a cell, by who read wrongly that its row was there: the row is the finding */
-    ISO_UNJUDGED_INCOMPLETE,     /* of what a transaction may have written of which not all rows came */
-    ISO_UNJUDGED_NO_STREAM,      /* in a file whose records leave to a change stream what they wrote */
+    ISO_UNJUDGED_WRONG_ROW, /* of a cell, by who read wrongly that its row was there: the row is the
+                               finding */
+    ISO_UNJUDGED_INCOMPLETE, /* of what a transaction may have written of which not all rows came */
+    ISO_UNJUDGED_NO_STREAM,  /* in a file whose records leave to a change stream what they wrote */
     ISO_UNJUDGED_REASONS
 };
 
@@ -84,31 +103,38 @@ struct iso_violation {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
     uint32_t transaction; /* the one that is blamed (NOCONFLICT: the later committer) */
-    uint32_t other;       /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with the
-                           * largest position. SHARED_CTS: another writer. ISO_NONE if there is none */
-    uint32_t key;         /* ISO_NONE where the axiom has none */
-    uint32_t operation;   /* the operation at fault, or ISO_NONE */
-    struct iso_value expected, actual;       /* INT and EXT */
-    uint32_t writer_expected, writer_actual; /* INT and EXT; ISO_NONE: the initial value, or nobody */
-    bool has_moments;                        /* EXT at rc and stale: a read had a choice of moments, */
-    uint64_t first_moment, last_moment;      /* from the first one left to it (stale: that was the last one left) to
-                                              * the last; UINT64_MAX: without an end */
-    uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`, else ISO_NONE */
+    uint32_t
+        other; /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with
+                * the largest position. SHARED_CTS: another writer. ISO_NONE if there is none */
+    uint32_t key;                      /* ISO_NONE where the axiom has none */
+    uint32_t operation;                /* the operation at fault, or ISO_NONE */
+    struct iso_value expected, actual; /* INT and EXT */
+    uint32_t writer_expected,
+        writer_actual;                  /* INT and EXT; ISO_NONE: the initial value, or nobody */
+    bool has_moments;                   /* EXT at rc and stale: a read had a choice of moments, */
+    uint64_t first_moment, last_moment; /* from the first one left to it (stale: that was the last
+                                         * one left) to the last; UINT64_MAX: without an end */
+    uint32_t snapshot_violation; /* SNAPSHOT_ORDER: index into the history's `snapshot_violations`,
+                                    else ISO_NONE */
 };
 
 struct iso_verdict {
     const struct iso_history *history;
     enum iso_level level;
-    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; what was judged is what is
-                              * true at si too, and the report says so: all but overlapping writers */
+    bool versions_by_commit; /* ser was asked for, whose order of transactions is sought; what was
+                              * judged is what is true at si too, and the report says so: all but
+                              * overlapping writers */
     const char *engine;      /* "chronos", ... */
-    const char *reason; /* of an undecided verdict: "nothing-judged", or why reads were not judged; NULL otherwise */
-    enum iso_outcome outcome;                /* set by iso_verdict_conclude */
-    const char *any_order;                   /* what polygraph says of all orders, if it was asked; NULL: not asked */
-    uint64_t reads_judged, reads_unjudged;   /* external and internal reads; unjudged: (transaction, key) */
+    const char *reason; /* of an undecided verdict: "nothing-judged", or why reads were not judged;
+                           NULL otherwise */
+    enum iso_outcome outcome; /* set by iso_verdict_conclude */
+    const char *any_order; /* what polygraph says of all orders, if it was asked; NULL: not asked */
+    uint64_t reads_judged,
+        reads_unjudged; /* external and internal reads; unjudged: (transaction, key) */
     uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* of these, by reason */
-    uint64_t repeats;                        /* transactions that stood in the input again, and were ignored */
-    uint64_t writes_unjudged;                /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    uint64_t repeats; /* transactions that stood in the input again, and were ignored */
+    uint64_t
+        writes_unjudged; /* (transaction, key): written under a lock only, NOCONFLICT not judged */
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];
 
@@ -124,8 +150,8 @@ struct iso_verdict {
     double seconds_load, seconds_sort, seconds_check, seconds_total;
 };
 
-void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history, enum iso_level level,
-                      uint32_t limit);
+void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history,
+                      enum iso_level level, uint32_t limit);
 void iso_verdict_release(struct iso_verdict *verdict);
 
 /* Counts a violation and keeps it if it is among the first `limit`. */
@@ -134,14 +160,16 @@ void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *vi
 /* Keeps it likewise, where the caller has counted it. */
 void iso_verdict_keep(struct iso_verdict *verdict, const struct iso_violation *violation);
 
-/* Whether iso_verdict_add would keep it: evidence that costs something need not be gathered otherwise. */
+/* Whether iso_verdict_add would keep it: evidence that costs something need not be gathered
+ * otherwise. */
 bool iso_verdict_keeps(const struct iso_verdict *verdict, const struct iso_violation *violation);
 
 /* Moves what `from` has into `verdict`; `from` is empty then. Same history, level and limit. */
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from);
 
 /* A list value made of `count` elements that are copied into the verdict. */
-struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count);
+struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements,
+                                  uint32_t count);
 
 /* A value that the history does not have; NULL: null. */
 struct iso_value iso_verdict_text(struct iso_verdict *verdict, const char *text, size_t length);
@@ -154,12 +182,12 @@ static inline struct iso_value iso_value_atom(iso_atom atom)
 /* The list that a list read returned. */
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list);
 
-/* Whether there is nothing that a verdict could rest on: no committed transaction, or such that read, and not one of
- * their reads was judged. A history without reads has its writes. */
+/* Whether there is nothing that a verdict could rest on: no committed transaction, or such that
+ * read, and not one of their reads was judged. A history without reads has its writes. */
 bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged);
 
-/* Sorts the list and says the outcome: violated if anything was found, undecided if nothing was judged or if reads
- * stayed unjudged (unless `allow_unjudged`), else holds. */
+/* Sorts the list and says the outcome: violated if anything was found, undecided if nothing was
+ * judged or if reads stayed unjudged (unless `allow_unjudged`), else holds. */
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged);
 
 /* After that: no more than so many of a key, and of a session, stay in the list; 0: all. */

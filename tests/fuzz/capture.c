@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct iso_capture_line parsed = {0};
     if (iso_capture_parse(line, size, storage, &parsed)) {
         bool has_place = parsed.kind != ISO_CAPTURE_REACHES && parsed.kind != ISO_CAPTURE_RECORDING;
-        FUZZ_CHECK(parsed.used <= size && (!has_place || parsed.topic.size) && parsed.message.offset >= 0);
+        FUZZ_CHECK(parsed.used <= size && (!has_place || parsed.topic.size) &&
+                   parsed.message.offset >= 0);
     } else {
         FUZZ_CHECK(parsed.json.code != ISO_JSON_FINE && parsed.json.position <= size);
     }

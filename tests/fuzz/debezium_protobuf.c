@@ -1,4 +1,5 @@
-/* Any bytes as a message of Debezium's in Protobuf under the schemas of tests/support/feed_debezium. */
+/* Any bytes as a message of Debezium's in Protobuf under the schemas of
+ * tests/support/feed_debezium. */
 #include "connectors/debezium/debezium.h"
 #include "tests/fuzz/debezium.h"
 

@@ -1,9 +1,11 @@
-/* Any text as a schema of Avro (even first byte) or Protobuf (odd), and any bytes as a message of it: two bytes of
- * length, the schema, the message. Whatever a schema says, reading ends, and within bounds. */
+/* Any text as a schema of Avro (even first byte) or Protobuf (odd), and any bytes as a message of
+ * it: two bytes of length, the schema, the message. Whatever a schema says, reading ends, and
+ * within bounds. */
 #include "connectors/yugabyte/yugabyte.h"
 #include "tests/fuzz/debezium.h"
 
-static enum iso_status find(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find(void *context, uint32_t id, struct iso_schema *schema,
+                            struct iso_error *error)
 {
     (void)id;
     (void)error;

@@ -1,6 +1,6 @@
-/* Evidence from anywhere: reading it never crashes, and what can be read is confirmed or refused with a reason. The
- * first bytes, up to a line "---", are a history in one-operation-a-line text, or in the native format if they start
- * with '{'; the rest is the evidence. */
+/* Evidence from anywhere: reading it never crashes, and what can be read is confirmed or refused
+ * with a reason. The first bytes, up to a line "---", are a history in one-operation-a-line text,
+ * or in the native format if they start with '{'; the rest is the evidence. */
 #define _GNU_SOURCE
 #include "evidence/evidence.h"
 #include "native/read.h"
@@ -12,11 +12,13 @@ static const uint8_t *find_rule(const uint8_t *data, size_t size)
     return size ? memmem(data, size, "\n---\n", 5) : NULL;
 }
 
-static bool read_history(enum iso_format format, const char *path, struct iso_history *history, struct iso_error *error)
+static bool read_history(enum iso_format format, const char *path, struct iso_history *history,
+                         struct iso_error *error)
 {
     const struct iso_read_options options = {.threads = 1};
-    enum iso_status status = format == ISO_FORMAT_NATIVE ? iso_read_history(&path, 1, &options, history, error)
-                                                         : iso_format_read(format, path, history, error);
+    enum iso_status status = format == ISO_FORMAT_NATIVE
+                                 ? iso_read_history(&path, 1, &options, history, error)
+                                 : iso_format_read(format, path, history, error);
     return status == ISO_OK && iso_history_finish(history, error) == ISO_OK;
 }
 

@@ -1,5 +1,6 @@
-/* A reader of history formats never crashes, says what is wrong of what it refuses, and what it accepts can be finished
- * (or is refused with a reason), written in every format (or refused) and read back. */
+/* A reader of history formats never crashes, says what is wrong of what it refuses, and what it
+ * accepts can be finished (or is refused with a reason), written in every format (or refused) and
+ * read back. */
 #ifndef TESTS_FUZZ_FORMAT_H
 #define TESTS_FUZZ_FORMAT_H
 
@@ -37,7 +38,8 @@ static inline void fuzz_write_directory(const struct iso_history *history, enum 
     struct iso_history_loss loss;
     struct iso_error error = {.status = ISO_OK};
     char path[64], command[80];
-    snprintf(path, sizeof path, "/tmp/fuzz-%s-directory-%d", iso_format_name(format), (int)getpid());
+    snprintf(path, sizeof path, "/tmp/fuzz-%s-directory-%d", iso_format_name(format),
+             (int)getpid());
     if (iso_history_write_directory(path, format, history, &loss, &error) != ISO_OK) {
         FUZZ_CHECK(error.status == ISO_BAD_INPUT && error.text[0]);
         return;
@@ -83,22 +85,24 @@ static inline void fuzz_format(enum iso_format format, const uint8_t *data, size
     fuzz_put(file, data, size);
     iso_format_of_text((const char *)data, size);
     iso_history_init(&history);
-    if (iso_format_read(format, path, &history, &error) == ISO_OK && iso_history_finish(&history, &error) == ISO_OK) {
+    if (iso_format_read(format, path, &history, &error) == ISO_OK &&
+        iso_history_finish(&history, &error) == ISO_OK) {
         FUZZ_CHECK(history.transaction_count > 0);
         for (int to = ISO_FORMAT_DBCOP; to < ISO_FORMATS; to++)
-            iso_format_is_directory((enum iso_format)to) ? fuzz_write_directory(&history, (enum iso_format)to)
-                                                         : fuzz_write(&history, (enum iso_format)to);
+            iso_format_is_directory((enum iso_format)to)
+                ? fuzz_write_directory(&history, (enum iso_format)to)
+                : fuzz_write(&history, (enum iso_format)to);
     } else {
         FUZZ_CHECK(error.status == ISO_BAD_INPUT && error.text[0]);
     }
     iso_history_release(&history);
 }
 
-#define FUZZ_FORMAT(format)                                                                                            \
-    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                                       \
-    {                                                                                                                  \
-        fuzz_format(format, data, size);                                                                               \
-        return 0;                                                                                                      \
+#define FUZZ_FORMAT(format)                                                                        \
+    int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)                                   \
+    {                                                                                              \
+        fuzz_format(format, data, size);                                                           \
+        return 0;                                                                                  \
     }
 
 #endif

@@ -1,13 +1,15 @@
 /* The JSON scanner against jansson: both accept or both refuse, and then the values agree.
  *
  * Where the two differ by design, and what is compared then:
- * - jansson refuses integers beyond signed 64 bits and reals beyond double; we scan any number. A text that
+ * - jansson refuses integers beyond signed 64 bits and reals beyond double; we scan any number. A
+ *   text that
  * has one is only required not to be refused by us and accepted by jansson.
  * - jansson refuses U+0000 in names; we accept it. Likewise.
  * - jansson takes a NUL byte behind the value for the end of the text; we refuse it.
  * - we refuse more than ISO_JSON_DEPTH levels, jansson more than 2048. Such texts are left out.
  *
- * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over files.
+ * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over
+ * files.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -24,7 +26,8 @@ static void compare_string(struct iso_json *json, const json_t *theirs)
 {
     struct iso_json_text text;
     FUZZ_CHECK(iso_json_string(json, &text) && json_is_string(theirs));
-    FUZZ_CHECK(text.length == json_string_length(theirs) && !memcmp(text.at, json_string_value(theirs), text.length));
+    FUZZ_CHECK(text.length == json_string_length(theirs) &&
+               !memcmp(text.at, json_string_value(theirs), text.length));
 }
 
 static void compare_number(struct iso_json *json, const json_t *theirs)
@@ -48,7 +51,8 @@ static void compare_array(struct iso_json *json, const json_t *theirs)
     FUZZ_CHECK(count == json_array_size(theirs));
 }
 
-/* Of a name that stands twice jansson keeps the last, so only texts without are compared member by member. */
+/* Of a name that stands twice jansson keeps the last, so only texts without are compared member by
+ * member. */
 static void compare_object(struct iso_json *json, const json_t *theirs)
 {
     struct iso_json_text name;
@@ -95,7 +99,8 @@ static void compare(struct iso_json *json, const json_t *theirs)
         FUZZ_CHECK(iso_json_null(json) && json_is_null(theirs));
         break;
     default:
-        FUZZ_CHECK(iso_json_boolean(json, &value) && json_is_boolean(theirs) && value == json_is_true(theirs));
+        FUZZ_CHECK(iso_json_boolean(json, &value) && json_is_boolean(theirs) &&
+                   value == json_is_true(theirs));
     }
     FUZZ_CHECK(json->code == ISO_JSON_FINE);
 }
@@ -118,7 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool ours = iso_json_skip(&json) && iso_json_finish(&json);
     FUZZ_CHECK(json.position <= size || ours);
     if (!ours)
-        FUZZ_CHECK(!theirs || json.code == ISO_JSON_DEEP || (json.code == ISO_JSON_UNEXPECTED && json.found == 0));
+        FUZZ_CHECK(!theirs || json.code == ISO_JSON_DEEP ||
+                   (json.code == ISO_JSON_UNEXPECTED && json.found == 0));
     else
         FUZZ_CHECK(theirs || refused_by_design(&error));
     if (ours && theirs) {

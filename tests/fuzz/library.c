@@ -1,10 +1,11 @@
-/* A set that is read and built in any way is judged at every level and as a stream, and each report says what its JSON
- * says, whatever stands in keys and values.
+/* A set that is read and built in any way is judged at every level and as a stream, and each report
+ * says what its JSON says, whatever stands in keys and values.
  *
- * The input is lines. One that begins with a brace is a transaction as JSON; of others the first byte is a call, and what
- * follows is its text, up to a tab, and behind the tab its value.
+ * The input is lines. One that begins with a brace is a transaction as JSON; of others the first
+ * byte is a call, and what follows is its text, up to a tab, and behind the tab its value.
  *
- * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over files.
+ * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over
+ * files.
  */
 #include <jansson.h>
 #include <stdlib.h>
@@ -101,7 +102,8 @@ static void look(void *context, const struct iso_report *report)
     FUZZ_CHECK(json_array_size(json_object_get(object, "at")) == report->place_count);
     FUZZ_CHECK(json_array_size(json_object_get(object, "edges")) == report->edge_count);
     for (size_t i = 0; i < report->tid_count; i++)
-        FUZZ_CHECK(!strcmp(json_string_value(json_array_get(json_object_get(object, "tids"), i)), report->tids[i]));
+        FUZZ_CHECK(!strcmp(json_string_value(json_array_get(json_object_get(object, "tids"), i)),
+                           report->tids[i]));
     json_decref(object);
 }
 

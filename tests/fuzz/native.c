@@ -1,7 +1,9 @@
-/* The reader of transactions never crashes, takes back what it refuses, and accepts only what jansson takes
- * for JSON; and the same text read as lines, or as an array in pieces of any size, says the same.
+/* The reader of transactions never crashes, takes back what it refuses, and accepts only what
+ * jansson takes for JSON; and the same text read as lines, or as an array in pieces of any size,
+ * says the same.
  *
- * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over files.
+ * As a libFuzzer target: clang -fsanitize=fuzzer,address,undefined. With -DISO_FUZZ_MAIN: runs over
+ * files.
  */
 #include <jansson.h>
 #include <stdlib.h>

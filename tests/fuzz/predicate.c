@@ -1,8 +1,10 @@
-/* Any text as a condition, an aggregate or a bound, over cells that may be anything. Errors have a place; NOT turns a truth
- * round; whatever stands in an unknown cell, the answer is one of those that were given; orders can be turned round
- * and follow from one another; equal values have equal hashes; a bound covers itself; sums do not depend on the order.
+/* Any text as a condition, an aggregate or a bound, over cells that may be anything. Errors have a
+ * place; NOT turns a truth round; whatever stands in an unknown cell, the answer is one of those
+ * that were given; orders can be turned round and follow from one another; equal values have equal
+ * hashes; a bound covers itself; sums do not depend on the order.
  *
- * Eight bytes of columns' types, then texts with NULs between them: condition, aggregate, from, to, key, cells. */
+ * Eight bytes of columns' types, then texts with NULs between them: condition, aggregate, from, to,
+ * key, cells. */
 #include "predicate/aggregate.h"
 #include "predicate/bounds.h"
 #include "predicate/condition.h"
@@ -21,9 +23,10 @@ enum { CONDITION, AGGREGATE, FROM, TO, KEY };
 
 static struct iso_scalar_type type_of(uint8_t byte)
 {
-    return (struct iso_scalar_type){.value = {.kind = (byte & 31) % ISO_VALUE_KINDS, .detail = byte >> 5},
-                                    .text = (uint8_t)(byte >> 6) % (ISO_TEXT_ORDERED + 1),
-                                    .is_signed = byte & 32};
+    return (struct iso_scalar_type){
+        .value = {.kind = (byte & 31) % ISO_VALUE_KINDS, .detail = byte >> 5},
+        .text = (uint8_t)(byte >> 6) % (ISO_TEXT_ORDERED + 1),
+        .is_signed = byte & 32};
 }
 
 static struct iso_json_text take_text(const char **at, const char *end)
@@ -57,7 +60,8 @@ static void check_error(const struct iso_error *error, const char *begins)
 
 /* ---- conditions ---- */
 
-static void check_unknown(const struct iso_condition *condition, struct iso_scalar *cells, iso_truth truth)
+static void check_unknown(const struct iso_condition *condition, struct iso_scalar *cells,
+                          iso_truth truth)
 {
     for (uint32_t i = 0; i < condition->column_count; i++) {
         struct iso_scalar cell = cells[i];
@@ -68,8 +72,8 @@ static void check_unknown(const struct iso_condition *condition, struct iso_scal
     }
 }
 
-static void check_not(struct iso_json_text text, const struct iso_scalar_type *types, const struct iso_scalar *cells,
-                      iso_truth truth)
+static void check_not(struct iso_json_text text, const struct iso_scalar_type *types,
+                      const struct iso_scalar *cells, iso_truth truth)
 {
     struct iso_condition condition;
     struct iso_error error = ISO_NO_ERROR;
@@ -110,8 +114,8 @@ static void check_condition(const struct input *input)
     FUZZ_CHECK(iso_condition_judge(&condition, cells) == truth);
     for (uint32_t i = 0; i < condition.equality_count; i++) {
         struct iso_condition_equality equality = condition.equalities[i];
-        iso_truth equal =
-            iso_scalar_test(&cells[equality.column], &condition.constants[equality.constant], ISO_ORDER_EQUAL);
+        iso_truth equal = iso_scalar_test(&cells[equality.column],
+                                          &condition.constants[equality.constant], ISO_ORDER_EQUAL);
         FUZZ_CHECK(!(truth & ISO_TRUTH_TRUE) || equal & ISO_TRUTH_TRUE);
     }
     check_unknown(&condition, cells, truth);
@@ -201,7 +205,8 @@ static void check_aggregate(const struct input *input)
     total(input, &aggregate, false, &one);
     total(input, &aggregate, true, &other);
     if (aggregate.kind == ISO_AGGREGATE_SUM)
-        FUZZ_CHECK(one.used == other.used && (!one.used || !memcmp(one.bytes, other.bytes, one.used)));
+        FUZZ_CHECK(one.used == other.used &&
+                   (!one.used || !memcmp(one.bytes, other.bytes, one.used)));
     iso_text_release(&one);
     iso_text_release(&other);
     iso_aggregate_release(&aggregate);

@@ -1,5 +1,5 @@
-/* Any bytes as a program of the core language: refused with file, line and column, or decided, or undecided within its
- * time; what is violated has been run again. */
+/* Any bytes as a program of the core language: refused with file, line and column, or decided, or
+ * undecided within its time; what is violated has been run again. */
 #include "prove/report.h"
 #include "base/memory.h"
 #include "tests/fuzz/fuzz.h"
@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     iso_prove_result_init(&result);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         options.levels[i] = true;
-    enum iso_status status = iso_prove_read_core(&program, "fuzz", (const char *)data, size, 1 + size % 2, &error);
+    enum iso_status status =
+        iso_prove_read_core(&program, "fuzz", (const char *)data, size, 1 + size % 2, &error);
     if (status == ISO_OK) {
         iso_prove_program_validate(&program);
         status = iso_prove(&program, &options, &result, &error);

@@ -1,4 +1,5 @@
-/* Any text as SQL to be proved: what is refused has a place in the file, and what is not makes a sound program. */
+/* Any text as SQL to be proved: what is refused has a place in the file, and what is not makes a
+ * sound program. */
 #include "prove_sql/read.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -13,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (iso_prove_read_sql(&program, "file", text, size, 1 + size % 2, 4, &error) == ISO_OK)
         iso_prove_program_validate(&program);
     else
-        FUZZ_CHECK(error.status == ISO_BAD_INPUT && sscanf(error.text, "file:%u:%u: ", &line, &column) == 2);
+        FUZZ_CHECK(error.status == ISO_BAD_INPUT &&
+                   sscanf(error.text, "file:%u:%u: ", &line, &column) == 2);
     iso_prove_program_release(&program);
     free(text);
     return 0;

@@ -1,6 +1,7 @@
-/* What clients and servers send to the proxy: both readers in any pieces, and what is observed of a session. The input is a
- * series of pieces, each with a byte that says from whom and how long. Bytes that are passed on are all that came but answers to
- * questions, and a session that is given up has nothing of its own on its way. */
+/* What clients and servers send to the proxy: both readers in any pieces, and what is observed of a
+ * session. The input is a series of pieces, each with a byte that says from whom and how long.
+ * Bytes that are passed on are all that came but answers to questions, and a session that is given
+ * up has nothing of its own on its way. */
 #include "observe/observed.h"
 #include "tests/fuzz/fuzz.h"
 #include "wire/offer.h"
@@ -11,8 +12,8 @@ struct side {
     bool is_bad, strips;
 };
 
-static void take(struct observed *observed, struct side *side, bool is_client, const uint8_t *bytes, size_t size,
-                 struct iso_text *question)
+static void take(struct observed *observed, struct side *side, bool is_client, const uint8_t *bytes,
+                 size_t size, struct iso_text *question)
 {
     uint8_t *copy = malloc(size ? size : 1); /* so that nothing behind it can be read */
     FUZZ_CHECK(copy);

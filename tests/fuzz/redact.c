@@ -1,5 +1,5 @@
-/* What is shown of any text: redacted it stays as it is when it is redacted again; as a URL's password it is never
- * shown; and nothing of it is left that a terminal obeys. */
+/* What is shown of any text: redacted it stays as it is when it is redacted again; as a URL's
+ * password it is never shown; and nothing of it is left that a terminal obeys. */
 #include "base/memory.h"
 #include "base/redact.h"
 #include "base/shown.h"

@@ -1,6 +1,6 @@
-/* What queries returned, as records say it: aggregates, rows without keys, conditions, bounds, whatever they are. Judged by
- * their moments, each query is judged, or is not with a reason, and so is the same history a second time; and what they mean
- * for an order can be said.
+/* What queries returned, as records say it: aggregates, rows without keys, conditions, bounds,
+ * whatever they are. Judged by their moments, each query is judged, or is not with a reason, and so
+ * is the same history a second time; and what they mean for an order can be said.
  *
  * A byte of what columns are; then records, a line each, behind some of a small table.
  */
@@ -26,7 +26,8 @@ struct asked {
     uint64_t findings;
 };
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)table;
     (void)column;
@@ -36,8 +37,8 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
 static void key_of(void *context, struct iso_json_text table, struct iso_rowsets_key *key)
 {
     (void)table;
-    *key =
-        (struct iso_rowsets_key){.parts = 1, .columns = {{"id", 2}}, .types = {((const struct asked *)context)->type}};
+    *key = (struct iso_rowsets_key){
+        .parts = 1, .columns = {{"id", 2}}, .types = {((const struct asked *)context)->type}};
 }
 
 static void on_finding(void *context, const struct iso_rowsets_finding *finding)
@@ -46,11 +47,13 @@ static void on_finding(void *context, const struct iso_rowsets_finding *finding)
     ((struct asked *)context)->findings++;
 }
 
-static struct iso_rowsets_options options_for(struct asked *asked, enum iso_level level, uint8_t byte)
+static struct iso_rowsets_options options_for(struct asked *asked, enum iso_level level,
+                                              uint8_t byte)
 {
     struct iso_rowsets_options options;
     iso_rowsets_options_init(&options);
-    asked->type = (struct iso_scalar_type){.value = {.kind = (byte & 31) % ISO_VALUE_KINDS}, .text = (byte >> 5) % 3};
+    asked->type = (struct iso_scalar_type){.value = {.kind = (byte & 31) % ISO_VALUE_KINDS},
+                                           .text = (byte >> 5) % 3};
     asked->findings = 0;
     options.level = level;
     options.type_of = type_of;
@@ -69,14 +72,17 @@ static void judge(const struct iso_history *history, enum iso_level level, uint8
     FUZZ_CHECK(stats.judged + stats.unjudged == stats.queries);
     options = options_for(&again, level, byte);
     iso_rowsets_check(history, &options, &same);
-    FUZZ_CHECK(asked.findings == again.findings && stats.judged == same.judged && stats.looked_at == same.looked_at);
+    FUZZ_CHECK(asked.findings == again.findings && stats.judged == same.judged &&
+               stats.looked_at == same.looked_at);
 }
 
-static void read_record(struct iso_native *native, struct iso_history *history, const char *at, size_t size)
+static void read_record(struct iso_native *native, struct iso_history *history, const char *at,
+                        size_t size)
 {
     struct iso_native_fault fault;
     char *text = fuzz_padded((const uint8_t *)at, size);
-    (void)iso_native_read_transaction(native, text, size, history->transaction_count + 1, history, &fault);
+    (void)iso_native_read_transaction(native, text, size, history->transaction_count + 1, history,
+                                      &fault);
     free(text);
 }
 
@@ -104,7 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         judge(&history, ISO_SI, data[0]);
         judge(&history, ISO_SER, data[0]);
         iso_rowsets_imply(&history, &options);
-        FUZZ_CHECK(!iso_history_has_queries(&history) || history.ranges.are_implied || history.clock == ISO_CLOCK_NONE);
+        FUZZ_CHECK(!iso_history_has_queries(&history) || history.ranges.are_implied ||
+                   history.clock == ISO_CLOCK_NONE);
     }
     iso_history_release(&history);
     iso_native_release(&native);

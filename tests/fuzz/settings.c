@@ -1,5 +1,5 @@
-/* Any bytes as a settings file: refused with file and line, or settings inside its bounds, each of which is read back
- * as it is once it has been written. */
+/* Any bytes as a settings file: refused with file and line, or settings inside its bounds, each of
+ * which is read back as it is once it has been written. */
 #include "base/settings.h"
 #include "base/memory.h"
 #include "tests/fuzz/fuzz.h"
@@ -16,7 +16,8 @@ static void read_back(const struct iso_setting *setting)
     size_t length = text.used - 1;
     iso_settings_init(&settings, "copy", text.bytes, length);
     FUZZ_CHECK(iso_settings_next(&settings, &again, &error));
-    FUZZ_CHECK(!strcmp(again.name, "name") && !strcmp(again.value, setting->value) && again.line == 1);
+    FUZZ_CHECK(!strcmp(again.name, "name") && !strcmp(again.value, setting->value) &&
+               again.line == 1);
     iso_text_release(&text);
 }
 
@@ -35,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(setting.value >= text && setting.value + strlen(setting.value) <= text + size);
         read_back(&setting);
     }
-    FUZZ_CHECK(error.status == ISO_OK || (error.status == ISO_BAD_INPUT && !strncmp(error.text, "fuzz:", 5)));
+    FUZZ_CHECK(error.status == ISO_OK ||
+               (error.status == ISO_BAD_INPUT && !strncmp(error.text, "fuzz:", 5)));
     iso_free(text);
     return 0;
 }

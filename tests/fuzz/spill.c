@@ -1,8 +1,8 @@
-/* A saved store of what does not fit into memory, and its file: whatever stands in them, it is restored, read, written
- * and cleaned, or that ends in an error; and what is got is what was put.
+/* A saved store of what does not fit into memory, and its file: whatever stands in them, it is
+ * restored, read, written and cleaned, or that ends in an error; and what is got is what was put.
  *
- * An input's first byte says what is changed, in places of three bytes each, with a value: even, the archive, whose
- * checksums are not compared then; odd, the file. */
+ * An input's first byte says what is changed, in places of three bytes each, with a value: even,
+ * the archive, whose checksums are not compared then; odd, the file. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -69,7 +69,8 @@ static void save(struct bytes *archived, struct bytes *file)
     for (uint32_t i = 0; i < 4 * RECORDS; i++) {
         uint32_t number = i % RECORDS, size = record_of(number, record);
         FUZZ_CHECK(iso_spill_put(spill, digest_of(number), i >= RECORDS,
-                                 &(struct iso_spill_record){.bytes = record, .size = size}, &error) == ISO_OK);
+                                 &(struct iso_spill_record){.bytes = record, .size = size},
+                                 &error) == ISO_OK);
     }
     int descriptor = memfd_create("archive", MFD_CLOEXEC);
     iso_archive_save(&archive, descriptor, "archive", &error);
@@ -85,7 +86,8 @@ static void write_all(int file, const struct bytes *bytes)
     FUZZ_CHECK(file >= 0 && pwrite(file, bytes->list, bytes->size, 0) == (ssize_t)bytes->size);
 }
 
-/* What is got under a known digest is what was put, unless the archive's own bytes were changed and believed. */
+/* What is got under a known digest is what was put, unless the archive's own bytes were changed and
+ * believed. */
 static void use(struct iso_spill *spill, bool sound)
 {
     struct iso_error error = {.status = ISO_OK};
@@ -104,7 +106,8 @@ static void use(struct iso_spill *spill, bool sound)
         iso_spill_get(spill, digest_of(i), &record, &size, &error);
         if (error.status == ISO_OK && !record)
             iso_spill_put(spill, digest_of(i), false,
-                          &(struct iso_spill_record){.bytes = wanted, .size = record_of(i, wanted)}, &error);
+                          &(struct iso_spill_record){.bytes = wanted, .size = record_of(i, wanted)},
+                          &error);
         if (i % 64 == 0) {
             iso_spill_fork(spill);
             iso_spill_commit(spill);
@@ -140,7 +143,8 @@ static void restore(const struct bytes *archived, const struct bytes *file, bool
 {
     struct iso_archive archive;
     struct iso_error error = {.status = ISO_OK};
-    int descriptor = memfd_create("archive", MFD_CLOEXEC), store = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
+    int descriptor = memfd_create("archive", MFD_CLOEXEC),
+        store = open(path, O_RDWR | O_TRUNC | O_CLOEXEC);
     write_all(descriptor, archived);
     write_all(store, file);
     close(store);
@@ -166,7 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool sound = data[0] & 1;
     changed = sound ? file : archived;
     for (data++, size--; size >= 4; data += 4, size -= 4)
-        changed.list[(data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) % changed.size] = data[3];
+        changed.list[(data[0] | (size_t)data[1] << 8 | (size_t)data[2] << 16) % changed.size] =
+            data[3];
     restore(sound ? &archived : &changed, sound ? &changed : &file, sound);
     return 0;
 }

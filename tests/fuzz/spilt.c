@@ -1,8 +1,10 @@
-/* The records of keys and segments in the store of what has no room in memory: whatever stands in one, reading it ends,
- * and in no more than an error. Checksums come before it: this is what would be left if they failed.
+/* The records of keys and segments in the store of what has no room in memory: whatever stands in
+ * one, reading it ends, and in no more than an error. Checksums come before it: this is what would
+ * be left if they failed.
  *
- * An input's first byte says what it is. Even: a record. Odd: changes, of three bytes each (a place in two, a value),
- * to one that was written. Its other bits: of a key or of a segment, a register or a list. */
+ * An input's first byte says what it is. Even: a record. Odd: changes, of three bytes each (a place
+ * in two, a value), to one that was written. Its other bits: of a key or of a segment, a register
+ * or a list. */
 #include <stddef.h>
 
 #include "aion/memory/record.h"
@@ -56,9 +58,10 @@ static void write_versions(struct target *target, bool list)
                                    .step_count = 1,
                                    .tid = (iso_atom)i,
                                    .flags = ISO_COMMITTED | ISO_HAS_STS | ISO_HAS_CTS};
-        iso_atom value = i % 3 == 0   ? iso_atoms_add_string(&target->atoms, "a value of some bytes", 20 - i % 7)
-                         : i % 3 == 1 ? iso_atoms_add_integer(&target->atoms, UINT64_MAX - i, false)
-                                      : (iso_atom)i;
+        iso_atom value =
+            i % 3 == 0   ? iso_atoms_add_string(&target->atoms, "a value of some bytes", 20 - i % 7)
+            : i % 3 == 1 ? iso_atoms_add_integer(&target->atoms, UINT64_MAX - i, false)
+                         : (iso_atom)i;
         aion_batch_reserve(&batch, 1);
         struct aion_step *step = &batch.steps[batch.step_count++];
         *step = (struct aion_step){.value = value, .kind = AION_VERSION};
@@ -90,7 +93,8 @@ static void write_record(const struct target *target, bool segment, struct recor
     if (segment) {
         const struct aion_entry *versions =
             aion_sorted_chunks_chunk(&target->shard->pool, &target->key->versions, 0, &count);
-        aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS, &bytes);
+        aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS,
+                           &bytes);
     } else {
         aion_record_write(target->shard, target->key, &bytes);
     }
@@ -114,7 +118,8 @@ static const struct record *written(uint8_t what)
 
 /* ---- reading ---- */
 
-/* Whether it was taken. What was is written again, and that must be taken too and come out the same. */
+/* Whether it was taken. What was is written again, and that must be taken too and come out the
+ * same. */
 static bool read_key(const struct record *record, bool list, struct record *again)
 {
     struct target target;
@@ -155,7 +160,8 @@ static bool read_segment(const struct record *record)
     struct aion_sorted_chunks run = {0};
     open_target(&target, false);
     aion_segment_agrees(record->bytes, record->size, 100, &target.atoms, 7);
-    bool taken = aion_segment_read(target.shard, target.key, SERIAL, record->bytes, record->size, &run);
+    bool taken =
+        aion_segment_read(target.shard, target.key, SERIAL, record->bytes, record->size, &run);
     aion_sorted_chunks_release(&target.shard->pool, &run);
     close_target(&target);
     return taken;
@@ -171,7 +177,8 @@ static void read_back(const struct record *record, uint8_t what, bool unaltered)
         FUZZ_CHECK(read_key(&first, what & LIST, &second));
         compact(&first, what & LIST, true);
         FUZZ_CHECK(first.size == second.size && !memcmp(first.bytes, second.bytes, first.size));
-        FUZZ_CHECK(!unaltered || (first.size == record->size && !memcmp(first.bytes, record->bytes, first.size)));
+        FUZZ_CHECK(!unaltered ||
+                   (first.size == record->size && !memcmp(first.bytes, record->bytes, first.size)));
     } else {
         FUZZ_CHECK(!unaltered);
     }

@@ -1,5 +1,5 @@
-/* Any text as SQL. What is refused has a place in it; of what is not the statements lie in the text, one behind the other,
- * each is SQL by itself, and no tree is deeper than its limit says. */
+/* Any text as SQL. What is refused has a place in it; of what is not the statements lie in the
+ * text, one behind the other, each is SQL by itself, and no tree is deeper than its limit says. */
 #include "sql/sql.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -17,8 +17,10 @@ static uint32_t depth_of(const ProtobufCMessage *message)
             *(const uint32_t *)((const char *)message + field->quantifier_offset) != field->id)
             continue;
         bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
-        size_t count = repeated ? *(const size_t *)((const char *)message + field->quantifier_offset) : 1;
-        ProtobufCMessage *const *list = repeated ? *(ProtobufCMessage *const *const *)place : (void *)place;
+        size_t count =
+            repeated ? *(const size_t *)((const char *)message + field->quantifier_offset) : 1;
+        ProtobufCMessage *const *list =
+            repeated ? *(ProtobufCMessage *const *const *)place : (void *)place;
         for (size_t j = 0; j < count; j++) {
             uint32_t depth = list[j] ? depth_of(list[j]) + 1 : 0;
             deepest = depth > deepest ? depth : deepest;
@@ -58,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             iso_sql_statement(text, size, tree.statements[i], &begin, &end);
             FUZZ_CHECK(begin >= last && begin < end && end <= size);
             FUZZ_CHECK(depth_of(&tree.statements[i]->base) <= DEEPEST);
-            FUZZ_CHECK(iso_sql_parse(&alone, text + begin, end - begin, &fault) && alone.count == 1);
+            FUZZ_CHECK(iso_sql_parse(&alone, text + begin, end - begin, &fault) &&
+                       alone.count == 1);
             iso_sql_tree_release(&alone);
             last = end;
         }

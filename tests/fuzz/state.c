@@ -1,8 +1,10 @@
-/* The files of a state directory: whatever stands in them, reading ends, and in no more than an error.
+/* The files of a state directory: whatever stands in them, reading ends, and in no more than an
+ * error.
  *
- * An input's first byte says what it is. Even: a journal, its head put right or not. Odd: changes, of four bytes each
- * (a place in three, a value), to a saved engine or, with the next bit, to a pipeline amid joined streams, which is
- * then restored without its checksums being compared, and gone through item by item with them. */
+ * An input's first byte says what it is. Even: a journal, its head put right or not. Odd: changes,
+ * of four bytes each (a place in three, a value), to a saved engine or, with the next bit, to a
+ * pipeline amid joined streams, which is then restored without its checksums being compared, and
+ * gone through item by item with them. */
 #define _GNU_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,7 +34,8 @@ static struct iso_aion *new_engine(void)
 static int in_memory(const uint8_t *bytes, size_t size)
 {
     int file = memfd_create("state", MFD_CLOEXEC);
-    FUZZ_CHECK(file >= 0 && write(file, bytes, size) == (ssize_t)size && lseek(file, 0, SEEK_SET) == 0);
+    FUZZ_CHECK(file >= 0 && write(file, bytes, size) == (ssize_t)size &&
+               lseek(file, 0, SEEK_SET) == 0);
     return file;
 }
 

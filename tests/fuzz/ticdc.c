@@ -1,6 +1,8 @@
-/* Any bytes as a message of TiCDC's, in each protocol: refused with a reason, or events; what is refused leaves none.
+/* Any bytes as a message of TiCDC's, in each protocol: refused with a reason, or events; what is
+ * refused leaves none.
  *
- * The first byte chooses the protocol and the compression, the second how many of the rest are the message's key. */
+ * The first byte chooses the protocol and the compression, the second how many of the rest are the
+ * message's key. */
 #include <stdlib.h>
 
 #include "connectors/ticdc/ticdc.h"
@@ -43,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .payload = {rest > key ? data + 2 + key : NULL, rest - key}};
     iso_events_clear(&events);
     enum iso_status status = iso_ticdc_decoder.decode(decoder, &message, &events, &error);
-    if (status == ISO_OK ? !events.count || error.text[0] : events.count || status != ISO_BAD_INPUT || !error.text[0])
+    if (status == ISO_OK ? !events.count || error.text[0]
+                         : events.count || status != ISO_BAD_INPUT || !error.text[0])
         abort();
     for (uint32_t i = 0; i < events.count; i++)
         if ((events.list[i].type == ISO_EVENT_ROW || events.list[i].type == ISO_EVENT_CELL) &&

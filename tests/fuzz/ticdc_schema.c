@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = 0;
     for (int f = 0; f < 3; f++) {
         struct iso_error error = {0};
-        struct iso_decoder *decoder =
-            iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = formats[f], .schema = text}, &error);
+        struct iso_decoder *decoder = iso_ticdc_decoder.create(
+            &(struct iso_decoder_options){.format = formats[f], .schema = text}, &error);
         if (!decoder != (error.text[0] != 0))
             abort();
         iso_ticdc_decoder.destroy(decoder);

@@ -1,10 +1,12 @@
-/* Any bytes as a verdict of a small history: refused with a reason, or argued, shown and reported to the end. */
+/* Any bytes as a verdict of a small history: refused with a reason, or argued, shown and reported
+ * to the end. */
 #include "draw/page.h"
 #include "explain/brief.h"
 #include "report/tools.h"
 #include "tests/fuzz/fuzz.h"
 
-static void add(struct iso_history *history, iso_atom tid, enum iso_operation_kind kind, uint32_t value)
+static void add(struct iso_history *history, iso_atom tid, enum iso_operation_kind kind,
+                uint32_t value)
 {
     iso_history_begin(history, tid, 1, ISO_COMMITTED, iso_origin(0, tid));
     iso_history_set_sts(history, (struct iso_stamp){.physical = 2 * tid});

@@ -1,5 +1,5 @@
-/* The status server's answers: any method, path, parameter and header get an answer that its content type promises, and
- * nothing but the page and the sign of life without the token. */
+/* The status server's answers: any method, path, parameter and header get an answer that its
+ * content type promises, and nothing but the page and the sign of life without the token. */
 #define _GNU_SOURCE
 #include <jansson.h>
 
@@ -41,13 +41,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         iso_web_answer(&state, &rules, 2, &request, &answer);
         FUZZ_CHECK(answer.body.used && answer.content_type);
         if (!strcmp(answer.content_type, "application/json")) {
-            json_t *object = json_loadb(answer.body.bytes, answer.body.used, JSON_REJECT_DUPLICATES, NULL);
+            json_t *object =
+                json_loadb(answer.body.bytes, answer.body.used, JSON_REJECT_DUPLICATES, NULL);
             FUZZ_CHECK(object);
             json_decref(object);
         }
         if (guarded && answer.status == 200)
             FUZZ_CHECK(!strcmp(request.path, "/") || !strcmp(request.path, "/livez") ||
-                       (request.authorization && !strcmp(request.authorization, "Bearer 0123456789abcdef")));
+                       (request.authorization &&
+                        !strcmp(request.authorization, "Bearer 0123456789abcdef")));
     }
     iso_web_names_release(&names);
     iso_text_release(&answer.body);

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct instance instance_of(enum iso_axiom axiom, enum iso_violation_kind kind, uint32_t transaction)
+struct instance instance_of(enum iso_axiom axiom, enum iso_violation_kind kind,
+                            uint32_t transaction)
 {
     struct instance instance;
     instance.axiom = axiom;
@@ -79,7 +80,8 @@ static size_t put_atom(const struct iso_history *history, iso_atom atom, char *t
     return length;
 }
 
-static void put_value(const struct iso_history *history, const struct iso_value *value, char text[INSTANCE_TEXT])
+static void put_value(const struct iso_history *history, const struct iso_value *value,
+                      char text[INSTANCE_TEXT])
 {
     size_t used = 0;
     if (!value->is_list) {
@@ -93,14 +95,16 @@ static void put_value(const struct iso_history *history, const struct iso_value 
     for (uint32_t i = 0; i < value->count; i++) {
         if (i)
             text[used++] = ',';
-        used += put_atom(history, iso_value_element(value, i), text + used, INSTANCE_TEXT - 2 - used);
+        used +=
+            put_atom(history, iso_value_element(value, i), text + used, INSTANCE_TEXT - 2 - used);
     }
     strcpy(text + used, "]");
 }
 
 /* ---- verdicts ---- */
 
-static struct instance row_of(const struct iso_verdict *verdict, const struct iso_violation *violation)
+static struct instance row_of(const struct iso_verdict *verdict,
+                              const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
     struct instance row = instance_of(violation->axiom, violation->kind, violation->transaction);
@@ -142,8 +146,10 @@ static bool rows_equal(const struct instance *a, const struct instance *b)
 bool instances_equal(const struct instances *left, const struct instances *right)
 {
     if (left->count != right->count || left->reads_judged != right->reads_judged ||
-        left->reads_unjudged != right->reads_unjudged || left->writes_unjudged != right->writes_unjudged ||
-        left->per_operation != right->per_operation || memcmp(left->counts, right->counts, sizeof left->counts) != 0)
+        left->reads_unjudged != right->reads_unjudged ||
+        left->writes_unjudged != right->writes_unjudged ||
+        left->per_operation != right->per_operation ||
+        memcmp(left->counts, right->counts, sizeof left->counts) != 0)
         return false;
     for (uint32_t i = 0; i < left->count; i++) {
         if (!rows_equal(&left->rows[i], &right->rows[i]))
@@ -152,17 +158,19 @@ bool instances_equal(const struct instances *left, const struct instances *right
     return true;
 }
 
-static void print_tid(const struct plain_history *history, FILE *file, const char *name, uint32_t transaction)
+static void print_tid(const struct plain_history *history, FILE *file, const char *name,
+                      uint32_t transaction)
 {
     if (transaction < history->transaction_count)
         fprintf(file, " %s=%s", name, history->transactions[transaction].tid.text);
 }
 
-void instances_print(const struct instances *instances, const struct plain_history *history, FILE *file,
-                     const char *prefix)
+void instances_print(const struct instances *instances, const struct plain_history *history,
+                     FILE *file, const char *prefix)
 {
     fprintf(file,
-            "%sreads_judged=%" PRIu64 " reads_unjudged=%" PRIu64 " writes_unjudged=%" PRIu64 " per_operation=%d\n",
+            "%sreads_judged=%" PRIu64 " reads_unjudged=%" PRIu64 " writes_unjudged=%" PRIu64
+            " per_operation=%d\n",
             prefix, instances->reads_judged, instances->reads_unjudged, instances->writes_unjudged,
             instances->per_operation);
     for (uint32_t i = 0; i < instances->count; i++) {
@@ -176,7 +184,8 @@ void instances_print(const struct instances *instances, const struct plain_histo
         if (row->key[0])
             fprintf(file, " key=%s", row->key);
         if (row->operation != ISO_NONE)
-            fprintf(file, " operation=%u expected=%s actual=%s", row->operation, row->expected, row->actual);
+            fprintf(file, " operation=%u expected=%s actual=%s", row->operation, row->expected,
+                    row->actual);
         print_tid(history, file, "writer_expected", row->writer_expected);
         print_tid(history, file, "writer_actual", row->writer_actual);
         fputc('\n', file);

@@ -1,7 +1,8 @@
-/* The violations of a verdict as plain, comparable rows: what an oracle says, and what an engine said.
+/* The violations of a verdict as plain, comparable rows: what an oracle says, and what an engine
+ * said.
  *
- * Texts instead of atoms, indices of the plain history's transactions. Two sets are equal iff, sorted, they are equal
- * row by row. Fixed bounds; no ownership.
+ * Texts instead of atoms, indices of the plain history's transactions. Two sets are equal iff,
+ * sorted, they are equal row by row. Fixed bounds; no ownership.
  */
 #ifndef TESTS_INSTANCES_H
 #define TESTS_INSTANCES_H
@@ -33,7 +34,8 @@ struct instances {
 };
 
 /* An instance of nothing yet, to be filled in. */
-struct instance instance_of(enum iso_axiom axiom, enum iso_violation_kind kind, uint32_t transaction);
+struct instance instance_of(enum iso_axiom axiom, enum iso_violation_kind kind,
+                            uint32_t transaction);
 
 void instances_clear(struct instances *instances);
 /* Adds a row and counts it. */
@@ -48,8 +50,8 @@ void instances_of_verdict(struct instances *instances, const struct iso_verdict 
 /* Both sorted. False if anything differs, also a count. */
 bool instances_equal(const struct instances *left, const struct instances *right);
 
-void instances_print(const struct instances *instances, const struct plain_history *history, FILE *file,
-                     const char *prefix);
+void instances_print(const struct instances *instances, const struct plain_history *history,
+                     FILE *file, const char *prefix);
 
 /* "null", "7", "abc"; a list "[1,abc]". */
 void value_text(const struct plain_text *value, char text[INSTANCE_TEXT]);

@@ -50,7 +50,8 @@ static bool needs_ranks(const struct plain_history *history, const struct distin
     return history->pairs || largest;
 }
 
-static uint64_t number_of(const struct distinct *distinct, bool ranks, const struct plain_stamp *stamp)
+static uint64_t number_of(const struct distinct *distinct, bool ranks,
+                          const struct plain_stamp *stamp)
 {
     uint64_t below = 0;
     if (!ranks)
@@ -75,7 +76,8 @@ static void take_stamps(const struct plain_history *history, struct plain_times 
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
             of->operations[i].own = transaction->operations[i].ots.given;
             if (of->operations[i].own)
-                of->operations[i].ots = number_of(&distinct, ranks, &transaction->operations[i].ots);
+                of->operations[i].ots =
+                    number_of(&distinct, ranks, &transaction->operations[i].ots);
         }
     }
 }
@@ -114,13 +116,14 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static struct view view_of(const struct plain_history *history, const struct plain_snapshot *snapshot, uint32_t owner)
+static struct view view_of(const struct plain_history *history,
+                           const struct plain_snapshot *snapshot, uint32_t owner)
 {
     struct view view = {.snapshot = snapshot, .owner = owner};
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
-        view.sees[t] =
-            transaction->status == ISO_COMMITTED && transaction->xid && plain_snapshot_sees(snapshot, transaction->xid);
+        view.sees[t] = transaction->status == ISO_COMMITTED && transaction->xid &&
+                       plain_snapshot_sees(snapshot, transaction->xid);
         view.seen += view.sees[t];
     }
     memcpy(view.xips, snapshot->xip, sizeof view.xips);
@@ -128,7 +131,8 @@ static struct view view_of(const struct plain_history *history, const struct pla
     return view;
 }
 
-/* By what they see; then by their own numbers, so that the chain does not depend on the order of the file. */
+/* By what they see; then by their own numbers, so that the chain does not depend on the order of
+ * the file. */
 static int compare_views(const void *left, const void *right)
 {
     const struct view *a = left, *b = right;
@@ -159,7 +163,8 @@ static void build_chain(const struct plain_history *history, struct chain *chain
             chain->views[chain->count++] = view_of(history, &transaction->snapshot, t);
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
             if (transaction->operations[i].snapshot.given)
-                chain->views[chain->count++] = view_of(history, &transaction->operations[i].snapshot, t);
+                chain->views[chain->count++] =
+                    view_of(history, &transaction->operations[i].snapshot, t);
         }
     }
     qsort(chain->views, chain->count, sizeof chain->views[0], compare_views);
@@ -174,7 +179,8 @@ static bool contains(const struct view *larger, const struct view *smaller)
     return true;
 }
 
-/* Places, and who is blamed: every owner of a view that lacks something of the view one place before. */
+/* Places, and who is blamed: every owner of a view that lacks something of the view one place
+ * before. */
 static void place_chain(struct chain *chain, struct plain_times *times)
 {
     bool breached = false;
@@ -190,7 +196,8 @@ static void place_chain(struct chain *chain, struct plain_times *times)
     }
 }
 
-/* A snapshot of nobody committed stands with the last view that sees no more than it does; before all, if none. */
+/* A snapshot of nobody committed stands with the last view that sees no more than it does; before
+ * all, if none. */
 static uint64_t place_of(const struct plain_history *history, const struct chain *chain,
                          const struct plain_snapshot *snapshot, uint32_t owner)
 {
@@ -227,7 +234,8 @@ static void take_snapshots(const struct plain_history *history, struct plain_tim
         struct plain_transaction_times *of = &times->transactions[t];
         of->has_sts = transaction->snapshot.given;
         of->sts = of->has_sts ? place_of(history, &chain, &transaction->snapshot, t) + 1 : 1;
-        /* Snapshots of one place differ in what is unknown: it may have committed before another one was taken there. */
+        /* Snapshots of one place differ in what is unknown: it may have committed before another
+         * one was taken there. */
         if (transaction->status == ISO_UNKNOWN && of->sts > 1)
             of->sts--;
         of->has_cts = transaction->status == ISO_COMMITTED && transaction->xid;
@@ -243,7 +251,8 @@ static void take_snapshots(const struct plain_history *history, struct plain_tim
 
 /* ---- defaults ---- */
 
-static void find_point(const struct plain_transaction *transaction, struct plain_transaction_times *of)
+static void find_point(const struct plain_transaction *transaction,
+                       struct plain_transaction_times *of)
 {
     if (transaction->status != ISO_COMMITTED || plain_transaction_writes(transaction))
         return;
@@ -259,9 +268,10 @@ static void find_point(const struct plain_transaction *transaction, struct plain
     }
 }
 
-/* An operation's own ots; else under a lock just below the commit (a point stands after all commits at its
- * timestamp); else sts. */
-static void default_ots(const struct plain_transaction *transaction, struct plain_transaction_times *of)
+/* An operation's own ots; else under a lock just below the commit (a point stands after all commits
+ * at its timestamp); else sts. */
+static void default_ots(const struct plain_transaction *transaction,
+                        struct plain_transaction_times *of)
 {
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         struct plain_operation_times *operation = &of->operations[i];
@@ -287,7 +297,8 @@ void plain_times_of(const struct plain_history *history, struct plain_times *tim
 
 /* ---- gaps ---- */
 
-static bool is_look(const struct plain_history *history, const struct plain_times *times, uint64_t number)
+static bool is_look(const struct plain_history *history, const struct plain_times *times,
+                    uint64_t number)
 {
     bool found = false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
@@ -302,7 +313,8 @@ static bool is_look(const struct plain_history *history, const struct plain_time
 }
 
 /* How many different positions of snapshots lie below. */
-static uint64_t looks_below(const struct plain_history *history, const struct plain_times *times, uint64_t number)
+static uint64_t looks_below(const struct plain_history *history, const struct plain_times *times,
+                            uint64_t number)
 {
     uint64_t below = 0, seen[MAX_SLOTS];
     for (uint32_t t = 0; t < history->transaction_count; t++) {
@@ -332,7 +344,8 @@ bool plain_times_merge_gaps(const struct plain_history *history, struct plain_ti
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         const struct plain_transaction *transaction = &history->transactions[t];
         struct plain_transaction_times *of = &times->transactions[t];
-        uint64_t start = looks_below(history, &given, of->sts), commit = looks_below(history, &given, of->cts);
+        uint64_t start = looks_below(history, &given, of->sts),
+                 commit = looks_below(history, &given, of->cts);
         bool committed = transaction->status == ISO_COMMITTED;
         of->log_place = of->cts;
         of->sts = !of->has_sts ? 1 : 2 * start + (committed ? 3 : 1);

@@ -26,13 +26,15 @@ struct run {
     bool rc, keep;
     unsigned n, order[PROGRAM_ORACLE_MOST], place[PROGRAM_ORACLE_MOST];
     unsigned sees[PROGRAM_ORACLE_MOST]; /* bits */
-    int64_t inputs[PROGRAM_ORACLE_CELLS * 4], initial[PROGRAM_ORACLE_CELLS], state[PROGRAM_ORACLE_CELLS];
+    int64_t inputs[PROGRAM_ORACLE_CELLS * 4], initial[PROGRAM_ORACLE_CELLS],
+        state[PROGRAM_ORACLE_CELLS];
     struct transaction transactions[PROGRAM_ORACLE_MOST];
     int mode; /* 0: a body, 1: initial values, 2: the state */
     unsigned self;
     int64_t locals[LOCALS];
     bool chosen, started, aborted, returned;
-    bool aborts, impossible;     /* something in the program can abort; this is no execution, whatever comes */
+    bool aborts,
+        impossible; /* something in the program can abort; this is no execution, whatever comes */
     unsigned seen, behind, must; /* `must`: what was behind us when this statement began */
 };
 
@@ -138,7 +140,8 @@ static int64_t read_cell(struct run *run, unsigned cell)
     if (!run->chosen) {
         run->seen = choose_set(run, session_of(run, run->self), before(run, run->self));
         own->statements[own->statement_count] = (struct statement){run->seen, run->must};
-        run->impossible = run->impossible || (!run->aborts && !allowed(run, &own->statements[own->statement_count]));
+        run->impossible = run->impossible ||
+                          (!run->aborts && !allowed(run, &own->statements[own->statement_count]));
         own->statement_count++;
         run->chosen = true;
     }
@@ -302,13 +305,14 @@ static bool apart(const struct run *run, unsigned t)
 {
     for (unsigned u = 0; u < run->n; u++)
         for (unsigned cell = 0; cell < run->program->cells; cell++)
-            if (run->place[u] < run->place[t] && !(run->sees[t] >> u & 1) && run->transactions[t].claimed[cell] &&
-                run->transactions[u].wrote[cell])
+            if (run->place[u] < run->place[t] && !(run->sees[t] >> u & 1) &&
+                run->transactions[t].claimed[cell] && run->transactions[u].wrote[cell])
                 return false;
     return true;
 }
 
-/* What the axioms of `t` leave, which are about it and those that come before it: none needs one that comes behind. */
+/* What the axioms of `t` leave, which are about it and those that come before it: none needs one
+ * that comes behind. */
 static unsigned levels_of(const struct run *run, unsigned t)
 {
     unsigned levels = run->rc ? 1u << ISO_PROVE_RC : ALL_BUT_RC;
@@ -334,7 +338,8 @@ static unsigned levels_of(const struct run *run, unsigned t)
 static bool broken(struct run *run, enum iso_prove_rule_kind kind)
 {
     for (uint32_t i = 0; i < run->program->rules.count; i++)
-        if (run->program->rules.list[i].kind == kind && !value_of(run, run->program->rules.list[i].expression))
+        if (run->program->rules.list[i].kind == kind &&
+            !value_of(run, run->program->rules.list[i].expression))
             return true;
     return false;
 }
@@ -374,7 +379,8 @@ static void look_at_moments(struct run *run, unsigned levels)
         if (!run->rc && closed(run, set))
             there |= levels & (1u << ISO_PROVE_CC | 1u << ISO_PROVE_PSI);
         if (prefix(run, set))
-            there |= levels & (1u << ISO_PROVE_PC | 1u << ISO_PROVE_SI | 1u << ISO_PROVE_SER | 1u << ISO_PROVE_RC);
+            there |= levels & (1u << ISO_PROVE_PC | 1u << ISO_PROVE_SI | 1u << ISO_PROVE_SER |
+                               1u << ISO_PROVE_RC);
         find_state(run, set);
         if (there && broken(run, ISO_PROVE_INVARIANT))
             run->oracle->violated |= there;
@@ -390,14 +396,17 @@ static void execute(struct run *run, unsigned wanted)
     run->impossible = false;
     run->mode = 1;
     for (uint32_t i = 0; i < program->inputs.count; i++)
-        run->inputs[i] = program->inputs.list[i].least +
-                         choose(run, (unsigned)(program->inputs.list[i].most - program->inputs.list[i].least) + 1);
+        run->inputs[i] =
+            program->inputs.list[i].least +
+            choose(run,
+                   (unsigned)(program->inputs.list[i].most - program->inputs.list[i].least) + 1);
     for (uint32_t i = 0; i < program->tables.count; i++)
         for (uint32_t j = 0; j < program->tables.list[i].rows; j++)
             run->initial[slot++] = value_of(run, program->tables.list[i].initial[j]);
     if (broken(run, ISO_PROVE_ASSUME))
         return;
-    for (unsigned i = 0; i < run->n; i++) { /* a permutation: the i-th is one of those that are left */
+    for (unsigned i = 0; i < run->n;
+         i++) { /* a permutation: the i-th is one of those that are left */
         unsigned skip = choose(run, run->n - i), t = 0;
         while (left >> t & 1 || skip)
             skip -= !(left >> t++ & 1);
@@ -432,8 +441,8 @@ static void execute(struct run *run, unsigned wanted)
         }
 }
 
-void program_oracle_run(struct program_oracle *oracle, const struct iso_prove_program *program, unsigned levels,
-                        uint64_t most, bool states)
+void program_oracle_run(struct program_oracle *oracle, const struct iso_prove_program *program,
+                        unsigned levels, uint64_t most, bool states)
 {
     *oracle = (struct program_oracle){.violated = 0};
     for (int rc = 0; rc < 2; rc++) {

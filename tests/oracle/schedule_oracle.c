@@ -11,8 +11,9 @@ struct key {
     uint32_t list[ELEMENTS];
 };
 
-/* Everything that decides what may follow. Of its keys there are as many as the history has, and of a list's elements
- * as many as it is long: the others are not copied, compared or even zeroed, since millions of states are. */
+/* Everything that decides what may follow. Of its keys there are as many as the history has, and of
+ * a list's elements as many as it is long: the others are not copied, compared or even zeroed,
+ * since millions of states are. */
 struct state {
     uint32_t begun, done; /* sets of transactions */
     struct key key[KEYS];
@@ -29,7 +30,8 @@ struct oracle {
     uint32_t *slots, slot_mask;
 };
 
-static void copy_state(const struct iso_history *history, const struct state *from, struct state *to)
+static void copy_state(const struct iso_history *history, const struct state *from,
+                       struct state *to)
 {
     to->begun = from->begun;
     to->done = from->done;
@@ -66,7 +68,8 @@ static bool reads_fit(const struct iso_history *history, uint32_t t, const struc
         if (iso_kind_of(history, o) == ISO_READ && key->value != value)
             return false;
         if (iso_kind_of(history, o) == ISO_READ_LIST) {
-            uint64_t first = history->list_first[value], length = history->list_first[value + 1] - first;
+            uint64_t first = history->list_first[value],
+                     length = history->list_first[value + 1] - first;
             if (length != key->length)
                 return false;
             for (uint64_t i = 0; i < length; i++) {
@@ -95,8 +98,9 @@ static bool times_allow(const struct oracle *oracle, uint32_t t, const struct st
 {
     const struct iso_history *history = oracle->history;
     for (uint32_t u = 0; u < history->transaction_count; u++) {
-        if (iso_status_of(history, u) == ISO_COMMITTED && !(state->done >> u & 1) && history->ended[u] &&
-            history->begun[t] > history->ended[u] && history->begun[t] - history->ended[u] > oracle->drift)
+        if (iso_status_of(history, u) == ISO_COMMITTED && !(state->done >> u & 1) &&
+            history->ended[u] && history->begun[t] > history->ended[u] &&
+            history->begun[t] - history->ended[u] > oracle->drift)
             return false;
     }
     return true;
@@ -110,8 +114,8 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
     uint32_t session = history->session[t];
     for (uint32_t i = history->session_first[session]; history->session_order[i] != t; i++) {
         uint32_t earlier = history->session_order[i];
-        if (iso_model_keeps_sessions(oracle->model) && iso_status_of(history, earlier) == ISO_COMMITTED &&
-            !(state->done >> earlier & 1))
+        if (iso_model_keeps_sessions(oracle->model) &&
+            iso_status_of(history, earlier) == ISO_COMMITTED && !(state->done >> earlier & 1))
             return false;
     }
     for (uint32_t u = 0; u < history->transaction_count; u++) {
@@ -165,7 +169,8 @@ static uint32_t *slot_of(const struct oracle *oracle, const uint32_t *words)
 static void make_room(struct oracle *oracle)
 {
     oracle->seen_capacity = oracle->seen_capacity ? 2 * oracle->seen_capacity : 64;
-    oracle->seen = realloc(oracle->seen, oracle->seen_capacity * oracle->width * sizeof *oracle->seen);
+    oracle->seen =
+        realloc(oracle->seen, oracle->seen_capacity * oracle->width * sizeof *oracle->seen);
     oracle->slot_mask = 4 * oracle->seen_capacity - 1;
     free(oracle->slots);
     oracle->slots = calloc(oracle->slot_mask + 1, sizeof *oracle->slots);
@@ -198,7 +203,8 @@ static bool search(struct oracle *oracle, const struct state *state)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         struct state next;
         bool open = (state->begun >> t & 1) && !(state->done >> t & 1);
-        if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state) : !may_begin(oracle, t, state))
+        if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state)
+                 : !may_begin(oracle, t, state))
             continue;
         copy_state(history, state, &next);
         next.begun |= (uint32_t)1 << t;
@@ -225,7 +231,8 @@ static uint32_t width_of(const struct iso_history *history)
 bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift)
 {
     assert(history->transaction_count <= TRANSACTIONS && history->key_count <= KEYS);
-    struct oracle oracle = {.history = history, .model = model, .drift = drift, .width = width_of(history)};
+    struct oracle oracle = {
+        .history = history, .model = model, .drift = drift, .width = width_of(history)};
     struct state start = {0};
     for (uint32_t key = 0; key < history->key_count; key++)
         start.key[key].value = history->initial_value;

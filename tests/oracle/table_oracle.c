@@ -7,7 +7,8 @@ enum { TRUE = 1, FALSE = 2, NONE = 4, MOST_OPTIONS = TABLE_TRANSACTIONS + 2 };
 /* ---- moments ---- */
 
 /* What is committed below it is seen. */
-static uint64_t bound_of(const struct table_transaction *reader, const struct table_query *query, enum iso_level level)
+static uint64_t bound_of(const struct table_transaction *reader, const struct table_query *query,
+                         enum iso_level level)
 {
     if (level == ISO_SER || query->time == TABLE_AT_LOCK)
         return reader->cts + reader->is_point;
@@ -17,8 +18,9 @@ static uint64_t bound_of(const struct table_transaction *reader, const struct ta
 static bool may_see_unknown(const struct table_transaction *reader, const struct table_query *query,
                             enum iso_level level, const struct table_transaction *writer)
 {
-    uint64_t limit =
-        level == ISO_SER || query->time == TABLE_AT_LOCK ? reader->cts : bound_of(reader, query, level) - 1;
+    uint64_t limit = level == ISO_SER || query->time == TABLE_AT_LOCK
+                         ? reader->cts
+                         : bound_of(reader, query, level) - 1;
     return writer->sts < limit;
 }
 
@@ -47,8 +49,8 @@ static bool comes_before(const struct table_transaction *one, const struct table
     return one->sts != other->sts ? one->sts < other->sts : one->tid < other->tid;
 }
 
-void table_state(const struct table_history *history, enum iso_level level, uint32_t t, uint32_t operation,
-                 struct table_row rows[TABLE_ROWS])
+void table_state(const struct table_history *history, enum iso_level level, uint32_t t,
+                 uint32_t operation, struct table_row rows[TABLE_ROWS])
 {
     const struct table_transaction *reader = &history->transactions[t], *last = NULL;
     uint64_t bound = bound_of(reader, &reader->operations[operation].query, level);
@@ -91,13 +93,16 @@ static unsigned conjunction(unsigned one, unsigned other)
     return one == TRUE && other == TRUE ? TRUE : NONE;
 }
 
-static unsigned evaluate(const struct table_node *nodes, uint32_t number, const struct table_row *row)
+static unsigned evaluate(const struct table_node *nodes, uint32_t number,
+                         const struct table_row *row)
 {
     const struct table_node *node = &nodes[number];
     const struct table_cell *cell = &row->cells[node->column];
     unsigned found = 0;
     if (node->kind == TABLE_COMPARE) {
-        unsigned relation = cell->value < node->constant ? 1 : cell->value == node->constant ? 2 : 4;
+        unsigned relation = cell->value < node->constant    ? 1
+                            : cell->value == node->constant ? 2
+                                                            : 4;
         if (!cell->is_given)
             return TRUE | FALSE | NONE;
         return cell->is_null ? NONE : relation & node->relation ? TRUE : FALSE;
@@ -110,9 +115,10 @@ static unsigned evaluate(const struct table_node *nodes, uint32_t number, const 
         for (unsigned other = TRUE; other <= NONE; other *= 2) {
             if (!(left & one) || !(right & other))
                 continue;
-            found |= node->kind == TABLE_NOT   ? negation(one)
-                     : node->kind == TABLE_AND ? conjunction(one, other)
-                                               : negation(conjunction(negation(one), negation(other)));
+            found |= node->kind == TABLE_NOT ? negation(one)
+                     : node->kind == TABLE_AND
+                         ? conjunction(one, other)
+                         : negation(conjunction(negation(one), negation(other)));
         }
     }
     return found;
@@ -147,7 +153,8 @@ struct part {
 static bool is_asked(const struct table_query *query, uint32_t column)
 {
     for (uint32_t i = 0; query->asked == TABLE_ASKED_AGGREGATES && i < query->aggregate_count; i++)
-        if (query->aggregates[i].function != TABLE_COUNT_ROWS && query->aggregates[i].column == column)
+        if (query->aggregates[i].function != TABLE_COUNT_ROWS &&
+            query->aggregates[i].column == column)
             return true;
     return query->asked == TABLE_ASKED_BAG && query->bag_column == column;
 }
@@ -160,7 +167,8 @@ static bool is_in_condition(const struct table_query *query, uint32_t column)
     return false;
 }
 
-static struct part part_of(const struct table_query *query, const struct table_key *key, const struct table_row *row)
+static struct part part_of(const struct table_query *query, const struct table_key *key,
+                           const struct table_row *row)
 {
     struct part part = {0};
     unsigned matches = table_within(query, key) ? table_matches(query, row) : FALSE;
@@ -169,7 +177,8 @@ static struct part part_of(const struct table_query *query, const struct table_k
     for (uint32_t c = 0; part.surely && c < TABLE_COLUMNS; c++)
         if (is_asked(query, c)) {
             part.cells[c] = row->cells[c];
-            part.cells[c].value = row->cells[c].is_null || !row->cells[c].is_given ? 0 : row->cells[c].value;
+            part.cells[c].value =
+                row->cells[c].is_null || !row->cells[c].is_given ? 0 : row->cells[c].value;
         }
     return part;
 }
@@ -179,7 +188,8 @@ static bool same_part(const struct part *one, const struct part *other)
     if (one->surely != other->surely || one->never != other->never)
         return false;
     for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
-        if (one->cells[c].is_given != other->cells[c].is_given || one->cells[c].is_null != other->cells[c].is_null ||
+        if (one->cells[c].is_given != other->cells[c].is_given ||
+            one->cells[c].is_null != other->cells[c].is_null ||
             one->cells[c].value != other->cells[c].value)
             return false;
     return true;
@@ -193,7 +203,8 @@ struct options {
 };
 
 /* What the reader wrote itself is no option. */
-static bool wrote(const struct table_transaction *reader, uint32_t operation, uint32_t row, uint32_t column)
+static bool wrote(const struct table_transaction *reader, uint32_t operation, uint32_t row,
+                  uint32_t column)
 {
     bool cell = false;
     for (uint32_t o = 0; o < reader->operation_count; o++) {
@@ -207,10 +218,11 @@ static bool wrote(const struct table_transaction *reader, uint32_t operation, ui
     return cell;
 }
 
-static void add_options(struct options *options, const struct table_transaction *writer, uint32_t row,
-                        const struct table_transaction *reader, uint32_t operation)
+static void add_options(struct options *options, const struct table_transaction *writer,
+                        uint32_t row, const struct table_transaction *reader, uint32_t operation)
 {
-    bool was_written = false, there = false, given[TABLE_COLUMNS] = {false}, gone[TABLE_COLUMNS] = {false};
+    bool was_written = false, there = false, given[TABLE_COLUMNS] = {false},
+         gone[TABLE_COLUMNS] = {false};
     struct table_cell cells[TABLE_COLUMNS];
     for (uint32_t o = 0; o < writer->operation_count; o++) {
         const struct table_operation *write = &writer->operations[o];
@@ -246,8 +258,9 @@ static void add_options(struct options *options, const struct table_transaction 
 enum fault { MISSING, EXTRA, CHANGED };
 
 /* Whether one of them explains the fault. */
-static bool is_excused(const struct table_history *history, enum iso_level level, uint32_t t, uint32_t operation,
-                       const struct table_row *rows, uint32_t row, enum fault fault)
+static bool is_excused(const struct table_history *history, enum iso_level level, uint32_t t,
+                       uint32_t operation, const struct table_row *rows, uint32_t row,
+                       enum fault fault)
 {
     const struct table_transaction *reader = &history->transactions[t];
     const struct table_query *query = &reader->operations[operation].query;
@@ -274,14 +287,16 @@ static bool is_excused(const struct table_history *history, enum iso_level level
         for (uint32_t c = 0; c < TABLE_COLUMNS; rest /= options.cell_count[c++])
             mixed.cells[c] = options.cells[c][rest % options.cell_count[c]];
         struct part part = part_of(query, &history->keys[row], &mixed);
-        if (fault == MISSING ? !part.surely : fault == EXTRA ? !part.never : !same_part(&before, &part))
+        if (fault == MISSING ? !part.surely
+            : fault == EXTRA ? !part.never
+                             : !same_part(&before, &part))
             return true;
     }
     return false;
 }
 
-static bool is_table_excused(const struct table_history *history, enum iso_level level, uint32_t t, uint32_t operation,
-                             const struct table_row *rows)
+static bool is_table_excused(const struct table_history *history, enum iso_level level, uint32_t t,
+                             uint32_t operation, const struct table_row *rows)
 {
     for (uint32_t r = 0; r < TABLE_ROWS; r++)
         if (is_excused(history, level, t, operation, rows, r, CHANGED))
@@ -291,8 +306,9 @@ static bool is_table_excused(const struct table_history *history, enum iso_level
 
 /* ---- answers ---- */
 
-static void judge_rows(const struct table_history *history, enum iso_level level, uint32_t t, uint32_t operation,
-                       const struct table_row *rows, bool others, struct table_judgement *judgement)
+static void judge_rows(const struct table_history *history, enum iso_level level, uint32_t t,
+                       uint32_t operation, const struct table_row *rows, bool others,
+                       struct table_judgement *judgement)
 {
     const struct table_transaction *reader = &history->transactions[t];
     const struct table_query *query = &reader->operations[operation].query;
@@ -307,7 +323,8 @@ static void judge_rows(const struct table_history *history, enum iso_level level
             continue;
         if (reader->cdc_writes && rows[r].is_own)
             judgement->reasons |= TABLE_OWN_ORDER;
-        else if (is_excused(history, level, t, operation, rows, r, query->returned[r] ? EXTRA : MISSING))
+        else if (is_excused(history, level, t, operation, rows, r,
+                            query->returned[r] ? EXTRA : MISSING))
             judgement->reasons |= TABLE_UNKNOWN_WRITER;
         else if (query->returned[r])
             judgement->extra[rows[r].is_own] |= 1u << r;
@@ -318,7 +335,8 @@ static void judge_rows(const struct table_history *history, enum iso_level level
 
 /* False: it is not known. */
 static bool aggregate(const struct table_history *history, const struct table_query *query,
-                      const struct table_row *rows, const struct table_aggregate *aggregate, struct table_cell *value)
+                      const struct table_row *rows, const struct table_aggregate *aggregate,
+                      struct table_cell *value)
 {
     bool is_number = aggregate->function <= TABLE_COUNT;
     uint32_t count = 0;
@@ -334,7 +352,8 @@ static bool aggregate(const struct table_history *history, const struct table_qu
             continue;
         if (aggregate->function == TABLE_SUM)
             value->value += cell->value;
-        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < value->value : cell->value > value->value))
+        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < value->value
+                                                             : cell->value > value->value))
             value->value = cell->value;
         count++;
     }
@@ -388,8 +407,8 @@ static void judge_bag(const struct table_history *history, const struct table_qu
         judgement->bag_missing = 0;
 }
 
-struct table_judgement table_oracle(const struct table_history *history, enum iso_level level, uint32_t t,
-                                    uint32_t operation)
+struct table_judgement table_oracle(const struct table_history *history, enum iso_level level,
+                                    uint32_t t, uint32_t operation)
 {
     const struct table_transaction *reader = &history->transactions[t];
     const struct table_query *query = &reader->operations[operation].query;
@@ -400,9 +419,11 @@ struct table_judgement table_oracle(const struct table_history *history, enum is
     table_state(history, level, t, operation, rows);
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
         own |= rows[r].is_own;
-        seen += rows[r].is_there && table_within(query, &history->keys[r]) && (counts || !query->returned[r]);
+        seen += rows[r].is_there && table_within(query, &history->keys[r]) &&
+                (counts || !query->returned[r]);
     }
-    bool says_little = query->is_partial && query->asked != TABLE_ASKED_BAG; /* a bag's rows were there */
+    bool says_little =
+        query->is_partial && query->asked != TABLE_ASKED_BAG; /* a bag's rows were there */
     bool is_over = !says_little && seen > history->scan_limit;
     if (!counts)
         judge_rows(history, level, t, operation, rows, !query->is_partial && !is_over, &judgement);

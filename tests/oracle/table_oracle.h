@@ -1,7 +1,9 @@
-/* What a query had to find, from the definitions: tables are made anew for each query, by all that was committed before its
- * moment, in order, operation by operation; conditions are sets of the three truths, by going through all outcomes.
+/* What a query had to find, from the definitions: tables are made anew for each query, by all that
+ * was committed before its moment, in order, operation by operation; conditions are sets of the
+ * three truths, by going through all outcomes.
  *
- * Histories are plain structs of one table with a few rows and columns of integers. Slow, and simple. Threads: any. */
+ * Histories are plain structs of one table with a few rows and columns of integers. Slow, and
+ * simple. Threads: any. */
 #ifndef TESTS_ORACLE_TABLE_ORACLE_H
 #define TESTS_ORACLE_TABLE_ORACLE_H
 
@@ -98,8 +100,8 @@ struct table_judgement {
     uint32_t reasons;
 };
 
-struct table_judgement table_oracle(const struct table_history *history, enum iso_level level, uint32_t transaction,
-                                    uint32_t operation);
+struct table_judgement table_oracle(const struct table_history *history, enum iso_level level,
+                                    uint32_t transaction, uint32_t operation);
 
 /* Whether the key lies between the query's bounds. */
 bool table_within(const struct table_query *query, const struct table_key *key);
@@ -109,8 +111,8 @@ struct table_row {
     bool is_there, is_own;
     struct table_cell cells[TABLE_COLUMNS]; /* not given: not known */
 };
-void table_state(const struct table_history *history, enum iso_level level, uint32_t transaction, uint32_t operation,
-                 struct table_row rows[TABLE_ROWS]);
+void table_state(const struct table_history *history, enum iso_level level, uint32_t transaction,
+                 uint32_t operation, struct table_row rows[TABLE_ROWS]);
 
 /* Outcomes of the query's condition as bits: 1 true, 2 false, 4 null. */
 unsigned table_matches(const struct table_query *query, const struct table_row *row);

@@ -9,7 +9,8 @@ uint32_t first_write(const struct oracle *oracle, uint32_t t, const struct plain
 {
     const struct plain_transaction *transaction = &oracle->history->transactions[t];
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
-        if (plain_writes(&transaction->operations[i]) && plain_equal(&transaction->operations[i].key, key))
+        if (plain_writes(&transaction->operations[i]) &&
+            plain_equal(&transaction->operations[i].key, key))
             return i;
     }
     return NONE;
@@ -20,7 +21,8 @@ uint32_t final_write(const struct oracle *oracle, uint32_t t, const struct plain
     const struct plain_transaction *transaction = &oracle->history->transactions[t];
     uint32_t final = NONE;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
-        if (plain_writes(&transaction->operations[i]) && plain_equal(&transaction->operations[i].key, key))
+        if (plain_writes(&transaction->operations[i]) &&
+            plain_equal(&transaction->operations[i].key, key))
             final = i;
     }
     return final;
@@ -63,7 +65,8 @@ static bool interval_broken(const struct oracle *oracle, uint32_t t)
     const struct plain_transaction_times *times = &oracle->times.transactions[t];
     if (!times->has_sts)
         return false;
-    if (times->sts > times->cts || (plain_transaction_writes(transaction) && times->sts >= times->cts))
+    if (times->sts > times->cts ||
+        (plain_transaction_writes(transaction) && times->sts >= times->cts))
         return true;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct plain_operation_times *operation = &times->operations[i];
@@ -100,10 +103,12 @@ static uint32_t find_shared_cts(const struct oracle *oracle, uint32_t t)
 static bool must_precede(const struct oracle *oracle, uint32_t t, uint32_t u)
 {
     const struct plain_transaction *transaction = &oracle->history->transactions[t];
-    if (!equal_cts(oracle, t, u) || oracle->times.transactions[t].point || oracle->times.transactions[u].point)
+    if (!equal_cts(oracle, t, u) || oracle->times.transactions[t].point ||
+        oracle->times.transactions[u].point)
         return false;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
-        if (oracle->reads_externally[t][i] && first_write(oracle, u, &transaction->operations[i].key) != NONE)
+        if (oracle->reads_externally[t][i] &&
+            first_write(oracle, u, &transaction->operations[i].key) != NONE)
             return true;
     }
     return false;
@@ -201,8 +206,10 @@ static void judge_session(struct oracle *oracle, uint32_t t)
 
 /* ---- NOCONFLICT ---- */
 
-/* Both write the key, neither first under a mere lock, and neither is over before the other holds the key. */
-static bool conflict(const struct oracle *oracle, uint32_t t, uint32_t u, const struct plain_text *key, uint64_t ots[2])
+/* Both write the key, neither first under a mere lock, and neither is over before the other holds
+ * the key. */
+static bool conflict(const struct oracle *oracle, uint32_t t, uint32_t u,
+                     const struct plain_text *key, uint64_t ots[2])
 {
     uint32_t first_t = first_write(oracle, t, key), first_u = first_write(oracle, u, key);
     if (first_u == NONE)
@@ -223,8 +230,9 @@ static void judge_pair(struct oracle *oracle, uint32_t t, uint32_t u, const stru
     if (!conflict(oracle, t, u, key, ots))
         return;
     bool t_later = times[t].cts != times[u].cts ? times[t].cts > times[u].cts
-                   : ots[0] != ots[1]           ? ots[0] > ots[1]
-                                                : plain_compare(&transactions[t].tid, &transactions[u].tid) > 0;
+                   : ots[0] != ots[1]
+                       ? ots[0] > ots[1]
+                       : plain_compare(&transactions[t].tid, &transactions[u].tid) > 0;
     struct instance instance = instance_of(ISO_NOCONFLICT, ISO_KIND_NONE, t_later ? t : u);
     instance.other = t_later ? u : t;
     strcpy(instance.key, key->text);
@@ -252,7 +260,8 @@ static bool uses_operation_times(const struct oracle *oracle, uint32_t t)
 {
     bool uses = false;
     for (uint32_t i = 0; i < oracle->history->transactions[t].operation_count; i++) {
-        const struct plain_operation_times *operation = &oracle->times.transactions[t].operations[i];
+        const struct plain_operation_times *operation =
+            &oracle->times.transactions[t].operations[i];
         uses |= operation->own || operation->lock;
     }
     return uses;
@@ -262,7 +271,8 @@ bool timestamp_oracle(const struct plain_history *history, enum iso_level level,
                       struct instances *instances, bool refused[PLAIN_TRANSACTIONS])
 {
     bool any = false;
-    struct oracle oracle = {.history = history, .level = level, .session_order = session_order, .instances = instances};
+    struct oracle oracle = {
+        .history = history, .level = level, .session_order = session_order, .instances = instances};
     instances_clear(instances);
     plain_times_of(history, &oracle.times);
     oracle.positions = plain_clock(history) == ISO_CLOCK_SNAPSHOT;

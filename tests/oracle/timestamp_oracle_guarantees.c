@@ -36,7 +36,8 @@ void judge_back(struct oracle *oracle, uint32_t t)
         if (!is_committed(oracle, u) || !writes(oracle, u) || !session_precedes(oracle, u, t))
             continue;
         if (instance.other == NONE || cts_of(oracle, u) > cts_of(oracle, instance.other) ||
-            (cts_of(oracle, u) == cts_of(oracle, instance.other) && session_precedes(oracle, u, instance.other)))
+            (cts_of(oracle, u) == cts_of(oracle, instance.other) &&
+             session_precedes(oracle, u, instance.other)))
             instance.other = u;
     }
     instances_add(oracle->instances, &instance);
@@ -45,10 +46,11 @@ void judge_back(struct oracle *oracle, uint32_t t)
 /* U comes before T in their session, and the session's commits do not go back between them. */
 static bool comes_before(const struct oracle *oracle, uint32_t u, uint32_t t)
 {
-    bool before = is_committed(oracle, u) && is_committed(oracle, t) && session_precedes(oracle, u, t);
+    bool before =
+        is_committed(oracle, u) && is_committed(oracle, t) && session_precedes(oracle, u, t);
     for (uint32_t b = 0; before && b < oracle->history->transaction_count; b++)
-        before =
-            !goes_back(oracle, b) || !session_precedes(oracle, u, b) || !(b == t || session_precedes(oracle, b, t));
+        before = !goes_back(oracle, b) || !session_precedes(oracle, u, b) ||
+                 !(b == t || session_precedes(oracle, b, t));
     return before;
 }
 
@@ -59,7 +61,8 @@ static uint32_t next_writer(const struct oracle *oracle, uint32_t t)
     if (writes(oracle, t))
         return t;
     for (uint32_t u = 0; u < oracle->history->transaction_count; u++) {
-        if (writes(oracle, u) && comes_before(oracle, t, u) && (next == NONE || session_precedes(oracle, u, next)))
+        if (writes(oracle, u) && comes_before(oracle, t, u) &&
+            (next == NONE || session_precedes(oracle, u, next)))
             next = u;
     }
     return next;
@@ -78,19 +81,23 @@ struct source {
     uint32_t writer, newest; /* NONE: the initial version */
 };
 
-static bool returned(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer)
+static bool returned(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                     uint32_t writer)
 {
-    return prefix == NONE ? is_register_version(oracle, read, writer) : is_list_version(oracle, read, prefix, writer);
+    return prefix == NONE ? is_register_version(oracle, read, writer)
+                          : is_list_version(oracle, read, prefix, writer);
 }
 
-static struct source source_of(const struct oracle *oracle, const struct external_read *read, uint32_t prefix)
+static struct source source_of(const struct oracle *oracle, const struct external_read *read,
+                               uint32_t prefix)
 {
     uint64_t limit = limit_of(oracle, read->t), start = oracle->times.transactions[read->t].sts;
     bool ends = next_writer(oracle, read->t) != NONE;
     uint32_t oldest = NONE, newest = NONE, shown = NONE, count = 0;
     bool initial = returned(oracle, read, prefix, NONE);
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
-        if (!has_version(oracle, read, w) || !returned(oracle, read, prefix, w) || cts_of(oracle, w) > limit)
+        if (!has_version(oracle, read, w) || !returned(oracle, read, prefix, w) ||
+            cts_of(oracle, w) > limit)
             continue;
         count++;
         if (oldest == NONE || version_below(oracle, read->key, w, oldest))
@@ -101,7 +108,8 @@ static struct source source_of(const struct oracle *oracle, const struct externa
             (shown == NONE || version_below(oracle, read->key, shown, w)))
             shown = w;
     }
-    struct source source = {.none = count + initial == 0, .certain = count + initial == 1, .newest = newest};
+    struct source source = {
+        .none = count + initial == 0, .certain = count + initial == 1, .newest = newest};
     source.writer = shown != NONE ? shown : initial ? NONE : oldest;
     source.tied = source.writer != NONE && cts_of(oracle, source.writer) == limit && ends;
     return source;
@@ -144,14 +152,16 @@ static void find_known(struct oracle *oracle, int by_guess)
     uint32_t count = oracle->history->transaction_count;
     for (uint32_t u = 0; u < count; u++) {
         for (uint32_t t = 0; t < count; t++) {
-            bool so = comes_before(oracle, u, t), wr = oracle->read_by[by_guess][u][t], wr_so = false;
-            bool ww = is_committed(oracle, u) && is_committed(oracle, t) && share_key(oracle, u, t) &&
-                      cts_of(oracle, u) < cts_of(oracle, t);
+            bool so = comes_before(oracle, u, t), wr = oracle->read_by[by_guess][u][t],
+                 wr_so = false;
+            bool ww = is_committed(oracle, u) && is_committed(oracle, t) &&
+                      share_key(oracle, u, t) && cts_of(oracle, u) < cts_of(oracle, t);
             for (uint32_t r = 0; r < count; r++)
                 wr_so |= oracle->read_by[by_guess][u][r] && comes_before(oracle, r, t);
-            oracle->known[by_guess][u][t] = oracle->level == ISO_RYW  ? so
-                                            : oracle->level == ISO_MR ? wr_so
-                                                                      : so || wr || (oracle->level == ISO_PSI && ww);
+            oracle->known[by_guess][u][t] = oracle->level == ISO_RYW ? so
+                                            : oracle->level == ISO_MR
+                                                ? wr_so
+                                                : so || wr || (oracle->level == ISO_PSI && ww);
         }
     }
     if (oracle->level == ISO_CC || oracle->level == ISO_PSI)
@@ -167,7 +177,8 @@ void find_knowledge(struct oracle *oracle)
 }
 
 /* The newest version of the key by somebody whom the reader knows of. */
-static uint32_t newest_known(const struct oracle *oracle, const struct external_read *read, int by_guess)
+static uint32_t newest_known(const struct oracle *oracle, const struct external_read *read,
+                             int by_guess)
 {
     uint32_t newest = NONE;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
@@ -178,8 +189,8 @@ static uint32_t newest_known(const struct oracle *oracle, const struct external_
     return newest;
 }
 
-enum read_verdict judge_by_knowledge(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                                     struct instance *wrong)
+enum read_verdict judge_by_knowledge(struct oracle *oracle, const struct external_read *read,
+                                     uint32_t prefix, struct instance *wrong)
 {
     struct source source = source_of(oracle, read, prefix);
     uint32_t required = newest_known(oracle, read, 0), by_guess = newest_known(oracle, read, 1);
@@ -188,7 +199,9 @@ enum read_verdict judge_by_knowledge(struct oracle *oracle, const struct externa
         oracle->limit = limit_of(oracle, read->t);
         if (prefix == NONE)
             return judge_register(oracle, read, wrong);
-        return list_is_tied(oracle, read->key) ? READ_UNJUDGED : judge_list(oracle, read, prefix, wrong);
+        return list_is_tied(oracle, read->key) ? READ_UNJUDGED
+                                               : judge_list(oracle, read, prefix, wrong);
     }
-    return source.tied || cts_of(oracle, by_guess) > cts_of(oracle, source.writer) ? READ_UNJUDGED : READ_GOOD;
+    return source.tied || cts_of(oracle, by_guess) > cts_of(oracle, source.writer) ? READ_UNJUDGED
+                                                                                   : READ_GOOD;
 }

@@ -1,7 +1,7 @@
 /* rc and stale: every moment is tried.
  *
- * Moments are the numbers of plain_times.h, from 1. Between two neighbours of those that occur nothing changes, so it is
- * enough to try these, and those just below them.
+ * Moments are the numbers of plain_times.h, from 1. Between two neighbours of those that occur
+ * nothing changes, so it is enough to try these, and those just below them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,13 +53,16 @@ static struct moments all_moments(const struct oracle *oracle)
 /* ---- is a read right at a moment? ---- */
 
 /* Of the versions of which the newest is the one that `read` returned. */
-static bool returned(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer)
+static bool returned(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                     uint32_t writer)
 {
-    return prefix == NONE ? is_register_version(oracle, read, writer) : is_list_version(oracle, read, prefix, writer);
+    return prefix == NONE ? is_register_version(oracle, read, writer)
+                          : is_list_version(oracle, read, prefix, writer);
 }
 
 /* The largest cts of a version up to `limit`; 0: there is none. */
-static uint64_t newest_cts(const struct oracle *oracle, const struct external_read *read, uint64_t limit)
+static uint64_t newest_cts(const struct oracle *oracle, const struct external_read *read,
+                           uint64_t limit)
 {
     uint64_t newest = 0;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
@@ -71,8 +74,8 @@ static uint64_t newest_cts(const struct oracle *oracle, const struct external_re
 }
 
 /* Of versions of one cts any may be the newest. */
-static bool returned_one_of(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                            uint64_t cts)
+static bool returned_one_of(const struct oracle *oracle, const struct external_read *read,
+                            uint32_t prefix, uint64_t cts)
 {
     if (!cts)
         return returned(oracle, read, prefix, NONE);
@@ -84,12 +87,14 @@ static bool returned_one_of(const struct oracle *oracle, const struct external_r
     return false;
 }
 
-static bool is_right(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint64_t moment)
+static bool is_right(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                     uint64_t moment)
 {
     uint64_t newest = newest_cts(oracle, read, moment);
     if (returned_one_of(oracle, read, prefix, newest))
         return true;
-    /* Among positions, commits of one position come one after the other, in an order that nobody knows. */
+    /* Among positions, commits of one position come one after the other, in an order that nobody
+     * knows. */
     return oracle->positions && newest == moment &&
            returned_one_of(oracle, read, prefix, newest_cts(oracle, read, moment - 1));
 }
@@ -101,11 +106,12 @@ static uint64_t next_start(const struct oracle *oracle, uint32_t t)
 {
     uint32_t next = NONE;
     for (uint32_t u = 0; u < oracle->history->transaction_count; u++) {
-        if (is_committed(oracle, u) && oracle->times.transactions[u].has_sts && session_precedes(oracle, t, u) &&
-            (next == NONE || session_precedes(oracle, u, next)))
+        if (is_committed(oracle, u) && oracle->times.transactions[u].has_sts &&
+            session_precedes(oracle, t, u) && (next == NONE || session_precedes(oracle, u, next)))
             next = u;
     }
-    return next == NONE || !oracle->session_order ? UINT64_MAX : oracle->times.transactions[next].sts;
+    return next == NONE || !oracle->session_order ? UINT64_MAX
+                                                  : oracle->times.transactions[next].sts;
 }
 
 /* The commit of the session's last writer before it. */
@@ -113,7 +119,8 @@ static uint64_t last_commit(const struct oracle *oracle, uint32_t t)
 {
     uint32_t last = NONE;
     for (uint32_t u = 0; u < oracle->history->transaction_count; u++) {
-        if (is_committed(oracle, u) && plain_transaction_writes(&oracle->history->transactions[u]) &&
+        if (is_committed(oracle, u) &&
+            plain_transaction_writes(&oracle->history->transactions[u]) &&
             session_precedes(oracle, u, t) && (last == NONE || session_precedes(oracle, last, u)))
             last = u;
     }
@@ -130,7 +137,8 @@ struct range {
 };
 
 /* The moments that a read may have, of those that are left to its transaction. */
-static struct range moments_of(const struct oracle *oracle, const struct external_read *read, struct range left)
+static struct range moments_of(const struct oracle *oracle, const struct external_read *read,
+                               struct range left)
 {
     const struct plain_transaction_times *times = &oracle->times.transactions[read->t];
     const struct plain_operation_times *operation = &times->operations[read->operation];
@@ -156,12 +164,13 @@ static struct range moments_left(const struct oracle *oracle, uint32_t t)
 }
 
 /* The first moment of the range at which the read is right; 0: none. */
-static uint64_t first_right(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                            struct range range)
+static uint64_t first_right(const struct oracle *oracle, const struct external_read *read,
+                            uint32_t prefix, struct range range)
 {
     struct moments moments = all_moments(oracle);
     for (uint32_t i = 0; i < moments.count; i++) {
-        if (moments.at[i] >= range.low && moments.at[i] <= range.high && is_right(oracle, read, prefix, moments.at[i]))
+        if (moments.at[i] >= range.low && moments.at[i] <= range.high &&
+            is_right(oracle, read, prefix, moments.at[i]))
             return moments.at[i];
     }
     return 0;
@@ -175,17 +184,20 @@ void begin_moments(struct oracle *oracle, uint32_t t)
     oracle->past_count = 0;
 }
 
-static enum read_verdict judge_wrong(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                                     uint64_t expected_at, uint64_t limit, struct instance *wrong)
+static enum read_verdict judge_wrong(struct oracle *oracle, const struct external_read *read,
+                                     uint32_t prefix, uint64_t expected_at, uint64_t limit,
+                                     struct instance *wrong)
 {
     oracle->expected_at = expected_at;
     oracle->limit = limit;
     if (prefix == NONE)
         return judge_register(oracle, read, wrong);
-    return list_is_tied(oracle, read->key) ? READ_UNJUDGED : judge_list(oracle, read, prefix, wrong);
+    return list_is_tied(oracle, read->key) ? READ_UNJUDGED
+                                           : judge_list(oracle, read, prefix, wrong);
 }
 
-static enum read_verdict judge_committed_read(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+static enum read_verdict judge_committed_read(struct oracle *oracle,
+                                              const struct external_read *read, uint32_t prefix,
                                               struct instance *wrong)
 {
     struct range left = {oracle->left_low, oracle->left_high};
@@ -201,7 +213,8 @@ static enum read_verdict judge_committed_read(struct oracle *oracle, const struc
 
 /* ---- stale ---- */
 
-static bool suits_all(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint64_t moment)
+static bool suits_all(const struct oracle *oracle, const struct external_read *read,
+                      uint32_t prefix, uint64_t moment)
 {
     bool suits = is_right(oracle, read, prefix, moment);
     for (uint32_t i = 0; suits && i < oracle->past_count; i++)
@@ -209,16 +222,17 @@ static bool suits_all(const struct oracle *oracle, const struct external_read *r
     return suits;
 }
 
-static enum read_verdict judge_past_read(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                                         struct instance *wrong)
+static enum read_verdict judge_past_read(struct oracle *oracle, const struct external_read *read,
+                                         uint32_t prefix, struct instance *wrong)
 {
     const struct plain_transaction_times *times = &oracle->times.transactions[read->t];
     const struct plain_operation_times *operation = &times->operations[read->operation];
     bool positions = oracle->positions;
     if (operation->own || operation->lock) {
         uint64_t moment = operation->lock && positions ? times->cts : operation->ots;
-        return is_right(oracle, read, prefix, moment) ? READ_GOOD
-                                                      : judge_wrong(oracle, read, prefix, moment, moment, wrong);
+        return is_right(oracle, read, prefix, moment)
+                   ? READ_GOOD
+                   : judge_wrong(oracle, read, prefix, moment, moment, wrong);
     }
     struct moments moments = all_moments(oracle);
     uint64_t latest = times->sts;
@@ -240,8 +254,8 @@ static enum read_verdict judge_past_read(struct oracle *oracle, const struct ext
     return judge_wrong(oracle, read, prefix, latest, times->sts, wrong);
 }
 
-enum read_verdict judge_by_moments(struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                                   struct instance *wrong)
+enum read_verdict judge_by_moments(struct oracle *oracle, const struct external_read *read,
+                                   uint32_t prefix, struct instance *wrong)
 {
     return oracle->level == ISO_RC ? judge_committed_read(oracle, read, prefix, wrong)
                                    : judge_past_read(oracle, read, prefix, wrong);

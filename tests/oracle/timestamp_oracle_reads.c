@@ -5,7 +5,8 @@
 
 #define NONE ISO_NONE
 
-static const struct plain_operation_times *times_of(const struct oracle *oracle, const struct external_read *read)
+static const struct plain_operation_times *times_of(const struct oracle *oracle,
+                                                    const struct external_read *read)
 {
     return &oracle->times.transactions[read->t].operations[read->operation];
 }
@@ -26,7 +27,8 @@ bool is_visible(const struct oracle *oracle, const struct external_read *read, u
     return reader->point ? cts <= reader->cts : cts < reader->cts;
 }
 
-bool version_below(const struct oracle *oracle, const struct plain_text *key, uint32_t left, uint32_t right)
+bool version_below(const struct oracle *oracle, const struct plain_text *key, uint32_t left,
+                   uint32_t right)
 {
     const struct plain_transaction_times *a = &oracle->times.transactions[left];
     const struct plain_transaction_times *b = &oracle->times.transactions[right];
@@ -38,7 +40,8 @@ bool version_below(const struct oracle *oracle, const struct plain_text *key, ui
     uint64_t right_ots = b->operations[first_write(oracle, right, key)].ots;
     if (left_ots != right_ots)
         return left_ots < right_ots;
-    return plain_compare(&oracle->history->transactions[left].tid, &oracle->history->transactions[right].tid) < 0;
+    return plain_compare(&oracle->history->transactions[left].tid,
+                         &oracle->history->transactions[right].tid) < 0;
 }
 
 uint32_t expected_writer(const struct oracle *oracle, const struct external_read *read)
@@ -47,9 +50,11 @@ uint32_t expected_writer(const struct oracle *oracle, const struct external_read
     if (has_knowledge(oracle))
         return oracle->expected_writer;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
-        bool visible = has_moments(oracle) ? oracle->times.transactions[w].cts <= oracle->expected_at
-                                           : is_visible(oracle, read, w);
-        if (has_version(oracle, read, w) && visible && (newest == NONE || version_below(oracle, read->key, newest, w)))
+        bool visible = has_moments(oracle)
+                           ? oracle->times.transactions[w].cts <= oracle->expected_at
+                           : is_visible(oracle, read, w);
+        if (has_version(oracle, read, w) && visible &&
+            (newest == NONE || version_below(oracle, read->key, newest, w)))
             newest = w;
     }
     return newest;
@@ -82,13 +87,14 @@ struct findings {
     struct instance what[PLAIN_OPERATIONS]; /* and how */
 };
 
-static const struct plain_operation *operation_at(const struct oracle *oracle, uint32_t t, uint32_t i)
+static const struct plain_operation *operation_at(const struct oracle *oracle, uint32_t t,
+                                                  uint32_t i)
 {
     return &oracle->history->transactions[t].operations[i];
 }
 
-static void note_internal(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i,
-                          const char *expected, const char *actual)
+static void note_internal(const struct oracle *oracle, struct findings *findings, uint32_t t,
+                          uint32_t i, const char *expected, const char *actual)
 {
     if (findings->has_internal)
         return;
@@ -100,8 +106,9 @@ static void note_internal(const struct oracle *oracle, struct findings *findings
     strcpy(findings->internal.actual, actual);
 }
 
-static void note_external(struct oracle *oracle, struct findings *findings, enum read_verdict verdict,
-                          uint32_t operation, const struct instance *wrong)
+static void note_external(struct oracle *oracle, struct findings *findings,
+                          enum read_verdict verdict, uint32_t operation,
+                          const struct instance *wrong)
 {
     if (verdict == READ_UNJUDGED) {
         findings->has_unjudged = true;
@@ -124,7 +131,8 @@ static uint32_t previous_operation(const struct oracle *oracle, uint32_t t, uint
     return NONE;
 }
 
-static void judge_register_read(struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+static void judge_register_read(struct oracle *oracle, struct findings *findings, uint32_t t,
+                                uint32_t i)
 {
     const struct plain_operation *operation = operation_at(oracle, t, i);
     const struct plain_operation_times *times = oracle->times.transactions[t].operations;
@@ -139,9 +147,10 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
             oracle->visit(oracle, &read, NONE);
             return;
         }
-        enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, NONE, &wrong)
-                                    : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, NONE, &wrong)
-                                                            : judge_register(oracle, &read, &wrong);
+        enum read_verdict verdict =
+            has_moments(oracle)     ? judge_by_moments(oracle, &read, NONE, &wrong)
+            : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, NONE, &wrong)
+                                    : judge_register(oracle, &read, &wrong);
         note_external(oracle, findings, verdict, i, &wrong);
         return;
     }
@@ -155,20 +164,24 @@ static void judge_register_read(struct oracle *oracle, struct findings *findings
     }
 }
 
-/* ---- lists: a read ends with T's own appends so far; what stands before them is the prefix ---- */
+/* ---- lists: a read ends with T's own appends so far; what stands before them is the prefix
+ * ---- */
 
-static uint32_t own_appends(const struct oracle *oracle, uint32_t t, uint32_t i, struct plain_text *own)
+static uint32_t own_appends(const struct oracle *oracle, uint32_t t, uint32_t i,
+                            struct plain_text *own)
 {
     uint32_t count = 0;
     for (uint32_t before = 0; before < i; before++) {
         const struct plain_operation *operation = operation_at(oracle, t, before);
-        if (operation->kind == ISO_APPEND && plain_equal(&operation->key, &operation_at(oracle, t, i)->key))
+        if (operation->kind == ISO_APPEND &&
+            plain_equal(&operation->key, &operation_at(oracle, t, i)->key))
             own[count++] = operation->value;
     }
     return count;
 }
 
-static bool same_elements(const struct plain_text *left, const struct plain_text *right, uint32_t count)
+static bool same_elements(const struct plain_text *left, const struct plain_text *right,
+                          uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (!plain_equal(&left[i], &right[i]))
@@ -183,7 +196,8 @@ static uint32_t prefix_length(const struct oracle *oracle, uint32_t t, uint32_t 
     const struct plain_operation *read = operation_at(oracle, t, i);
     struct plain_text own[PLAIN_OPERATIONS];
     uint32_t count = own_appends(oracle, t, i, own);
-    if (read->list_count < count || !same_elements(read->list + read->list_count - count, own, count))
+    if (read->list_count < count ||
+        !same_elements(read->list + read->list_count - count, own, count))
         return NONE;
     return read->list_count - count;
 }
@@ -193,13 +207,15 @@ static uint32_t previous_list_read(const struct oracle *oracle, uint32_t t, uint
 {
     uint32_t before = i;
     while ((before = previous_operation(oracle, t, before)) != NONE) {
-        if (!plain_writes(operation_at(oracle, t, before)) && prefix_length(oracle, t, before) != NONE)
+        if (!plain_writes(operation_at(oracle, t, before)) &&
+            prefix_length(oracle, t, before) != NONE)
             return before;
     }
     return NONE;
 }
 
-static void note_wrong_end(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+static void note_wrong_end(const struct oracle *oracle, struct findings *findings, uint32_t t,
+                           uint32_t i)
 {
     const struct plain_operation *operation = operation_at(oracle, t, i);
     struct plain_text own[PLAIN_OPERATIONS];
@@ -209,8 +225,8 @@ static void note_wrong_end(const struct oracle *oracle, struct findings *finding
     note_internal(oracle, findings, t, i, expected, actual);
 }
 
-static void note_other_prefix(const struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i,
-                              uint32_t before)
+static void note_other_prefix(const struct oracle *oracle, struct findings *findings, uint32_t t,
+                              uint32_t i, uint32_t before)
 {
     const struct plain_operation *operation = operation_at(oracle, t, i);
     struct plain_text wanted[PLAIN_LIST + PLAIN_OPERATIONS];
@@ -222,7 +238,8 @@ static void note_other_prefix(const struct oracle *oracle, struct findings *find
     note_internal(oracle, findings, t, i, expected, actual);
 }
 
-static void judge_list_read(struct oracle *oracle, struct findings *findings, uint32_t t, uint32_t i)
+static void judge_list_read(struct oracle *oracle, struct findings *findings, uint32_t t,
+                            uint32_t i)
 {
     const struct plain_operation *operation = operation_at(oracle, t, i);
     const struct plain_operation_times *times = oracle->times.transactions[t].operations;
@@ -236,9 +253,10 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
             oracle->visit(oracle, &read, prefix);
             return;
         }
-        enum read_verdict verdict = has_moments(oracle)     ? judge_by_moments(oracle, &read, prefix, &wrong)
-                                    : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, prefix, &wrong)
-                                                            : judge_list(oracle, &read, prefix, &wrong);
+        enum read_verdict verdict =
+            has_moments(oracle)     ? judge_by_moments(oracle, &read, prefix, &wrong)
+            : has_knowledge(oracle) ? judge_by_knowledge(oracle, &read, prefix, &wrong)
+                                    : judge_list(oracle, &read, prefix, &wrong);
         note_external(oracle, findings, verdict, i, &wrong);
         return;
     }
@@ -252,7 +270,8 @@ static void judge_list_read(struct oracle *oracle, struct findings *findings, ui
 
 /* ---- all ---- */
 
-static uint32_t find_key(const struct plain_text keys[PLAIN_OPERATIONS], uint32_t count, const struct plain_text *key)
+static uint32_t find_key(const struct plain_text keys[PLAIN_OPERATIONS], uint32_t count,
+                         const struct plain_text *key)
 {
     uint32_t i = 0;
     while (i < count && !plain_equal(&keys[i], key))
@@ -281,7 +300,8 @@ static bool at_one_moment(const struct oracle *oracle, uint32_t t, uint32_t left
 }
 
 /* Where the transaction read wrongly that the row is there, its cells are not judged. */
-static bool row_is_wrong(const struct oracle *oracle, uint32_t t, const struct findings *row, uint32_t operation)
+static bool row_is_wrong(const struct oracle *oracle, uint32_t t, const struct findings *row,
+                         uint32_t operation)
 {
     bool is_wrong = false;
     for (uint32_t i = 0; row && i < row->wrong_count; i++)
@@ -289,8 +309,10 @@ static bool row_is_wrong(const struct oracle *oracle, uint32_t t, const struct f
     return is_wrong;
 }
 
-/* Of the wrong reads of a key the first that counts. `row`: of a cell, what was found of its row; or NULL. */
-static void choose_external(struct oracle *oracle, uint32_t t, struct findings *findings, const struct findings *row)
+/* Of the wrong reads of a key the first that counts. `row`: of a cell, what was found of its row;
+ * or NULL. */
+static void choose_external(struct oracle *oracle, uint32_t t, struct findings *findings,
+                            const struct findings *row)
 {
     for (uint32_t i = 0; i < findings->wrong_count; i++) {
         if (row_is_wrong(oracle, t, row, findings->wrong[i])) {
@@ -325,7 +347,8 @@ static void judge_transaction(struct oracle *oracle, uint32_t t)
     }
     for (uint32_t key = 0; key < key_count; key++) {
         find_row(&keys[key], &findings[key]);
-        uint32_t row = findings[key].is_cell ? find_key(keys, key_count, &findings[key].row) : key_count;
+        uint32_t row =
+            findings[key].is_cell ? find_key(keys, key_count, &findings[key].row) : key_count;
         choose_external(oracle, t, &findings[key], row < key_count ? &findings[row] : NULL);
     }
     for (uint32_t key = 0; key < key_count && !oracle->visit; key++) {
@@ -333,12 +356,14 @@ static void judge_transaction(struct oracle *oracle, uint32_t t)
             instances_add(oracle->instances, &findings[key].internal);
         if (findings[key].has_external)
             instances_add(oracle->instances, &findings[key].external);
-        oracle->instances->reads_unjudged += findings[key].has_unjudged && !findings[key].has_external;
+        oracle->instances->reads_unjudged +=
+            findings[key].has_unjudged && !findings[key].has_external;
     }
 }
 
 void for_each_external_read(struct oracle *oracle,
-                            void (*visit)(struct oracle *oracle, const struct external_read *read, uint32_t prefix))
+                            void (*visit)(struct oracle *oracle, const struct external_read *read,
+                                          uint32_t prefix))
 {
     uint64_t judged = oracle->instances->reads_judged;
     oracle->visit = visit;

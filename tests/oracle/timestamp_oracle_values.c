@@ -16,19 +16,21 @@ static uint8_t status_of(const struct oracle *oracle, uint32_t t)
 }
 
 /* U writes (or appends) the value to the key, at some point. */
-static bool wrote(const struct oracle *oracle, uint32_t u, const struct plain_text *key, const struct plain_text *value)
+static bool wrote(const struct oracle *oracle, uint32_t u, const struct plain_text *key,
+                  const struct plain_text *value)
 {
     for (uint32_t i = 0; i < oracle->history->transactions[u].operation_count; i++) {
         const struct plain_operation *operation = &operations_of(oracle, u)[i];
-        if (plain_writes(operation) && plain_equal(&operation->key, key) && plain_equal(&operation->value, value))
+        if (plain_writes(operation) && plain_equal(&operation->key, key) &&
+            plain_equal(&operation->value, value))
             return true;
     }
     return false;
 }
 
 /* Of all others of that status that wrote the value, the one with the smallest tid. */
-static uint32_t smallest_writer(const struct oracle *oracle, const struct external_read *read, uint8_t status,
-                                const struct plain_text *value)
+static uint32_t smallest_writer(const struct oracle *oracle, const struct external_read *read,
+                                uint8_t status, const struct plain_text *value)
 {
     uint32_t found = NONE;
     for (uint32_t u = 0; u < oracle->history->transaction_count; u++) {
@@ -50,7 +52,8 @@ static struct plain_text initial_value(const struct oracle *oracle, const struct
     return value;
 }
 
-static struct plain_text final_value(const struct oracle *oracle, uint32_t w, const struct plain_text *key)
+static struct plain_text final_value(const struct oracle *oracle, uint32_t w,
+                                     const struct plain_text *key)
 {
     return operations_of(oracle, w)[final_write(oracle, w, key)].value;
 }
@@ -88,8 +91,8 @@ static uint32_t intermediate_writer(const struct oracle *oracle, const struct ex
 }
 
 /* Among the versions with this value: the first that is not visible, or the last that is. */
-static uint32_t version_with_value(const struct oracle *oracle, const struct external_read *read, bool visible,
-                                   const struct plain_text *value)
+static uint32_t version_with_value(const struct oracle *oracle, const struct external_read *read,
+                                   bool visible, const struct plain_text *value)
 {
     uint32_t found = NONE;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
@@ -127,14 +130,16 @@ static void explain_register(const struct oracle *oracle, const struct external_
     }
 }
 
-bool is_register_version(const struct oracle *oracle, const struct external_read *read, uint32_t writer)
+bool is_register_version(const struct oracle *oracle, const struct external_read *read,
+                         uint32_t writer)
 {
     struct plain_text value =
         writer == NONE ? initial_value(oracle, read->key) : final_value(oracle, writer, read->key);
     return plain_equal(&value, &operations_of(oracle, read->t)[read->operation].value);
 }
 
-enum read_verdict judge_register(const struct oracle *oracle, const struct external_read *read, struct instance *wrong)
+enum read_verdict judge_register(const struct oracle *oracle, const struct external_read *read,
+                                 struct instance *wrong)
 {
     const struct plain_text *value = &operations_of(oracle, read->t)[read->operation].value;
     uint32_t writer = expected_writer(oracle, read);
@@ -164,7 +169,8 @@ struct elements {
     struct plain_text at[MAX_ELEMENTS];
 };
 
-static void add_initial(const struct oracle *oracle, const struct plain_text *key, struct elements *list)
+static void add_initial(const struct oracle *oracle, const struct plain_text *key,
+                        struct elements *list)
 {
     for (uint32_t i = 0; i < oracle->history->initial_count; i++) {
         if (plain_equal(&oracle->history->initials[i].key, key))
@@ -172,7 +178,8 @@ static void add_initial(const struct oracle *oracle, const struct plain_text *ke
     }
 }
 
-static void add_appends(const struct oracle *oracle, uint32_t w, const struct plain_text *key, struct elements *list)
+static void add_appends(const struct oracle *oracle, uint32_t w, const struct plain_text *key,
+                        struct elements *list)
 {
     for (uint32_t i = 0; i < oracle->history->transactions[w].operation_count; i++) {
         const struct plain_operation *operation = &operations_of(oracle, w)[i];
@@ -187,7 +194,8 @@ static bool is_writer(const struct oracle *oracle, uint32_t w, const struct plai
 }
 
 /* The next version above `below` (ISO_NONE: the first one), or ISO_NONE. */
-static uint32_t next_version(const struct oracle *oracle, const struct plain_text *key, uint32_t below)
+static uint32_t next_version(const struct oracle *oracle, const struct plain_text *key,
+                             uint32_t below)
 {
     uint32_t next = NONE;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
@@ -211,7 +219,8 @@ static void list_version(const struct oracle *oracle, const struct plain_text *k
     }
 }
 
-static bool holds(const struct plain_text *elements, uint32_t count, const struct plain_text *element)
+static bool holds(const struct plain_text *elements, uint32_t count,
+                  const struct plain_text *element)
 {
     for (uint32_t i = 0; i < count; i++) {
         if (plain_equal(&elements[i], element))
@@ -246,10 +255,11 @@ static bool is_partly_in(const struct oracle *oracle, uint32_t w, const struct p
     return in && out;
 }
 
-/* The class of writers that make an element of the prefix wrong in the given way; its smallest tid. */
+/* The class of writers that make an element of the prefix wrong in the given way; its smallest
+ * tid. */
 static uint32_t wrong_writer(const struct oracle *oracle, const struct external_read *read,
-                             enum iso_violation_kind kind, const struct plain_text *prefix, uint32_t count,
-                             const struct plain_text *element)
+                             enum iso_violation_kind kind, const struct plain_text *prefix,
+                             uint32_t count, const struct plain_text *element)
 {
     uint32_t found = NONE;
     for (uint32_t w = 0; w < oracle->history->transaction_count; w++) {
@@ -276,14 +286,15 @@ static bool find_uncommitted(const struct oracle *oracle, const struct external_
                            !holds(initial.at, initial.count, &prefix[i]);
         if (aborted == NONE && !from_nobody)
             continue;
-        *writer = aborted != NONE ? aborted : smallest_writer(oracle, read, ISO_UNKNOWN, &prefix[i]);
+        *writer =
+            aborted != NONE ? aborted : smallest_writer(oracle, read, ISO_UNKNOWN, &prefix[i]);
         return true;
     }
     return false;
 }
 
-static void explain_list(const struct oracle *oracle, const struct external_read *read, const struct plain_text *prefix,
-                         uint32_t count, struct instance *wrong)
+static void explain_list(const struct oracle *oracle, const struct external_read *read,
+                         const struct plain_text *prefix, uint32_t count, struct instance *wrong)
 {
     static const enum iso_violation_kind kinds[] = {ISO_INTERMEDIATE, ISO_FUTURE};
     wrong->kind = ISO_UNCOMMITTED;
@@ -299,16 +310,19 @@ static void explain_list(const struct oracle *oracle, const struct external_read
     }
     wrong->kind = count ? ISO_STALE : ISO_ABSENT_READ;
     if (count)
-        wrong->writer_actual = wrong_writer(oracle, read, ISO_STALE, prefix, count, &prefix[count - 1]);
+        wrong->writer_actual =
+            wrong_writer(oracle, read, ISO_STALE, prefix, count, &prefix[count - 1]);
 }
 
-bool is_list_version(const struct oracle *oracle, const struct external_read *read, uint32_t prefix, uint32_t writer)
+bool is_list_version(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
+                     uint32_t writer)
 {
     struct elements version;
     list_version(oracle, read->key, writer, &version);
     bool equal = version.count == prefix;
     for (uint32_t i = 0; equal && i < prefix; i++)
-        equal = plain_equal(&version.at[i], &operations_of(oracle, read->t)[read->operation].list[i]);
+        equal =
+            plain_equal(&version.at[i], &operations_of(oracle, read->t)[read->operation].list[i]);
     return equal;
 }
 
@@ -323,8 +337,8 @@ bool list_is_tied(const struct oracle *oracle, const struct plain_text *key)
     return tied && oracle->positions && !oracle->has_log;
 }
 
-enum read_verdict judge_list(const struct oracle *oracle, const struct external_read *read, uint32_t prefix,
-                             struct instance *wrong)
+enum read_verdict judge_list(const struct oracle *oracle, const struct external_read *read,
+                             uint32_t prefix, struct instance *wrong)
 {
     const struct plain_operation *operation = &operations_of(oracle, read->t)[read->operation];
     uint32_t writer = expected_writer(oracle, read);

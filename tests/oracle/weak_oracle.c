@@ -48,8 +48,8 @@ static bool left_in(const struct iso_history *history, int t, uint32_t key, uint
     return found;
 }
 
-/* Lists stand as they would after the first `count` transactions of the order, and behind them what the reader had appended
- * itself. Whether a list read returned that. */
+/* Lists stand as they would after the first `count` transactions of the order, and behind them what
+ * the reader had appended itself. Whether a list read returned that. */
 static bool list_is(const struct question *question, int reader, uint32_t operation, int last)
 {
     const struct iso_history *history = question->history;
@@ -82,7 +82,8 @@ static int prefix_of(const struct iso_history *history, int t, uint32_t operatio
     uint32_t list = history->value[operation];
     int length = (int)(history->list_first[list + 1] - history->list_first[list]);
     for (uint32_t o = history->first_operation[t]; o < operation; o++)
-        length -= iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
+        length -=
+            iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
     return length;
 }
 
@@ -117,7 +118,9 @@ static void look_at(struct question *question, int t)
             if (history->key[before] != history->key[o])
                 continue;
             if (iso_kind_writes(history->kind[before])) {
-                read = list && !wrote && is_each(question) ? ISO_NONE : read; /* what was read before binds nothing */
+                read = list && !wrote && is_each(question)
+                           ? ISO_NONE
+                           : read; /* what was read before binds nothing */
                 wrote = true;
             } else if (!is_each(question) || wrote) {
                 read = read == ISO_NONE ? before : read;
@@ -130,9 +133,12 @@ static void look_at(struct question *question, int t)
             question->impossible |=
                 length < 0 || length != prefix_of(history, t, read) ||
                 memcmp(history->element + history->list_first[history->value[o]],
-                       history->element + history->list_first[history->value[read]], (size_t)length * sizeof(iso_atom));
-            /* and behind that its own appends: the order of all cannot say it for an internal read */
-            uint64_t at = history->list_first[history->value[o]] + (uint64_t)(length < 0 ? 0 : length);
+                       history->element + history->list_first[history->value[read]],
+                       (size_t)length * sizeof(iso_atom));
+            /* and behind that its own appends: the order of all cannot say it for an internal
+             * read */
+            uint64_t at =
+                history->list_first[history->value[o]] + (uint64_t)(length < 0 ? 0 : length);
             for (uint32_t own = history->first_operation[t]; own < o && length >= 0; own++)
                 question->impossible |= iso_kind_of(history, own) == ISO_APPEND &&
                                         history->key[own] == history->key[o] &&
@@ -148,7 +154,8 @@ static void look_at(struct question *question, int t)
 
 static void ask(struct question *question, const struct iso_history *history, enum iso_model model)
 {
-    *question = (struct question){.history = history, .model = model, .n = (int)history->transaction_count};
+    *question =
+        (struct question){.history = history, .model = model, .n = (int)history->transaction_count};
     assert(question->n <= N && history->key_count <= KEYS);
     for (int t = 0; t < question->n; t++) {
         question->part[t] = iso_status_of(history, (uint32_t)t) != ISO_ABORTED;
@@ -179,8 +186,8 @@ static void close_over(int n, bool relation[N][N])
 }
 
 /* What is visible to the reader at one of its reads, as the level says. */
-static bool is_visible(const struct question *question, const struct read *at, int t2, bool wr[N][N], bool causal[N][N],
-                       bool with_ww[N][N])
+static bool is_visible(const struct question *question, const struct read *at, int t2,
+                       bool wr[N][N], bool causal[N][N], bool with_ww[N][N])
 {
     int r = at->reader, n = question->n;
     const bool(*so)[N] = (const bool(*)[N])question->so;
@@ -188,8 +195,8 @@ static bool is_visible(const struct question *question, const struct read *at, i
     switch (question->model) {
     case ISO_MODEL_RC:
         for (int i = 0; i < question->read_count; i++)
-            found |= question->reads[i].reader == r && question->reads[i].operation < at->operation &&
-                     question->reads[i].from == t2;
+            found |= question->reads[i].reader == r &&
+                     question->reads[i].operation < at->operation && question->reads[i].from == t2;
         return found;
     case ISO_MODEL_RA:
         return so[t2][r] || wr[t2][r];
@@ -222,7 +229,8 @@ static bool is_visible(const struct question *question, const struct read *at, i
         return with_ww[t2][r];
     case ISO_MODEL_PC:
         for (int a = 0; a < n; a++)
-            found |= (a == t2 || (question->part[a] && question->position[t2] < question->position[a])) &&
+            found |= (a == t2 ||
+                      (question->part[a] && question->position[t2] < question->position[a])) &&
                      (so[a][r] || wr[a][r]);
         return found;
     default:
@@ -249,8 +257,9 @@ static bool order_fits(const struct question *question)
                 return false;
             causal[i][j] = with_ww[i][j] = question->so[i][j] || wr[i][j];
             for (int key = 0; key < KEYS; key++)
-                with_ww[i][j] |= i != j && question->part[i] && question->part[j] && question->writes[i][key] &&
-                                 question->writes[j][key] && question->position[i] < question->position[j];
+                with_ww[i][j] |= i != j && question->part[i] && question->part[j] &&
+                                 question->writes[i][key] && question->writes[j][key] &&
+                                 question->position[i] < question->position[j];
         }
     }
     close_over(n, causal);
@@ -258,7 +267,8 @@ static bool order_fits(const struct question *question)
     for (int i = 0; i < question->read_count; i++) {
         const struct read *read = &question->reads[i];
         for (int t2 = 0; t2 < n; t2++) {
-            if (t2 == read->from || t2 == read->reader || !question->part[t2] || !question->writes[t2][read->key] ||
+            if (t2 == read->from || t2 == read->reader || !question->part[t2] ||
+                !question->writes[t2][read->key] ||
                 !is_visible(question, read, t2, wr, causal, with_ww))
                 continue;
             if (read->from == INITIALLY || question->position[t2] > question->position[read->from])
@@ -275,8 +285,10 @@ static bool try_choices(struct question *question, int next, bool (*fits)(const 
     struct read *read = &question->reads[next];
     for (int i = 0; i < read->count; i++) {
         read->from = read->candidate[i];
-        /* what a read saw comes before it, and a list is read as it stands: else the rest need not be tried */
-        if (read->from != INITIALLY && question->position[read->from] > question->position[read->reader])
+        /* what a read saw comes before it, and a list is read as it stands: else the rest need not
+         * be tried */
+        if (read->from != INITIALLY &&
+            question->position[read->from] > question->position[read->reader])
             continue;
         if (iso_kind_of(question->history, (uint32_t)read->operation) == ISO_READ_LIST &&
             !list_is(question, read->reader, (uint32_t)read->operation, read->from))
@@ -288,7 +300,8 @@ static bool try_choices(struct question *question, int next, bool (*fits)(const 
 }
 
 /* All orders of those that take part in which sessions go forward. */
-static bool try_orders(struct question *question, int placed, int total, bool (*fits)(const struct question *))
+static bool try_orders(struct question *question, int placed, int total,
+                       bool (*fits)(const struct question *))
 {
     if (placed == total)
         return try_choices(question, 0, fits);
@@ -331,7 +344,8 @@ bool weak_oracle_by_orders(const struct iso_history *history, enum iso_model mod
 
 bool weak_oracle_knows_visibility(enum iso_model model)
 {
-    return model == ISO_MODEL_RA || model == ISO_MODEL_CC || model == ISO_MODEL_PSI || model == ISO_MODEL_PC;
+    return model == ISO_MODEL_RA || model == ISO_MODEL_CC || model == ISO_MODEL_PSI ||
+           model == ISO_MODEL_PC;
 }
 
 /* The relation keeps what the level asks of it. */
@@ -350,8 +364,8 @@ static bool relation_fits(const struct question *question, bool vis[N][N])
                     return false;
             }
             for (int key = 0; key < KEYS && question->model == ISO_MODEL_PSI && i < j; key++) {
-                if (question->part[i] && question->part[j] && question->writes[i][key] && question->writes[j][key] &&
-                    !vis[i][j] && !vis[j][i])
+                if (question->part[i] && question->part[j] && question->writes[i][key] &&
+                    question->writes[j][key] && !vis[i][j] && !vis[j][i])
                     return false;
             }
         }
@@ -367,8 +381,8 @@ static bool reads_fit(const struct question *question, bool vis[N][N])
         int last = INITIALLY;
         for (int place = 0; place < question->n; place++) {
             int t = question->order[place];
-            if (t >= 0 && question->part[t] && question->position[t] == place && vis[t][read->reader] &&
-                question->writes[t][read->key])
+            if (t >= 0 && question->part[t] && question->position[t] == place &&
+                vis[t][read->reader] && question->writes[t][read->key])
                 last = t;
         }
         if (last != read->from)
@@ -413,8 +427,8 @@ bool weak_oracle_by_visibility(const struct iso_history *history, enum iso_model
 
 /* ---- psi by versions ---- */
 
-/* No cycle of what is known of the order so far, nor one with one rw. `rank`: by transaction and key, of those that are
- * ordered; -1: it is not. */
+/* No cycle of what is known of the order so far, nor one with one rw. `rank`: by transaction and
+ * key, of those that are ordered; -1: it is not. */
 static bool versions_fit(const struct question *question, int rank[N][KEYS])
 {
     int n = question->n;
@@ -436,9 +450,10 @@ static bool versions_fit(const struct question *question, int rank[N][KEYS])
     for (int i = 0; i < question->read_count; i++) {
         const struct read *read = &question->reads[i];
         for (int t = 0; t < n; t++) {
-            bool later = rank[t][read->key] >= 0 && t != read->reader &&
-                         (read->from == INITIALLY ||
-                          (rank[read->from][read->key] >= 0 && rank[t][read->key] > rank[read->from][read->key]));
+            bool later =
+                rank[t][read->key] >= 0 && t != read->reader &&
+                (read->from == INITIALLY || (rank[read->from][read->key] >= 0 &&
+                                             rank[t][read->key] > rank[read->from][read->key]));
             if (later && before[t][read->reader])
                 return false;
         }

@@ -1,14 +1,18 @@
 /* aion against chronos and the definitions, on random small histories.
  *
  * Three comparisons a history, each at all levels of streams:
- *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must give what
+ *  - the file: iso_aion_check in the history's own order (now and then with shards on threads) must
+ *    give what
  * the oracle gives: the exact set with kinds, values, writers and counts;
- *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number of shards,
- * settling off, by what it learns, or at a random distance, half of them with every key put into the store as soon as
- * it can go, watermarks as they become true, unknown outcomes as they were or told on the way; the final violations
- * must be chronos's on what was told in the end, as (axiom, transactions, key), and with kinds where the only watermark
+ *  - a stream: a random order of arrival, one by one or several at once, repeats, a random number
+ *    of shards,
+ * settling off, by what it learns, or at a random distance, half of them with every key put into
+ * the store as soon as it can go, watermarks as they become true, unknown outcomes as they were or
+ * told on the way; the final violations must be chronos's on what was told in the end, as (axiom,
+ * transactions, key), and with kinds where the only watermark
  * is the end;
- *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is missing is
+ *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is
+ *    missing is
  * counted. A disagreement is shrunk and printed.
  *
  * aion_chronos [--histories N] [--seed S] [--level si|ser|pc|rc|ryw|mr|stale]
@@ -44,8 +48,8 @@ struct rows {
 };
 
 struct statistics {
-    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted, undecided, flipped,
-        waited, evicted, brought_back;
+    uint64_t histories, judged, streams, watermarks, repeats, resolved, tentative, retracted,
+        undecided, flipped, waited, evicted, brought_back;
 };
 
 struct comparison {
@@ -73,12 +77,12 @@ static bool check_agrees(struct comparison *comparison, unsigned threads)
     iso_verdict_init(&verdict, &comparison->history, comparison->level, 0);
     enum iso_status status = iso_aion_check(&comparison->history, &options, &verdict, &error);
     instances_clear(&comparison->actual);
-    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s", threads, status,
-             error.text);
+    snprintf(comparison->text, sizeof comparison->text, "check with %u threads: status %d %s",
+             threads, status, error.text);
     bool agrees = (status == ISO_BAD_INPUT) == comparison->refused;
     if (agrees && comparison->refused)
-        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 && line <= PLAIN_TRANSACTIONS &&
-                 comparison->lacks_times[line - 1];
+        agrees = sscanf(error.text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
+                 line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1];
     if (agrees && !comparison->refused) {
         instances_of_verdict(&comparison->actual, &verdict);
         agrees = status == ISO_OK && instances_equal(&comparison->expected, &comparison->actual);
@@ -108,8 +112,8 @@ static bool same_rows(const struct row *a, const struct row *b, bool kinds)
     /* A stream tells SESSION with whoever showed it first. */
     if ((a->axiom == ISO_NOCONFLICT || (kinds && a->axiom != ISO_SESSION)) && a->other != b->other)
         return false;
-    return !kinds ||
-           (a->kind == b->kind && a->writer_expected == b->writer_expected && a->writer_actual == b->writer_actual);
+    return !kinds || (a->kind == b->kind && a->writer_expected == b->writer_expected &&
+                      a->writer_actual == b->writer_actual);
 }
 
 static void chronos_rows(struct comparison *comparison)
@@ -131,7 +135,8 @@ static void chronos_rows(struct comparison *comparison)
                          violation->writer_actual, 0};
     }
     iso_verdict_release(&verdict);
-    qsort(comparison->wanted.rows, comparison->wanted.count, sizeof comparison->wanted.rows[0], compare_rows);
+    qsort(comparison->wanted.rows, comparison->wanted.count, sizeof comparison->wanted.rows[0],
+          compare_rows);
 }
 
 static uint32_t party(const struct iso_aion_party *party)
@@ -180,9 +185,10 @@ static void collect(void *context, const struct iso_aion_event *event)
     while (at < finals->count && finals->rows[at].id != event->id)
         at++;
     if (event->axiom == ISO_SESSION) {
-        bool earlier = is_about_sessions(comparison->level) ? event->transaction.cts < event->other.cts
-                       : event->level == ISO_SI             ? event->transaction.sts < event->other.cts
-                                                            : event->transaction.cts <= event->other.cts;
+        bool earlier = is_about_sessions(comparison->level)
+                           ? event->transaction.cts < event->other.cts
+                       : event->level == ISO_SI ? event->transaction.sts < event->other.cts
+                                                : event->transaction.cts <= event->other.cts;
         if (at < finals->count || !earlier)
             abort(); /* told twice, or for nothing */
     }
@@ -207,7 +213,8 @@ struct stream {
     bool groups; /* several arrive at once, in the order of the history, which is random too */
     uint64_t now;
     bool shortage; /* what is kept is short */
-    bool outlived; /* one committed that had been given up: it took longer than what is kept, and its versions lack */
+    bool outlived; /* one committed that had been given up: it took longer than what is kept, and
+                      its versions lack */
 };
 
 static void shuffle(struct stream *stream)
@@ -243,8 +250,8 @@ static uint64_t needed_at(const struct iso_history *history, uint32_t t)
     return least;
 }
 
-/* The earliest time at which something may still come: committed ones count by cts, others as soon as they
- * start. */
+/* The earliest time at which something may still come: committed ones count by cts, others as soon
+ * as they start. */
 static uint64_t earliest_to_come(const struct stream *stream)
 {
     const struct iso_history *history = &stream->comparison->told;
@@ -259,7 +266,8 @@ static uint64_t earliest_to_come(const struct stream *stream)
         bool open = !stream->arrived[t] || (unknown_now && stream->resolve[t]);
         if (committed && is_held(stream->comparison->level)) {
             uint64_t needed = needed_at(history, t);
-            time = needed < time || !(flags & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES)) ? needed : time;
+            time = needed < time || !(flags & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES)) ? needed
+                                                                                        : time;
         }
         if (open && time < earliest)
             earliest = time;
@@ -286,7 +294,8 @@ static void resolve(struct stream *stream, uint32_t t)
 {
     const struct iso_history *told = &stream->comparison->told;
     bool committed = iso_status_of(told, t) == ISO_COMMITTED;
-    if (!iso_aion_resolve(stream->engine, &told->atoms, told->tid[t], committed, told->cts[t], stream->now)) {
+    if (!iso_aion_resolve(stream->engine, &told->atoms, told->tid[t], committed, told->cts[t],
+                          stream->now)) {
         if (!stream->shortage)
             abort();
         stream->outlived |= committed;
@@ -322,8 +331,9 @@ static void decide_outcomes(struct stream *stream, const struct plain_history *p
         stream->resolve[t] = false;
         if (transaction->status != ISO_UNKNOWN || !timed || random_percent(&stream->random, 40))
             continue;
-        transaction->status =
-            random_percent(&stream->random, 50) && transaction->cts.given ? ISO_COMMITTED : ISO_ABORTED;
+        transaction->status = random_percent(&stream->random, 50) && transaction->cts.given
+                                  ? ISO_COMMITTED
+                                  : ISO_ABORTED;
         stream->resolve[t] = true;
     }
     if (plain_history_build(told, &stream->comparison->told, &error) != ISO_OK)
@@ -368,8 +378,8 @@ static bool may_write(const struct iso_history *history, uint32_t key)
     return false;
 }
 
-/* Who is open for longer than what is kept is taken to have ended (unknown.c), here by chance untruly: what it wrote then
- * accuses who reads it. */
+/* Who is open for longer than what is kept is taken to have ended (unknown.c), here by chance
+ * untruly: what it wrote then accuses who reads it. */
 static void leave_outlived(struct comparison *comparison)
 {
     struct rows *finals = &comparison->finals;
@@ -405,18 +415,22 @@ static void count_stream(struct comparison *comparison, const struct iso_aion_st
     statistics->flipped += stats->flipped;
     statistics->evicted += stats->spilt.evicted;
     statistics->brought_back += stats->spilt.misses;
-    statistics->undecided += stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided;
+    statistics->undecided +=
+        stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided;
 }
 
-/* Time passes by up to 20 ms a step, and timestamps are small: some wait to the end, some for nothing. */
+/* Time passes by up to 20 ms a step, and timestamps are small: some wait to the end, some for
+ * nothing. */
 static void choose_settling(struct stream *stream, struct iso_aion_options *options)
 {
-    options->settle_ms = random_percent(&stream->random, 30) ? 0 : 1 + random_below(&stream->random, 200);
-    options->settle_distance = random_percent(&stream->random, 20) ? 0 : random_below(&stream->random, 40);
+    options->settle_ms =
+        random_percent(&stream->random, 30) ? 0 : 1 + random_below(&stream->random, 200);
+    options->settle_distance =
+        random_percent(&stream->random, 20) ? 0 : random_below(&stream->random, 40);
 }
 
-/* How far all timestamps can be raised: to the last one there is, but for who writes, who must stay below it
- * (aion_above in aion/shard.h). */
+/* How far all timestamps can be raised: to the last one there is, but for who writes, who must stay
+ * below it (aion_above in aion/shard.h). */
 static uint64_t headroom(const struct iso_history *history)
 {
     uint64_t most = 0;
@@ -445,7 +459,8 @@ static uint64_t least_time(const struct iso_history *history)
 static void raise_times(struct iso_history *history, uint64_t by)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool has_time = history->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES | ISO_OWN_TIMES);
+        bool has_time =
+            history->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES | ISO_OWN_TIMES);
         history->sts[t] += history->flags[t] & ISO_HAS_STS ? by : 0;
         history->cts[t] += has_time ? by : 0;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
@@ -466,15 +481,19 @@ static bool has_cells(const struct iso_history *history)
     return false;
 }
 
-/* A quarter of the streams ends at the end of time; chronos has small numbers, as in every finished history. */
+/* A quarter of the streams ends at the end of time; chronos has small numbers, as in every finished
+ * history. */
 static uint64_t raise_stream(struct stream *stream)
 {
     struct comparison *comparison = stream->comparison;
     uint64_t by = headroom(&comparison->history), other = headroom(&comparison->told);
-    if (has_cells(&comparison->history)) /* at the last moment of all, two moments of a row's reads are one */
+    if (has_cells(&comparison->history)) /* at the last moment of all, two moments of a row's reads
+                                            are one */
         by = by < 2 ? 0 : by - 2;
-    if (is_held(comparison->level)) { /* not the very last ones; and positions are small, nor is 0 what it was */
-        bool is_whole = comparison->history.clock == ISO_CLOCK_SNAPSHOT || !least_time(&comparison->history);
+    if (is_held(comparison->level)) { /* not the very last ones; and positions are small, nor is 0
+                                         what it was */
+        bool is_whole =
+            comparison->history.clock == ISO_CLOCK_SNAPSHOT || !least_time(&comparison->history);
         by = is_whole || by < 4 ? 0 : by - 4;
         other = other < 4 ? 0 : other - 4;
     }
@@ -485,7 +504,8 @@ static uint64_t raise_stream(struct stream *stream)
 }
 
 /* `plain` has been built as comparison->history. */
-static bool stream_agrees(struct comparison *comparison, const struct plain_history *plain, uint32_t number)
+static bool stream_agrees(struct comparison *comparison, const struct plain_history *plain,
+                          uint32_t number)
 {
     struct stream stream = {.comparison = comparison, .random = {comparison->seed * 31 + number}};
     struct iso_aion_options options;
@@ -502,11 +522,11 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.level = comparison->level;
     options.session_order = comparison->session_order;
     options.are_positions = comparison->history.clock == ISO_CLOCK_SNAPSHOT;
-    options.has_snapshot_boundaries =
-        comparison->history.clock == ISO_CLOCK_SCALAR && comparison->history.xid && !comparison->history.rank_physical;
+    options.has_snapshot_boundaries = comparison->history.clock == ISO_CLOCK_SCALAR &&
+                                      comparison->history.xid && !comparison->history.rank_physical;
     if (is_held(comparison->level) && (options.are_positions || options.has_snapshot_boundaries))
-        stream.watermarks =
-            false; /* snapshots that are still to come tell commits apart, and lists that share a place */
+        stream.watermarks = false; /* snapshots that are still to come tell commits apart, and lists
+                                      that share a place */
     options.shards = 1 + random_below(&stream.random, 3);
     options.finality_timeout_ms = stream.deadlines ? 1 + random_below(&stream.random, 100) : 0;
     choose_settling(&stream, &options);
@@ -531,12 +551,14 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     if (stream.outlived)
         return stats.outcomes_lost > 0;
     uint64_t undecided = stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided +
-                         stats.beyond_retention + stats.aged_unknown; /* what they may have written is unjudged */
+                         stats.beyond_retention +
+                         stats.aged_unknown; /* what they may have written is unjudged */
     snprintf(comparison->text, sizeof comparison->text,
-             "stream %u (%u shards, %s, settling %" PRIu64 " ms, %" PRIu64 "): aion %u, chronos %u; %" PRIu64
-             " undecided",
+             "stream %u (%u shards, %s, settling %" PRIu64 " ms, %" PRIu64
+             "): aion %u, chronos %u; %" PRIu64 " undecided",
              number, options.shards, options.spill ? "spilling" : "in memory", options.settle_ms,
-             options.settle_distance, comparison->finals.count, comparison->wanted.count, undecided);
+             options.settle_distance, comparison->finals.count, comparison->wanted.count,
+             undecided);
     if (shortage && stats.aged_unknown)
         leave_outlived(comparison);
     return compare_sets(comparison, number == 0, shortage && undecided);
@@ -569,8 +591,8 @@ static bool disagrees(const struct plain_history *plain, void *context)
     struct iso_error error = {.status = ISO_OK};
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
-    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
-                                            comparison->lacks_times);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
+                                            &comparison->expected, comparison->lacks_times);
     if (!check_agrees(comparison, 1) || (comparison->seed % 4 == 0 && !check_agrees(comparison, 2)))
         return true;
     if (comparison->refused)
@@ -596,7 +618,8 @@ static void print_rows(const struct rows *rows, const struct plain_history *plai
 
 static void report(struct plain_history *plain, struct comparison *comparison)
 {
-    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level), comparison->seed);
+    printf("not ok - %s: aion disagrees, seed %" PRIu64 "\n", iso_level_name(comparison->level),
+           comparison->seed);
     shrink_history(plain, disagrees, comparison);
     disagrees(plain, comparison);
     printf("# level %s%s, %s\n", iso_level_name(comparison->level),
@@ -680,8 +703,10 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
     const char *level = NULL;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--level", .text = &level},
+                                     {0}};
     bool good = true, any = false;
     if (!arguments_read(known, argc, argv))
         return 2;

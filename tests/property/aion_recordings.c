@@ -1,6 +1,6 @@
-/* aion on real histories: in the order of their files, and in shuffled orders with watermarks on the way,
- * each at both levels. The counts must be those that the recordings are known to have (TIMESTAMPED.tsv), or
- * chronos's.
+/* aion on real histories: in the order of their files, and in shuffled orders with watermarks on
+ * the way, each at both levels. The counts must be those that the recordings are known to have
+ * (TIMESTAMPED.tsv), or chronos's.
  *
  * To be run from the repository's root. aion_recordings [--shuffles N]
  */
@@ -20,7 +20,8 @@ struct counts {
     uint64_t of[ISO_AXIOMS];
 };
 
-static bool load(const char *path, const char *initial_value, const char *initial_file, struct iso_history *history)
+static bool load(const char *path, const char *initial_value, const char *initial_file,
+                 struct iso_history *history)
 {
     struct iso_read_options options = {.threads = 2};
     struct iso_error error = {.status = ISO_OK};
@@ -28,7 +29,8 @@ static bool load(const char *path, const char *initial_value, const char *initia
     if (status == ISO_OK && initial_file)
         status = iso_read_initial(initial_file, history, &error);
     if (initial_value)
-        history->initial_value = iso_atoms_text(&history->atoms, initial_value, strlen(initial_value));
+        history->initial_value =
+            iso_atoms_text(&history->atoms, initial_value, strlen(initial_value));
     if (status == ISO_OK)
         status = iso_history_finish(history, &error);
     if (status != ISO_OK)
@@ -65,7 +67,8 @@ static struct counts check(const struct iso_history *history, enum iso_level lev
     return counts;
 }
 
-/* One by one in a random order; a watermark now and then, as high as what is still to come allows. */
+/* One by one in a random order; a watermark now and then, as high as what is still to come
+ * allows. */
 static struct counts stream(const struct iso_history *history, enum iso_level level, uint64_t seed)
 {
     struct random random = {seed};
@@ -78,7 +81,8 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
     for (uint32_t i = 1; i < count; i++) { /* within some thousand places */
-        uint32_t reach = i < 3000 ? i : 3000, other = i - random_below(&random, reach + 1), held = order[i];
+        uint32_t reach = i < 3000 ? i : 3000, other = i - random_below(&random, reach + 1),
+                 held = order[i];
         order[i] = order[other];
         order[other] = held;
     }
@@ -86,7 +90,9 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     for (uint32_t i = count; i-- > 0;) {
         uint8_t flags = history->flags[order[i]];
         bool committed = (flags & ISO_STATUS_MASK) == ISO_COMMITTED;
-        uint64_t time = committed ? history->cts[order[i]] : flags & ISO_HAS_STS ? history->sts[order[i]] : 0;
+        uint64_t time = committed             ? history->cts[order[i]]
+                        : flags & ISO_HAS_STS ? history->sts[order[i]]
+                                              : 0;
         least[i] = time < least[i + 1] ? time : least[i + 1];
     }
     iso_aion_options_init(&options);
@@ -111,15 +117,15 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     return counts;
 }
 
-static bool same(const struct counts *found, const struct counts *wanted, const char *path, enum iso_level level,
-                 const char *how)
+static bool same(const struct counts *found, const struct counts *wanted, const char *path,
+                 enum iso_level level, const char *how)
 {
     if (memcmp(found, wanted, sizeof *found) == 0)
         return true;
     printf("# %s %s %s:", path, iso_level_name(level), how);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        printf(" %s %llu, expected %llu;", iso_axiom_name(axiom), (unsigned long long)found->of[axiom],
-               (unsigned long long)wanted->of[axiom]);
+        printf(" %s %llu, expected %llu;", iso_axiom_name(axiom),
+               (unsigned long long)found->of[axiom], (unsigned long long)wanted->of[axiom]);
     printf("\n");
     return false;
 }
@@ -133,8 +139,8 @@ static bool compare(const char *path, const struct iso_history *history, enum is
         found = stream(history, level, 100 + i);
         good &= same(&found, wanted, path, level, "shuffled");
     }
-    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n", good ? "ok" : "not ok", path,
-           iso_level_name(level), shuffles);
+    printf("%s - %s %s: counts are exact in file order and in %u shuffled ones\n",
+           good ? "ok" : "not ok", path, iso_level_name(level), shuffles);
     return good;
 }
 

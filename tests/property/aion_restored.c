@@ -1,13 +1,15 @@
 /* An engine that was saved and restored goes on as if nothing had happened.
  *
- * Each case is a script of calls (transactions in a random order, watermarks, deadlines, outcomes told later, repeats)
- * that runs twice: once in one engine; once in one that is saved and restored between calls, up to a few times. What
- * both tell, event by event and with every member, and what they count in the end, memory in use included, must be
- * equal. Small random histories of every kind, and large ones of a simulated store, whose runs have directories.
+ * Each case is a script of calls (transactions in a random order, watermarks, deadlines, outcomes
+ * told later, repeats) that runs twice: once in one engine; once in one that is saved and restored
+ * between calls, up to a few times. What both tell, event by event and with every member, and what
+ * they count in the end, memory in use included, must be equal. Small random histories of every
+ * kind, and large ones of a simulated store, whose runs have directories.
  *
- * Half of them have a store on disk, into which everything goes that can, or what is over a limit of memory. Then the
- * other engine is often killed, too: it is given up some calls behind the point where it was saved, and its files, in
- * which it has written meanwhile, are what the restored one gets. That does the calls again.
+ * Half of them have a store on disk, into which everything goes that can, or what is over a limit
+ * of memory. Then the other engine is often killed, too: it is given up some calls behind the point
+ * where it was saved, and its files, in which it has written meanwhile, are what the restored one
+ * gets. That does the calls again.
  *
  * aion_restored [--histories N] [--large N] [--seed S]
  */
@@ -145,8 +147,8 @@ static void call_engine(struct run *run, const struct call *call)
         iso_text_put(&run->log, "\n");
         break;
     case RESOLVE:
-        put_number(&run->log,
-                   iso_aion_resolve(run->engine, &history->atoms, history->tid[call->a], call->b, call->c, call->now));
+        put_number(&run->log, iso_aion_resolve(run->engine, &history->atoms, history->tid[call->a],
+                                               call->b, call->c, call->now));
         break;
     case TICK:
         iso_aion_tick(run->engine, call->now);
@@ -174,7 +176,8 @@ static void save(struct run *run)
     struct iso_error error = {.status = ISO_OK};
     struct iso_archive archive;
     forget(&run->pending);
-    run->pending = (struct saved){memfd_create("state", MFD_CLOEXEC), run->call_count, run->log.used, run->events};
+    run->pending = (struct saved){memfd_create("state", MFD_CLOEXEC), run->call_count,
+                                  run->log.used, run->events};
     iso_archive_save(&archive, run->pending.file, "state", &error);
     iso_aion_archive(&archive, run->engine);
     if (iso_archive_close(&archive) != ISO_OK)
@@ -280,7 +283,10 @@ static void look_at_memory(struct run *run)
     bool anew = random_percent(&run->script, 20);
     if (anew)
         limit += random_below(&run->script, (uint32_t)limit / 4);
-    perform(run, (struct call){.what = MEMORY, .a = limit, .b = limit - random_below(&run->script, 400000), .c = anew});
+    perform(run, (struct call){.what = MEMORY,
+                               .a = limit,
+                               .b = limit - random_below(&run->script, 400000),
+                               .c = anew});
 }
 
 static void run_script(struct run *run)
@@ -304,7 +310,8 @@ static void run_script(struct run *run)
         group = grouped ? 1 + random_below(&run->script, most) : 1;
         perform(run, (struct call){.what = ADD, .a = order[i], .b = group});
         if (random_percent(&run->script, 10))
-            perform(run, (struct call){.what = ADD, .a = order[random_below(&run->script, i + 1)], .b = 1});
+            perform(run, (struct call){
+                             .what = ADD, .a = order[random_below(&run->script, i + 1)], .b = 1});
         look_at_memory(run);
         if (random_percent(&run->script, 30))
             resolve_some(run);
@@ -335,8 +342,10 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
     options.session_order = random_percent(random, 80);
     options.shards = 1 + random_below(random, 3);
     options.finality_timeout_ms = random_percent(random, 50) ? 1 + random_below(random, 100) : 0;
-    options.retention = random_percent(random, 50) ? ISO_AION_FOREVER : random_below(random, large ? 2000 : 6);
-    options.memory_limit = large && random_percent(random, 50) ? 300000 + random_below(random, 300000) : 0;
+    options.retention =
+        random_percent(random, 50) ? ISO_AION_FOREVER : random_below(random, large ? 2000 : 6);
+    options.memory_limit =
+        large && random_percent(random, 50) ? 300000 + random_below(random, 300000) : 0;
     options.settle_ms = random_percent(random, 60) ? 1 + random_below(random, 200) : 0;
     options.settle_distance = random_percent(random, 30) ? random_below(random, 50) : 0;
     options.settle_untimed = random_percent(random, 30);
@@ -351,7 +360,8 @@ static void draw_store(struct random *random, struct run *run, bool large)
 {
     if (!random_percent(random, large ? 70 : 20))
         return;
-    snprintf(run->folder, sizeof run->folder, "%s/iso-restored-XXXXXX", temporary_folder_in_memory());
+    snprintf(run->folder, sizeof run->folder, "%s/iso-restored-XXXXXX",
+             temporary_folder_in_memory());
     if (!mkdtemp(run->folder))
         abort();
     run->options.spill = run->folder;
@@ -375,7 +385,8 @@ static void remove_folder(struct run *run)
         abort();
 }
 
-static void compare(const struct iso_history *history, enum iso_level level, uint64_t seed, struct total *total)
+static void compare(const struct iso_history *history, enum iso_level level, uint64_t seed,
+                    struct total *total)
 {
     bool large = history->transaction_count > PLAIN_TRANSACTIONS;
     struct random random = {seed};
@@ -383,15 +394,19 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
     struct iso_aion_options options = draw_options(&random, level, large);
     for (int i = 0; i < 2; i++) {
         struct random store = {seed + 3};
-        runs[i] =
-            (struct run){.history = history, .options = options, .script = random, .kills = {seed + 9}, .restores = i};
+        runs[i] = (struct run){.history = history,
+                               .options = options,
+                               .script = random,
+                               .kills = {seed + 9},
+                               .restores = i};
         runs[i].options.context = &runs[i];
         runs[i].save_percent = large ? 2 : 20;
         draw_store(&store, &runs[i], large);
         run_script(&runs[i]);
         remove_folder(&runs[i]);
     }
-    bool same = runs[0].log.used == runs[1].log.used && !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
+    bool same = runs[0].log.used == runs[1].log.used &&
+                !memcmp(runs[0].log.bytes, runs[1].log.bytes, runs[0].log.used);
     total->cases++;
     total->restored += runs[1].restored;
     total->again += runs[1].again;
@@ -399,8 +414,8 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
     total->expired += runs[1].expired;
     total->events += runs[0].events;
     if (!same && total->failed++ < MAX_REPORTS)
-        printf("not ok - %s: a restored engine goes on differently, seed %" PRIu64 "%s\n", iso_level_name(level), seed,
-               large ? ", large" : "");
+        printf("not ok - %s: a restored engine goes on differently, seed %" PRIu64 "%s\n",
+               iso_level_name(level), seed, large ? ", large" : "");
     for (int i = 0; i < 2; i++)
         iso_text_release(&runs[i].log);
 }
@@ -461,8 +476,10 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, large = DEFAULT_LARGE, seed = FULL_SEED;
     struct total total = {0};
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--large", .number = &large}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--large", .number = &large},
+                                     {"--seed", .number = &seed},
+                                     {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     printf("# seed %" PRIu64 "\n", seed);
@@ -472,13 +489,13 @@ int main(int argc, char **argv)
         small_cases(level, histories, seed, &total);
         large_cases(level, level > ISO_SER ? large / 2 : large, seed, &total);
     }
-    printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " calls done again, %" PRIu64 " events, %" PRIu64
-           " keys went to a store, %" PRIu64 " records were cut there\n",
+    printf("# %" PRIu64 " cases, restored %" PRIu64 " times, %" PRIu64 " calls done again, %" PRIu64
+           " events, %" PRIu64 " keys went to a store, %" PRIu64 " records were cut there\n",
            total.cases, total.restored, total.again, total.events, total.evicted, total.expired);
     if (!total.failed)
         printf("ok - a restored engine goes on as the saved one would have\n");
-    bool covered = total.restored > total.cases && total.again > total.cases && total.events > total.cases &&
-                   total.evicted > total.cases && total.expired;
+    bool covered = total.restored > total.cases && total.again > total.cases &&
+                   total.events > total.cases && total.evicted > total.cases && total.expired;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return total.failed || !covered;
 }

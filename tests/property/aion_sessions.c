@@ -1,14 +1,17 @@
 /* SESSION where sessions end, are forgotten and come back, against the definition.
  *
- * Each case is a stream with a short retention: transactions of a few names, each of which now and then falls silent
- * for much longer than the retention, and goes on or begins anew with its places; with places given, as they arrive, or
- * some of each; in order, overtaking each other, or much too late; some start long before they commit, some are
- * aborted, of unknown outcome or come twice; some have the wrong order. In half of the cases the engine is saved and
- * restored between calls. What is asked, of all that was taken:
+ * Each case is a stream with a short retention: transactions of a few names, each of which now and
+ * then falls silent for much longer than the retention, and goes on or begins anew with its places;
+ * with places given, as they arrive, or some of each; in order, overtaking each other, or much too
+ * late; some start long before they commit, some are aborted, of unknown outcome or come twice;
+ * some have the wrong order. In half of the cases the engine is saved and restored between calls.
+ * What is asked, of all that was taken:
  *
  *  - what is told breaks the order of its session by the definition: no false alarm;
- *  - of two that break it the later one is told, unless one of them was counted as undecided when it came;
- *  - who is counted as undecided breaks the order by its start, or may come to stand before others, or started below
+ *  - of two that break it the later one is told, unless one of them was counted as undecided when
+ *    it came;
+ *  - who is counted as undecided breaks the order by its start, or may come to stand before others,
+ *    or started below
  *    the floor in a session that was not known: nobody else.
  *
  * With settling it cannot be seen who is counted: then nothing may be lacking where none is.
@@ -45,7 +48,8 @@ struct name {
 };
 
 struct statistics {
-    uint64_t streams, returned, told, undecided, by_place, by_start, unknown, repeats, resolved, restored, refused;
+    uint64_t streams, returned, told, undecided, by_place, by_start, unknown, repeats, resolved,
+        restored, refused;
 };
 
 struct stream {
@@ -91,7 +95,8 @@ static void choose_place(struct stream *stream, struct transaction *transaction)
         name->place = random_below(random, 4); /* anew */
     if (random_percent(random, 5))
         name->place += random_below(random, 3);
-    transaction->has_sno = name->places == GIVEN || (name->places == MIXED && random_percent(random, 50));
+    transaction->has_sno =
+        name->places == GIVEN || (name->places == MIXED && random_percent(random, 50));
     transaction->sno = name->place;
     if (random_percent(random, 3) && name->place) /* one before those that came */
         transaction->sno = random_below(random, (uint32_t)name->place);
@@ -103,7 +108,8 @@ static void write_history(struct stream *stream)
     struct random *random = &stream->random;
     uint64_t clock = 1;
     for (uint32_t n = 0; n < NAMES; n++)
-        stream->names[n] = (struct name){.places = random_below(random, 3), .place = random_below(random, 2)};
+        stream->names[n] =
+            (struct name){.places = random_below(random, 3), .place = random_below(random, 2)};
     for (uint32_t t = 0; t < TRANSACTIONS; t++) {
         struct transaction *transaction = &stream->list[t];
         do
@@ -112,7 +118,9 @@ static void write_history(struct stream *stream)
         choose_times(stream, transaction, &clock);
         choose_place(stream, transaction);
         uint32_t status = random_below(random, 100);
-        transaction->status = transaction->sent = status < 5 ? ISO_ABORTED : status < 12 ? ISO_UNKNOWN : ISO_COMMITTED;
+        transaction->status = transaction->sent = status < 5    ? ISO_ABORTED
+                                                  : status < 12 ? ISO_UNKNOWN
+                                                                : ISO_COMMITTED;
         if (random_percent(random, 8))
             stream->names[transaction->name].until = clock + SILENT;
     }
@@ -123,17 +131,19 @@ static void write_transaction(struct stream *stream, uint32_t t)
     struct iso_history *block = &stream->block;
     const struct transaction *transaction = &stream->list[t];
     char text[32];
-    int length = snprintf(text, sizeof text, transaction->name % 2 ? "%" PRIu32 : "client %" PRIu32, transaction->name);
+    int length = snprintf(text, sizeof text, transaction->name % 2 ? "%" PRIu32 : "client %" PRIu32,
+                          transaction->name);
     iso_history_clear(block);
     block->clock = ISO_CLOCK_SCALAR;
-    iso_history_begin(block, t, iso_atoms_text(&block->atoms, text, (size_t)length), transaction->sent,
-                      iso_origin(0, t));
+    iso_history_begin(block, t, iso_atoms_text(&block->atoms, text, (size_t)length),
+                      transaction->sent, iso_origin(0, t));
     iso_history_set_sts(block, (struct iso_stamp){.physical = transaction->sts});
     if (transaction->sent == ISO_COMMITTED)
         iso_history_set_cts(block, (struct iso_stamp){.physical = transaction->cts});
     if (transaction->has_sno)
         iso_history_set_sno(block, transaction->sno);
-    iso_history_operation(block, transaction->point ? ISO_READ : ISO_WRITE, t, transaction->point ? ISO_ABSENT : t);
+    iso_history_operation(block, transaction->point ? ISO_READ : ISO_WRITE, t,
+                          transaction->point ? ISO_ABSENT : t);
     iso_aion_block(stream->engine, block);
 }
 
@@ -141,7 +151,8 @@ static void write_transaction(struct stream *stream, uint32_t t)
 static void choose_order(struct stream *stream)
 {
     uint64_t arrival[TRANSACTIONS];
-    uint32_t reach = random_percent(&stream->random, 30) ? 1 : 1 + random_below(&stream->random, 60);
+    uint32_t reach =
+        random_percent(&stream->random, 30) ? 1 : 1 + random_below(&stream->random, 60);
     for (uint32_t t = 0; t < TRANSACTIONS; t++) {
         arrival[t] = stream->list[t].cts + random_below(&stream->random, reach);
         if (random_percent(&stream->random, 3))
@@ -189,7 +200,8 @@ static void restore(struct stream *stream)
 }
 
 /* It came, or its outcome did. */
-static void taken(struct stream *stream, struct transaction *transaction, bool resolved, uint64_t undecided_before)
+static void taken(struct stream *stream, struct transaction *transaction, bool resolved,
+                  uint64_t undecided_before)
 {
     struct name *name = &stream->names[transaction->name];
     uint64_t moment = transaction->cts > transaction->sts ? transaction->cts : transaction->sts;
@@ -220,7 +232,8 @@ static void arrive(struct stream *stream, uint32_t t)
         return;
     }
     after = stats_of(stream);
-    bool ignored = after.repeats + after.beyond_retention > before.repeats + before.beyond_retention;
+    bool ignored =
+        after.repeats + after.beyond_retention > before.repeats + before.beyond_retention;
     stream->statistics->repeats += after.repeats > before.repeats;
     stream->statistics->refused += after.beyond_retention > before.beyond_retention;
     if (ignored)
@@ -238,7 +251,8 @@ static void resolve_some(struct stream *stream)
     bool committed = random_percent(&stream->random, 70);
     uint64_t before = stats_of(stream).sessions_undecided;
     if (transaction->status != ISO_UNKNOWN || transaction->number ||
-        !iso_aion_resolve(stream->engine, &stream->block.atoms, t, committed, transaction->cts, stream->now))
+        !iso_aion_resolve(stream->engine, &stream->block.atoms, t, committed, transaction->cts,
+                          stream->now))
         return;
     stream->statistics->resolved++;
     taken(stream, transaction, true, before);
@@ -261,7 +275,8 @@ static void let_time_pass(struct stream *stream, uint64_t cts)
     iso_aion_watermark(stream->engine, stream->frontier - back, stream->now);
     uint64_t limit = stream->frontier - back + 1;
     stream->limit = limit > stream->limit ? limit : stream->limit;
-    stream->floor = stream->limit > stream->options.retention ? stream->limit - stream->options.retention : 0;
+    stream->floor =
+        stream->limit > stream->options.retention ? stream->limit - stream->options.retention : 0;
 }
 
 static void run(struct stream *stream)
@@ -290,7 +305,8 @@ static bool is_earlier(const struct transaction *one, const struct transaction *
     return one->sno != other->sno ? one->sno < other->sno : one->number < other->number;
 }
 
-static bool breaks(const struct stream *stream, const struct transaction *later, const struct transaction *earlier)
+static bool breaks(const struct stream *stream, const struct transaction *later,
+                   const struct transaction *earlier)
 {
     if (!is_earlier(earlier, later))
         return false;
@@ -308,8 +324,8 @@ static void check_told(struct stream *stream, uint32_t t)
         if (!breaks(stream, transaction, other))
             continue;
         wrong = true;
-        bool undecided =
-            stream->settles ? stats_of(stream).sessions_undecided > 0 : transaction->undecided || other->undecided;
+        bool undecided = stream->settles ? stats_of(stream).sessions_undecided > 0
+                                         : transaction->undecided || other->undecided;
         if (transaction->told || undecided)
             continue;
         stream->wrong = "not told";
@@ -332,8 +348,8 @@ static void check_undecided(struct stream *stream, uint32_t t)
         return;
     for (uint32_t u = 0; u < TRANSACTIONS; u++) {
         const struct transaction *other = &stream->list[u];
-        by_place |= other->number && other->number < transaction->number && other->name == transaction->name &&
-                    other->sno > transaction->sno;
+        by_place |= other->number && other->number < transaction->number &&
+                    other->name == transaction->name && other->sno > transaction->sno;
         by_start |= breaks(stream, transaction, other);
     }
     bool unknown = start < transaction->begun || stream->options.finality_timeout_ms;
@@ -363,14 +379,16 @@ static void print_transaction(const struct stream *stream, uint32_t t)
     const struct transaction *transaction = &stream->list[t];
     printf("#   %" PRIu32 ": name %" PRIu32 ", sno %" PRIu64 "%s, %" PRIu64 " to %" PRIu64
            ", status %d, accepted as %" PRIu32 "%s%s%s\n",
-           t, transaction->name, transaction->sno, transaction->has_sno ? "" : " by arrival", transaction->sts,
-           transaction->cts, transaction->status, transaction->number, transaction->undecided ? ", undecided" : "",
-           transaction->told ? ", told" : "", transaction->returned ? ", returned" : "");
+           t, transaction->name, transaction->sno, transaction->has_sno ? "" : " by arrival",
+           transaction->sts, transaction->cts, transaction->status, transaction->number,
+           transaction->undecided ? ", undecided" : "", transaction->told ? ", told" : "",
+           transaction->returned ? ", returned" : "");
 }
 
 static void print(const struct stream *stream, uint64_t seed)
 {
-    printf("not ok - %s: seed %" PRIu64 "\n# %s; retention %" PRIu64 ", deadline %" PRIu64 " ms, %s\n",
+    printf("not ok - %s: seed %" PRIu64 "\n# %s; retention %" PRIu64 ", deadline %" PRIu64
+           " ms, %s\n",
            iso_level_name(stream->options.level), seed, stream->wrong, stream->options.retention,
            stream->options.finality_timeout_ms, stream->settles ? "settling" : "at once");
     print_transaction(stream, stream->first);
@@ -449,7 +467,8 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++)
         failed += !stream_agrees(level, seed + i, &statistics);
     if (!failed)
-        printf("ok - %s: sessions that ended are judged right or counted as undecided in %" PRIu64 " streams\n",
+        printf("ok - %s: sessions that ended are judged right or counted as undecided in %" PRIu64
+               " streams\n",
                iso_level_name(level), histories);
     bool covered = covers(&statistics, level);
     printf("%s - %s: everything occurred\n", covered ? "ok" : "not ok", iso_level_name(level));
@@ -459,7 +478,8 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
 int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     printf("# seed %" PRIu64 ", %" PRIu64 " streams a level\n", seed, histories);

@@ -1,11 +1,12 @@
-/* aion with transactions that wait for those they overtook (aion/reorder/reorder_window.h), on streams of some
- * thousand.
+/* aion with transactions that wait for those they overtook (aion/reorder/reorder_window.h), on
+ * streams of some thousand.
  *
- * A simulated store that now and then lets through a stale read, an overlapping writer, a session that looks back and
- * transactions that did not commit; registers and lists, of small numbers and of texts. Its transactions arrive with
- * jitter, in blocks of random size that are wiped as soon as they have been added, with watermarks as they become true
- * and time that passes. What is final at the end must be, id by id, what aion finds in the order of commits without
- * waiting, and as many of each axiom as chronos counts. Streams must differ in how many verdicts flip: where nothing
+ * A simulated store that now and then lets through a stale read, an overlapping writer, a session
+ * that looks back and transactions that did not commit; registers and lists, of small numbers and
+ * of texts. Its transactions arrive with jitter, in blocks of random size that are wiped as soon as
+ * they have been added, with watermarks as they become true and time that passes. What is final at
+ * the end must be, id by id, what aion finds in the order of commits without waiting, and as many
+ * of each axiom as chronos counts. Streams must differ in how many verdicts flip: where nothing
  * waits, where the disorder is learned, and where all wait for a given distance.
  *
  * aion_settling [--streams N] [--seed S]
@@ -67,7 +68,8 @@ static void read_key(struct store *store, uint32_t key, uint64_t sts)
         count--;
     if (!is_list(key)) {
         iso_history_operation(&store->history, ISO_READ, key,
-                              count ? value_atom(store, key, store->versions[key][count - 1].value) : ISO_ABSENT);
+                              count ? value_atom(store, key, store->versions[key][count - 1].value)
+                                    : ISO_ABSENT);
         return;
     }
     uint32_t list = iso_history_list(&store->history);
@@ -79,18 +81,22 @@ static void read_key(struct store *store, uint32_t key, uint64_t sts)
 static void write_key(struct store *store, uint32_t key, uint64_t cts, bool committed)
 {
     uint32_t value = ++store->next_value;
-    iso_history_operation(&store->history, is_list(key) ? ISO_APPEND : ISO_WRITE, key, value_atom(store, key, value));
+    iso_history_operation(&store->history, is_list(key) ? ISO_APPEND : ISO_WRITE, key,
+                          value_atom(store, key, value));
     if (!committed)
         return;
     uint32_t count = store->version_count[key]++;
-    store->versions[key] = realloc(store->versions[key], (count + 1) * sizeof *store->versions[key]);
+    store->versions[key] =
+        realloc(store->versions[key], (count + 1) * sizeof *store->versions[key]);
     store->versions[key][count] = (struct version){cts, value};
 }
 
 static void add_transaction(struct store *store, uint32_t number)
 {
-    uint32_t session = random_below(&store->random, SESSIONS), keys = 1 + random_below(&store->random, 4);
-    uint64_t cts = (uint64_t)TICK * (number + 10), sts = cts - 1 - random_below(&store->random, 4 * TICK);
+    uint32_t session = random_below(&store->random, SESSIONS),
+             keys = 1 + random_below(&store->random, 4);
+    uint64_t cts = (uint64_t)TICK * (number + 10),
+             sts = cts - 1 - random_below(&store->random, 4 * TICK);
     uint8_t status = random_below(&store->random, 50)     ? ISO_COMMITTED
                      : random_percent(&store->random, 50) ? ISO_ABORTED
                                                           : ISO_UNKNOWN;
@@ -103,7 +109,8 @@ static void add_transaction(struct store *store, uint32_t number)
     if (status == ISO_COMMITTED)
         iso_history_set_cts(&store->history, (struct iso_stamp){.physical = cts});
     store->session_ended[session] = cts;
-    for (uint32_t i = 0, key = random_below(&store->random, KEYS); i < keys; i++, key = (key + 7) % KEYS) {
+    for (uint32_t i = 0, key = random_below(&store->random, KEYS); i < keys;
+         i++, key = (key + 7) % KEYS) {
         bool writes = random_percent(&store->random, is_list(key) ? 10 : 40);
         uint32_t seen = visible(store, key, sts);
         if (writes && seen < store->version_count[key] && random_below(&store->random, 100))
@@ -129,9 +136,10 @@ static void make_history(struct store *store, uint64_t seed)
 
 static void copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]),
-                      iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]),
-                      iso_status_of(from, t), from->origin[t]);
+    iso_history_begin(
+        into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]),
+        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]),
+        iso_status_of(from, t), from->origin[t]);
     iso_history_set_sno(into, from->sno[t]);
     iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
     if (from->flags[t] & ISO_HAS_CTS)
@@ -189,22 +197,24 @@ static int compare_arrivals(const void *left, const void *right)
 }
 
 /* What is the least that may still come behind each arrival. */
-static void draw_arrivals(const struct iso_history *history, const struct plan *plan, struct random *random,
-                          struct arrival *arrivals, uint64_t *least)
+static void draw_arrivals(const struct iso_history *history, const struct plan *plan,
+                          struct random *random, struct arrival *arrivals, uint64_t *least)
 {
     for (uint32_t t = 0; t < TRANSACTIONS; t++)
-        arrivals[t] = (struct arrival){t + (plan->jitter ? random_below(random, plan->jitter) : 0), t};
+        arrivals[t] =
+            (struct arrival){t + (plan->jitter ? random_below(random, plan->jitter) : 0), t};
     qsort(arrivals, TRANSACTIONS, sizeof *arrivals, compare_arrivals);
     least[TRANSACTIONS] = UINT64_MAX;
     for (uint32_t i = TRANSACTIONS; i-- > 0;) {
         uint32_t t = arrivals[i].transaction;
-        uint64_t time = iso_status_of(history, t) == ISO_COMMITTED ? history->cts[t] : history->sts[t];
+        uint64_t time =
+            iso_status_of(history, t) == ISO_COMMITTED ? history->cts[t] : history->sts[t];
         least[i] = time < least[i + 1] ? time : least[i + 1];
     }
 }
 
-static void feed(struct iso_aion *engine, const struct iso_history *history, const struct plan *plan,
-                 struct random *random)
+static void feed(struct iso_aion *engine, const struct iso_history *history,
+                 const struct plan *plan, struct random *random)
 {
     struct arrival *arrivals = malloc(TRANSACTIONS * sizeof *arrivals);
     uint64_t *least = malloc((TRANSACTIONS + 1) * sizeof *least), now = 0;
@@ -235,8 +245,8 @@ static void feed(struct iso_aion *engine, const struct iso_history *history, con
     free(least);
 }
 
-static struct iso_aion_stats judge(const struct iso_history *history, const struct plan *plan, uint64_t seed,
-                                   struct found *found)
+static struct iso_aion_stats judge(const struct iso_history *history, const struct plan *plan,
+                                   uint64_t seed, struct found *found)
 {
     struct random random = {seed};
     struct iso_aion_options options;
@@ -270,10 +280,11 @@ static bool chronos_counts_same(const struct iso_history *history, enum iso_leve
                 memcmp(verdict.counts, stats->counts, sizeof stats->counts) == 0 &&
                 verdict.reads_unjudged == stats->reads_unjudged;
     for (int a = 0; a < ISO_AXIOMS && !same; a++)
-        printf("# %s: %" PRIu64 ", chronos %" PRIu64 "\n", iso_axiom_name((enum iso_axiom)a), stats->counts[a],
-               verdict.counts[a]);
+        printf("# %s: %" PRIu64 ", chronos %" PRIu64 "\n", iso_axiom_name((enum iso_axiom)a),
+               stats->counts[a], verdict.counts[a]);
     if (!same)
-        printf("# unjudged: %" PRIu64 ", chronos %" PRIu64 "\n", stats->reads_unjudged, verdict.reads_unjudged);
+        printf("# unjudged: %" PRIu64 ", chronos %" PRIu64 "\n", stats->reads_unjudged,
+               verdict.reads_unjudged);
     iso_verdict_release(&verdict);
     return same;
 }
@@ -306,19 +317,20 @@ static bool agrees(const struct iso_history *history, const struct plan *plan, u
     struct iso_aion_stats stats = judge(history, plan, seed, found);
     total->flipped[how] += stats.flipped;
     total->streams[how]++;
-    if (found->count == wanted->count && !memcmp(found->ids, wanted->ids, found->count * sizeof found->ids[0]) &&
-        !stats.waiting)
+    if (found->count == wanted->count &&
+        !memcmp(found->ids, wanted->ids, found->count * sizeof found->ids[0]) && !stats.waiting)
         return true;
-    printf("not ok - %s, seed %" PRIu64 ", jitter %u, blocks to %u, %u shards, settling %" PRIu64 " ms %" PRIu64
-           "%s%s%s: %u found, expected %u\n",
-           iso_level_name(plan->level), seed, plan->jitter, plan->block, plan->shards, plan->settle_ms,
-           plan->settle_distance, plan->watermarks ? ", watermarks" : "", plan->deadlines ? ", deadlines" : "",
-           plan->clock ? ", clock" : "", found->count, wanted->count);
+    printf("not ok - %s, seed %" PRIu64 ", jitter %u, blocks to %u, %u shards, settling %" PRIu64
+           " ms %" PRIu64 "%s%s%s: %u found, expected %u\n",
+           iso_level_name(plan->level), seed, plan->jitter, plan->block, plan->shards,
+           plan->settle_ms, plan->settle_distance, plan->watermarks ? ", watermarks" : "",
+           plan->deadlines ? ", deadlines" : "", plan->clock ? ", clock" : "", found->count,
+           wanted->count);
     return false;
 }
 
-static bool judge_store(uint64_t seed, enum iso_level level, struct found *wanted, struct found *found,
-                        struct total *total)
+static bool judge_store(uint64_t seed, enum iso_level level, struct found *wanted,
+                        struct found *found, struct total *total)
 {
     enum { STREAMS = 4 };
     struct plan in_order = {.level = level, .shards = 1, .block = 700};
@@ -332,9 +344,11 @@ static bool judge_store(uint64_t seed, enum iso_level level, struct found *wante
     for (uint32_t t = 0; t < TRANSACTIONS; t++)
         copy_transaction(&finished, &store.history, t);
     struct iso_aion_stats stats = judge(&store.history, &in_order, seed, wanted);
-    bool good = iso_history_finish(&finished, &error) == ISO_OK && chronos_counts_same(&finished, level, &stats);
+    bool good = iso_history_finish(&finished, &error) == ISO_OK &&
+                chronos_counts_same(&finished, level, &stats);
     if (!good)
-        printf("not ok - %s, seed %" PRIu64 ": in order not as chronos\n", iso_level_name(level), seed);
+        printf("not ok - %s, seed %" PRIu64 ": in order not as chronos\n", iso_level_name(level),
+               seed);
     total->found += wanted->count;
     for (uint32_t i = 0; good && i < STREAMS; i++) {
         uint32_t jitter = random_percent(&random, 20) ? 0 : 1 + random_below(&random, 600);
@@ -356,10 +370,12 @@ static bool report(const struct total *total)
     for (int how = 0; how < 3; how++) {
         static const char *const names[] = {"nothing waits", "learned", "at a distance"};
         share[how] = (double)total->flipped[how] / ((double)total->streams[how] * TRANSACTIONS + 1);
-        printf("# %s: %" PRIu64 " streams, %.2f%% flipped\n", names[how], total->streams[how], 100 * share[how]);
+        printf("# %s: %" PRIu64 " streams, %.2f%% flipped\n", names[how], total->streams[how],
+               100 * share[how]);
     }
     bool many = total->streams[0] >= MANY && total->streams[1] >= MANY && total->streams[2] >= MANY;
-    bool good = total->found && total->flipped[0] && (!many || (share[1] < share[0] && share[2] < share[0]));
+    bool good = total->found && total->flipped[0] &&
+                (!many || (share[1] < share[0] && share[2] < share[0]));
     printf("%s - what waits flips less%s\n", good ? "ok" : "not ok",
            many ? "" : ", for which these streams are too few");
     return good;
@@ -368,7 +384,8 @@ static bool report(const struct total *total)
 int main(int argc, char **argv)
 {
     uint64_t streams = 12, seed = 1;
-    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     struct found *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);

@@ -1,12 +1,14 @@
-/* aion with a store against aion without: every key and every old version leaves memory as soon as it can, and what is
- * told must be the same, event by event. With a retention besides, nothing may be told as final that is not told
- * without, and where less is told, reads, writes or sessions are counted as undecided.
+/* aion with a store against aion without: every key and every old version leaves memory as soon as
+ * it can, and what is told must be the same, event by event. With a retention besides, nothing may
+ * be told as final that is not told without, and where less is told, reads, writes or sessions are
+ * counted as undecided.
  *
- * Streams of some hundred transactions on few keys, so that there are many versions of each: overlapping writers, reads
- * of the right version, of an older one and of nothing that was ever written, keys that are not written to any more,
- * whose records are compacted in the spill file (aion/compact.c), transactions that started long ago,
- * aborted ones, unknown ones whose outcome is reported later, values that are numbers and texts, a key that is a list.
- * Arrival in groups, out of order, or in order and a whole group at once, whose keys are looked up together; watermarks
+ * Streams of some hundred transactions on few keys, so that there are many versions of each:
+ * overlapping writers, reads of the right version, of an older one and of nothing that was ever
+ * written, keys that are not written to any more, whose records are compacted in the spill file
+ * (aion/compact.c), transactions that started long ago, aborted ones, unknown ones whose outcome is
+ * reported later, values that are numbers and texts, a key that is a list. Arrival in groups, out
+ * of order, or in order and a whole group at once, whose keys are looked up together; watermarks
  * that lag; a retention or none; one to three shards, some on threads.
  *
  * aion_spilling [--histories N] [--seed S]
@@ -90,8 +92,9 @@ static uint64_t fold_value(uint64_t digest, const struct iso_aion_value *value)
 static void note(void *context, const struct iso_aion_event *event)
 {
     struct told *told = context;
-    const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
-                                              &event->writer_actual, &event->cause};
+    const struct iso_aion_party *parties[] = {&event->transaction, &event->other,
+                                              &event->writer_expected, &event->writer_actual,
+                                              &event->cause};
     uint64_t digest = fold(event->id, &event->kind, sizeof event->kind);
     digest = fold(digest, &event->state, sizeof event->state);
     digest = fold(digest, &event->operation, sizeof event->operation);
@@ -118,7 +121,8 @@ static iso_atom new_value(struct stream *stream, uint32_t number)
     char text[80];
     if (random_percent(&stream->random, 40))
         return number;
-    int length = snprintf(text, sizeof text, "value %*u", (int)random_below(&stream->random, 60), number);
+    int length =
+        snprintf(text, sizeof text, "value %*u", (int)random_below(&stream->random, 60), number);
     return iso_atoms_add_string(&stream->block.atoms, text, (size_t)length);
 }
 
@@ -142,7 +146,8 @@ static iso_atom value_to_read(struct stream *stream, uint32_t key, uint64_t boun
 static uint32_t draw_key(struct stream *stream, uint32_t t, bool reader)
 {
     uint32_t first = stream->moves ? t * (KEYS - HOT) / TRANSACTIONS : 0;
-    return reader ? random_below(&stream->random, first + HOT) : first + random_below(&stream->random, HOT);
+    return reader ? random_below(&stream->random, first + HOT)
+                  : first + random_below(&stream->random, HOT);
 }
 
 static void add_operations(struct stream *stream, uint32_t t, uint8_t status, enum iso_level level)
@@ -152,7 +157,8 @@ static void add_operations(struct stream *stream, uint32_t t, uint8_t status, en
     bool reader = stream->cts[t] - stream->sts[t] > 50;
     for (uint32_t left = 1 + random_below(&stream->random, 4); left; left--) {
         uint32_t key = draw_key(stream, t, reader);
-        iso_atom name = key % 2 ? key : iso_atoms_add_string(&block->atoms, &"abcdefghijkl"[key], 1);
+        iso_atom name =
+            key % 2 ? key : iso_atoms_add_string(&block->atoms, &"abcdefghijkl"[key], 1);
         if (reader || random_percent(&stream->random, 50)) {
             iso_history_operation(block, ISO_READ, name, value_to_read(stream, key, bound));
             continue;
@@ -160,7 +166,8 @@ static void add_operations(struct stream *stream, uint32_t t, uint8_t status, en
         iso_atom value = new_value(stream, t * 8 + left);
         iso_history_operation(block, ISO_WRITE, name, value);
         if (status == ISO_COMMITTED && stream->version_count[key] < VERSIONS)
-            stream->versions[key][stream->version_count[key]++] = (struct version){stream->cts[t], value};
+            stream->versions[key][stream->version_count[key]++] =
+                (struct version){stream->cts[t], value};
     }
     if (!reader && random_percent(&stream->random, 20))
         iso_history_operation(block, ISO_APPEND, iso_atoms_add_string(&block->atoms, "list", 4), t);
@@ -231,7 +238,8 @@ static void take(struct stream *stream, uint32_t first, uint32_t count)
 static void take_out_of_order(struct stream *stream, uint32_t first, uint32_t count)
 {
     for (uint32_t i = count; i > 1; i--) {
-        uint32_t other = first + random_below(&stream->random, i), held = stream->order[first + i - 1];
+        uint32_t other = first + random_below(&stream->random, i),
+                 held = stream->order[first + i - 1];
         stream->order[first + i - 1] = stream->order[other];
         stream->order[other] = held;
     }
@@ -243,7 +251,8 @@ static void resolve(struct stream *stream, uint32_t t)
 {
     bool committed = t % 3;
     for (int i = 0; i < 2; i++)
-        iso_aion_resolve(stream->engines[i].aion, &stream->block.atoms, t, committed, stream->cts[t], 0);
+        iso_aion_resolve(stream->engines[i].aion, &stream->block.atoms, t, committed,
+                         stream->cts[t], 0);
     stream->unknown[t] = false;
 }
 
@@ -285,11 +294,12 @@ static bool same(const struct engine *one, const struct engine *other)
 {
     const struct iso_aion_stats *a = &one->stats, *b = &other->stats;
     return one->told.count == other->told.count &&
-           (!one->told.count ||
-            !memcmp(one->told.digests, other->told.digests, one->told.count * sizeof *one->told.digests)) &&
-           a->keys == b->keys && a->reads_judged == b->reads_judged && a->reads_unjudged == b->reads_unjudged &&
-           a->reads_undecided == b->reads_undecided && a->writes_undecided == b->writes_undecided &&
-           a->flipped == b->flipped && !memcmp(a->counts, b->counts, sizeof a->counts);
+           (!one->told.count || !memcmp(one->told.digests, other->told.digests,
+                                        one->told.count * sizeof *one->told.digests)) &&
+           a->keys == b->keys && a->reads_judged == b->reads_judged &&
+           a->reads_unjudged == b->reads_unjudged && a->reads_undecided == b->reads_undecided &&
+           a->writes_undecided == b->writes_undecided && a->flipped == b->flipped &&
+           !memcmp(a->counts, b->counts, sizeof a->counts);
 }
 
 static int compare_ids(const void *left, const void *right)
@@ -308,8 +318,9 @@ static void sort_finals(struct told *told)
 static bool is_part(struct engine *one, struct engine *other)
 {
     const struct iso_aion_stats *stats = &other->stats;
-    uint64_t undecided = stats->reads_undecided + stats->writes_undecided + stats->sessions_undecided +
-                         stats->beyond_retention + stats->aged_unknown; /* what they may have written is unjudged */
+    uint64_t undecided = stats->reads_undecided + stats->writes_undecided +
+                         stats->sessions_undecided + stats->beyond_retention +
+                         stats->aged_unknown; /* what they may have written is unjudged */
     struct told *all = &one->told, *part = &other->told;
     uint32_t at = 0;
     sort_finals(all);
@@ -347,8 +358,9 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     make_block(stream, level);
     open_engines(stream, level);
     stream_all(stream);
-    bool good = stream->retention == ISO_AION_FOREVER ? same(&stream->engines[0], &stream->engines[1])
-                                                      : is_part(&stream->engines[0], &stream->engines[1]);
+    bool good = stream->retention == ISO_AION_FOREVER
+                    ? same(&stream->engines[0], &stream->engines[1])
+                    : is_part(&stream->engines[0], &stream->engines[1]);
     const struct iso_aion_stats *stats = &stream->engines[1].stats;
     totals->events += stream->engines[1].told.count;
     totals->evicted += stats->spilt.evicted;
@@ -359,8 +371,8 @@ static bool agree(uint64_t seed, enum iso_level level, struct totals *totals)
     totals->expired += stats->spilt.compacted;
     totals->undecided += stats->reads_undecided;
     if (!good)
-        printf("# seed %" PRIu64 ": %u events without a store, %u with one\n", seed, stream->engines[0].told.count,
-               stream->engines[1].told.count);
+        printf("# seed %" PRIu64 ": %u events without a store, %u with one\n", seed,
+               stream->engines[0].told.count, stream->engines[1].told.count);
     for (int i = 0; i < 2; i++) {
         iso_aion_free(stream->engines[i].aion);
         free(stream->engines[i].told.digests);
@@ -379,13 +391,14 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
         differ += !agree(seed + i, level, &totals);
     iso_team_free(totals.team);
     const char *name = level == ISO_SI ? "si" : "ser";
-    printf("%s - %s: %" PRIu64 " streams are told of alike with and without a store\n", differ ? "not ok" : "ok", name,
-           histories);
-    printf("# %" PRIu64 " events, %" PRIu64 " keys went and %" PRIu64 " came back, %" PRIu64 " segments went, %" PRIu64
-           " keys had theirs back, %" PRIu64 " reads out of segments, %" PRIu64 " records cut where they lay, %" PRIu64
+    printf("%s - %s: %" PRIu64 " streams are told of alike with and without a store\n",
+           differ ? "not ok" : "ok", name, histories);
+    printf("# %" PRIu64 " events, %" PRIu64 " keys went and %" PRIu64 " came back, %" PRIu64
+           " segments went, %" PRIu64 " keys had theirs back, %" PRIu64
+           " reads out of segments, %" PRIu64 " records cut where they lay, %" PRIu64
            " undecided\n",
-           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined, totals.old_reads, totals.expired,
-           totals.undecided);
+           totals.events, totals.evicted, totals.misses, totals.cut, totals.joined,
+           totals.old_reads, totals.expired, totals.undecided);
     bool occurred = totals.events && totals.evicted > histories && totals.misses > histories &&
                     totals.cut > histories && totals.joined && totals.expired > histories &&
                     (level == ISO_SER || (totals.old_reads && totals.undecided));
@@ -396,7 +409,8 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
 int main(int count, char **arguments)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, count, arguments))
         return 2;
     printf("1..4\n");

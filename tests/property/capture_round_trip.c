@@ -1,4 +1,5 @@
-/* Any message comes back from a capture byte for byte: random bytes, texts, nulls, empties, headers, numbers. */
+/* Any message comes back from a capture byte for byte: random bytes, texts, nulls, empties,
+ * headers, numbers. */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <stdio.h>
@@ -24,8 +25,8 @@ static uint64_t next(uint64_t *state)
 /* Null, empty, ASCII, UTF-8 pieces, or any bytes. */
 static struct iso_bytes random_bytes(uint64_t *state, uint8_t *room)
 {
-    static const char *const pieces[] = {"\"", "\\",  "\n", "\x01", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
-                                         "{}", "\x7f"};
+    static const char *const pieces[] = {
+        "\"", "\\", "\n", "\x01", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "{}", "\x7f"};
     uint64_t form = next(state) % 8;
     uint32_t wanted = (uint32_t)(next(state) % TEXT_MAX), size = 0;
     if (form == 0)
@@ -86,12 +87,14 @@ static int same_bytes(struct iso_bytes a, struct iso_bytes b)
 
 static int same(const struct iso_message *a, const struct iso_message *b)
 {
-    int fine = !strcmp(a->topic, b->topic) && a->partition == b->partition && a->broker == b->broker &&
-               a->offset == b->offset && a->timestamp_type == b->timestamp_type && a->timestamp == b->timestamp &&
-               same_bytes(a->key, b->key) && same_bytes(a->payload, b->payload) && a->header_count == b->header_count;
+    int fine = !strcmp(a->topic, b->topic) && a->partition == b->partition &&
+               a->broker == b->broker && a->offset == b->offset &&
+               a->timestamp_type == b->timestamp_type && a->timestamp == b->timestamp &&
+               same_bytes(a->key, b->key) && same_bytes(a->payload, b->payload) &&
+               a->header_count == b->header_count;
     for (uint32_t i = 0; fine && i < a->header_count; i++)
-        fine =
-            same_bytes(a->headers[i].name, b->headers[i].name) && same_bytes(a->headers[i].value, b->headers[i].value);
+        fine = same_bytes(a->headers[i].name, b->headers[i].name) &&
+               same_bytes(a->headers[i].value, b->headers[i].value);
     return fine;
 }
 
@@ -138,14 +141,15 @@ int main(int argument_count, char **arguments)
     for (int i = 0; i < 2; i++) {
         char path[PATH_MAX];
         struct iso_error error = {0};
-        snprintf(path, sizeof path, "%s/isochron-round-trip-XXXXXX%s", temporary_folder(), suffixes[i]);
+        snprintf(path, sizeof path, "%s/isochron-round-trip-XXXXXX%s", temporary_folder(),
+                 suffixes[i]);
         close(mkstemps(path, (int)strlen(suffixes[i])));
         write_all(path, seed, &error);
         uint64_t good = read_all(path, seed, &error);
         unlink(path);
         failed |= good != MESSAGES;
-        printf("%s %d - %d messages through a%s capture %s\n", good == MESSAGES ? "ok" : "not ok", i + 1, MESSAGES,
-               i ? " compressed" : " plain", error.text);
+        printf("%s %d - %d messages through a%s capture %s\n", good == MESSAGES ? "ok" : "not ok",
+               i + 1, MESSAGES, i ? " compressed" : " plain", error.text);
     }
     return failed;
 }

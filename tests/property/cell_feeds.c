@@ -1,7 +1,7 @@
 /* Rows whose columns are registers, through change streams: what transactions did on a small table
- * (tests/support/cell_world.h) comes as a feed and as clients' records; and the pipeline must find what chronos finds in
- * a file that has every cell. Between batches the pipeline is saved and restored at times. Where a stream comes alone, it
- * must fit together.
+ * (tests/support/cell_world.h) comes as a feed and as clients' records; and the pipeline must find
+ * what chronos finds in a file that has every cell. Between batches the pipeline is saved and
+ * restored at times. Where a stream comes alone, it must fit together.
  *
  * cell_feeds [--histories N] [--seed S] [--format F]
  */
@@ -21,7 +21,8 @@ enum { TRANSACTIONS = 24, ROWS = 4, TABLES = 2, MAX_REPORTS = 3 };
 static uint32_t print_records(struct cell_world *world, char *lines[TRANSACTIONS])
 {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < world->count && !world->format->alone && !world->format->in_band; t++) {
+    for (uint32_t t = 0; t < world->count && !world->format->alone && !world->format->in_band;
+         t++) {
         size_t size;
         if (world->list[t].withheld)
             continue;
@@ -49,8 +50,9 @@ static struct iso_pipeline *open_again(void *context)
     return cell_open_pipeline(context);
 }
 
-static void give_messages(struct cell_world *world, struct iso_pipeline **place, const struct feed *feed,
-                          char *const *lines, uint32_t line_count, struct iso_error *error)
+static void give_messages(struct cell_world *world, struct iso_pipeline **place,
+                          const struct feed *feed, char *const *lines, uint32_t line_count,
+                          struct iso_error *error)
 {
     struct iso_pipeline *pipeline = *place;
     struct random saves = {world->random.state + 1};
@@ -58,11 +60,12 @@ static void give_messages(struct cell_world *world, struct iso_pipeline **place,
     uint32_t row = 0, record = 0, count = 0, bias = random_below(&world->random, 101);
     for (uint32_t i = 0; i < feed->count; i++) {
         struct iso_message *message = &feed->list[i];
-        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic, strlen(message->topic),
-                                           message->partition);
+        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic,
+                                           strlen(message->topic), message->partition);
         iso_pipeline_declare(pipeline, message->input, 0);
         if (getenv("SHOW_FEED"))
-            printf("# %s %.*s\n", message->topic, (int)message->payload.size, (const char *)message->payload.data);
+            printf("# %s %.*s\n", message->topic, (int)message->payload.size,
+                   (const char *)message->payload.data);
     }
     uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
     if (line_count)
@@ -71,14 +74,15 @@ static void give_messages(struct cell_world *world, struct iso_pipeline **place,
         if (row < feed->count && (record == line_count || random_percent(&world->random, bias))) {
             batch[count++] = feed->list[row++];
         } else {
-            batch[count++] =
-                (struct iso_message){.topic = "clients",
-                                     .input = client,
-                                     .offset = record,
-                                     .payload = {(const uint8_t *)lines[record], (uint32_t)strlen(lines[record])}};
+            batch[count++] = (struct iso_message){
+                .topic = "clients",
+                .input = client,
+                .offset = record,
+                .payload = {(const uint8_t *)lines[record], (uint32_t)strlen(lines[record])}};
             record++;
         }
-        if (count == 8 || random_percent(&world->random, 25) || (row == feed->count && record == line_count)) {
+        if (count == 8 || random_percent(&world->random, 25) ||
+            (row == feed->count && record == line_count)) {
             iso_pipeline_feed(*place, batch, count, 0, error);
             count = 0;
             if (error->status == ISO_OK)
@@ -124,8 +128,8 @@ static void report(struct cell_world *world, uint64_t seed)
     for (uint32_t i = 0; i < world->found.count; i++)
         printf("# found: %s\n", world->found.list[i]);
     for (uint32_t t = 0; t < world->count; t++) {
-        printf("# %s[%" PRIu64 ",%" PRIu64 "] ", world->list[t].withheld ? "withheld " : "", world->list[t].sts,
-               world->list[t].cts);
+        printf("# %s[%" PRIu64 ",%" PRIu64 "] ", world->list[t].withheld ? "withheld " : "",
+               world->list[t].sts, world->list[t].cts);
         fflush(stdout);
         cell_print_record(world, stdout, t);
         printf("\n");
@@ -163,12 +167,14 @@ static bool run_format(const struct cell_format *format, uint64_t histories, uin
             failed++;
         }
     bool occurred = (format->alone || world->violated) &&
-                    (format->alone || format->registers || (world->adopted && world->of_queries)) && world->repeats;
-    printf("# %s: %" PRIu64 " violated, %" PRIu64 " writes left to the stream, %" PRIu64 " queries, %" PRIu64
-           " of them lies, %" PRIu64 " repeats\n",
-           format->name, world->violated, world->adopted, world->queries, world->of_queries, world->repeats);
-    printf("%s - %s: what chronos finds in %" PRIu64 " histories\n", !failed && occurred ? "ok" : "not ok",
-           format->name, histories);
+                    (format->alone || format->registers || (world->adopted && world->of_queries)) &&
+                    world->repeats;
+    printf("# %s: %" PRIu64 " violated, %" PRIu64 " writes left to the stream, %" PRIu64
+           " queries, %" PRIu64 " of them lies, %" PRIu64 " repeats\n",
+           format->name, world->violated, world->adopted, world->queries, world->of_queries,
+           world->repeats);
+    printf("%s - %s: what chronos finds in %" PRIu64 " histories\n",
+           !failed && occurred ? "ok" : "not ok", format->name, histories);
     cell_world_free(world);
     return !failed && occurred;
 }
@@ -178,8 +184,10 @@ int main(int argc, char **argv)
     uint64_t histories = 400, seed = 1;
     const char *only = NULL;
     bool good = true;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--format", .text = &only}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--format", .text = &only},
+                                     {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     for (const struct cell_format *format = cell_formats; format->name; format++)

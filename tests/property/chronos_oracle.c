@@ -1,6 +1,6 @@
-/* chronos against the oracle: the exact set of violations, with kinds, values and writers, and the counts, on random
- * small histories, in one part, in two and in five, which are threads for one history in sixteen. A disagreement is shrunk
- * and printed with both sets.
+/* chronos against the oracle: the exact set of violations, with kinds, values and writers, and the
+ * counts, on random small histories, in one part, in two and in five, which are threads for one
+ * history in sixteen. A disagreement is shrunk and printed with both sets.
  *
  * chronos_oracle [--histories N] [--seed S] [--level LEVEL]
  */
@@ -45,9 +45,11 @@ struct comparison {
 static bool are_threads_short;
 
 #if !SANITIZED
-/* A thread takes longer to come and go than a history like these to be judged. Where the system has none left,
- * iso_parallel does the parts one after the other: the same work, shared out in the same way. */
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+/* A thread takes longer to come and go than a history like these to be judged. Where the system has
+ * none left, iso_parallel does the parts one after the other: the same work, shared out in the same
+ * way. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument)
 {
     static __typeof__(&pthread_create) create;
     if (are_threads_short)
@@ -58,7 +60,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 }
 #endif
 
-/* Parts in their order without threads say little under a sanitizer, which keeps pthread_create for itself. */
+/* Parts in their order without threads say little under a sanitizer, which keeps pthread_create for
+ * itself. */
 static bool is_worth_parts(void)
 {
     return !SANITIZED || !are_threads_short;
@@ -67,15 +70,18 @@ static bool is_worth_parts(void)
 /* ---- one history ---- */
 
 /* Both refuse, and chronos names the line of a transaction that lacks something. */
-static bool refusal_agrees(struct comparison *comparison, enum iso_status status, const struct iso_error *error)
+static bool refusal_agrees(struct comparison *comparison, enum iso_status status,
+                           const struct iso_error *error)
 {
     unsigned line = 0;
-    snprintf(comparison->text, sizeof comparison->text, "chronos: status %d, %s; oracle: %s", status, error->text,
-             comparison->refused ? "refused" : "judged");
-    if ((status == ISO_BAD_INPUT) != comparison->refused || (status != ISO_OK && status != ISO_BAD_INPUT))
+    snprintf(comparison->text, sizeof comparison->text, "chronos: status %d, %s; oracle: %s",
+             status, error->text, comparison->refused ? "refused" : "judged");
+    if ((status == ISO_BAD_INPUT) != comparison->refused ||
+        (status != ISO_OK && status != ISO_BAD_INPUT))
         return false;
-    return !comparison->refused || (sscanf(error->text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
-                                    line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1]);
+    return !comparison->refused ||
+           (sscanf(error->text, PLAIN_INPUT ":%u: ", &line) == 1 && line >= 1 &&
+            line <= PLAIN_TRANSACTIONS && comparison->lacks_times[line - 1]);
 }
 
 /* The snapshot-order violation that is named is the first of the blamed transaction, and one. */
@@ -93,11 +99,13 @@ static bool breach_agrees(const struct iso_history *history, const struct iso_vi
         &history->snapshot_violations[violation->snapshot_violation];
     const struct iso_snapshot *earlier = &history->snapshots[snapshot_violation->earlier];
     const struct iso_snapshot *later = &history->snapshots[snapshot_violation->later];
-    return snapshot_violation->transaction == violation->transaction && snapshot_violation->only_earlier &&
+    return snapshot_violation->transaction == violation->transaction &&
+           snapshot_violation->only_earlier &&
            iso_snapshot_sees(history, earlier, snapshot_violation->only_earlier) &&
            !iso_snapshot_sees(history, later, snapshot_violation->only_earlier) &&
-           (!snapshot_violation->only_later || (iso_snapshot_sees(history, later, snapshot_violation->only_later) &&
-                                                !iso_snapshot_sees(history, earlier, snapshot_violation->only_later)));
+           (!snapshot_violation->only_later ||
+            (iso_snapshot_sees(history, later, snapshot_violation->only_later) &&
+             !iso_snapshot_sees(history, earlier, snapshot_violation->only_later)));
 }
 
 static bool agrees_with(struct comparison *comparison, unsigned threads)
@@ -131,15 +139,16 @@ static bool disagrees(const struct plain_history *plain, void *context)
     if (plain_history_build(plain, &comparison->history, &error) != ISO_OK)
         return false;
     instances_clear(&comparison->actual);
-    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order, &comparison->expected,
-                                            comparison->lacks_times);
+    comparison->refused = !timestamp_oracle(plain, comparison->level, comparison->session_order,
+                                            &comparison->expected, comparison->lacks_times);
     return !agrees_with(comparison, 1) ||
            (is_worth_parts() && (!agrees_with(comparison, 2) || !agrees_with(comparison, 5)));
 }
 
 static void report(struct plain_history *plain, struct comparison *comparison, uint64_t seed)
 {
-    printf("not ok - %s: chronos and oracle differ, seed %" PRIu64 "\n", iso_level_name(comparison->level), seed);
+    printf("not ok - %s: chronos and oracle differ, seed %" PRIu64 "\n",
+           iso_level_name(comparison->level), seed);
     shrink_history(plain, disagrees, comparison);
     disagrees(plain, comparison);
     printf("# level %s%s, %s\n", iso_level_name(comparison->level),
@@ -183,10 +192,12 @@ static void count(struct statistics *statistics, const struct comparison *compar
 
 static bool is_about_sessions(enum iso_level level)
 {
-    return level == ISO_RYW || level == ISO_MR || level == ISO_RA || level == ISO_CC || level == ISO_PSI;
+    return level == ISO_RYW || level == ISO_MR || level == ISO_RA || level == ISO_CC ||
+           level == ISO_PSI;
 }
 
-static uint32_t run(struct comparison *comparison, struct statistics *statistics, uint64_t histories, uint64_t seed)
+static uint32_t run(struct comparison *comparison, struct statistics *statistics,
+                    uint64_t histories, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
     options.cells = true;
@@ -210,12 +221,12 @@ static uint32_t run(struct comparison *comparison, struct statistics *statistics
 }
 
 /* A kind that never occurs is not tested: each must in at least one of 2000 histories. */
-static bool must_occur(enum iso_level level, uint64_t histories, uint64_t occurrences, const char *what,
-                       const char *kind)
+static bool must_occur(enum iso_level level, uint64_t histories, uint64_t occurrences,
+                       const char *what, const char *kind)
 {
     bool enough = occurrences >= histories / 2000;
-    printf("# %s: %s%s%s in %" PRIu64 "%s\n", iso_level_name(level), what, kind ? " " : "", kind ? kind : "",
-           occurrences, enough ? "" : ": too few");
+    printf("# %s: %s%s%s in %" PRIu64 "%s\n", iso_level_name(level), what, kind ? " " : "",
+           kind ? kind : "", occurrences, enough ? "" : ": too few");
     return enough;
 }
 
@@ -246,9 +257,11 @@ static bool covers(enum iso_level level, const struct statistics *statistics)
         const char *kind = iso_violation_kind_name(wanted[i].kind);
         if (!(at_start ? wanted[i].at_start : wanted[i].at_commit))
             continue;
-        if ((axiom == ISO_NOCONFLICT && level != ISO_SI) || (axiom == ISO_SESSION && level == ISO_STALE_READS))
+        if ((axiom == ISO_NOCONFLICT && level != ISO_SI) ||
+            (axiom == ISO_SESSION && level == ISO_STALE_READS))
             continue;
-        good &= must_occur(level, histories, statistics->with[axiom][wanted[i].kind], iso_axiom_name(axiom), kind);
+        good &= must_occur(level, histories, statistics->with[axiom][wanted[i].kind],
+                           iso_axiom_name(axiom), kind);
         if (axiom == ISO_INT || axiom == ISO_EXT)
             good &= must_occur(level, histories, statistics->lists_with[axiom][wanted[i].kind],
                                axiom == ISO_INT ? "INT on lists" : "EXT on lists", kind);
@@ -261,7 +274,8 @@ static bool covers(enum iso_level level, const struct statistics *statistics)
     if (at_start)
         good &= must_occur(level, histories, statistics->per_operation, "per operation", NULL);
     if (statistics->unfinished)
-        printf("# %s: %" PRIu64 " histories were not well-formed\n", iso_level_name(level), statistics->unfinished);
+        printf("# %s: %" PRIu64 " histories were not well-formed\n", iso_level_name(level),
+               statistics->unfinished);
     return good && !statistics->unfinished;
 }
 
@@ -275,10 +289,11 @@ static bool run_level(enum iso_level level, uint64_t histories, uint64_t seed)
     iso_history_init(&comparison->history);
     bool good = run(comparison, &statistics, histories, seed) == 0;
     if (good)
-        printf("ok - %s: chronos finds exactly what the oracle finds in %" PRIu64 " histories\n", iso_level_name(level),
-               histories);
+        printf("ok - %s: chronos finds exactly what the oracle finds in %" PRIu64 " histories\n",
+               iso_level_name(level), histories);
     bool covered = covers(level, &statistics);
-    printf("%s - %s: every axiom and kind occurred\n", covered ? "ok" : "not ok", iso_level_name(level));
+    printf("%s - %s: every axiom and kind occurred\n", covered ? "ok" : "not ok",
+           iso_level_name(level));
     iso_history_release(&comparison->history);
     free(comparison);
     return good && covered;
@@ -288,8 +303,10 @@ int main(int argc, char **argv)
 {
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
     const char *level = NULL;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--level", .text = &level},
+                                     {0}};
     bool good = true, any = false;
     if (!arguments_read(known, argc, argv))
         return 2;

@@ -1,12 +1,13 @@
-/* Damaged evidence is not confirmed. Every value of an evidence file is taken out, doubled, swapped with its
- * neighbour and replaced by every word that evidence knows, every transaction and every key; every line
- * likewise; and the file is cut off everywhere. `verify` must not confirm what is left, unless that is
- * evidence again, of a verdict that is true: trying every schedule says so. Which kinds of damage may leave
- * evidence is told below; all others never may. Evidence against a history is also held, whole and damaged,
- * against histories that differ by one operation and hold.
+/* Damaged evidence is not confirmed. Every value of an evidence file is taken out, doubled, swapped
+ * with its neighbour and replaced by every word that evidence knows, every transaction and every
+ * key; every line likewise; and the file is cut off everywhere. `verify` must not confirm what is
+ * left, unless that is evidence again, of a verdict that is true: trying every schedule says so.
+ * Which kinds of damage may leave evidence is told below; all others never may. Evidence against a
+ * history is also held, whole and damaged, against histories that differ by one operation and hold.
  *
- * All levels of judging without timestamps take turns. At the weak ones the truth is every order tried against the axiom
- * (tests/oracle/weak_oracle.h); damage to the members `op` and `saw` is counted by itself.
+ * All levels of judging without timestamps take turns. At the weak ones the truth is every order
+ * tried against the axiom (tests/oracle/weak_oracle.h); damage to the members `op` and `saw` is
+ * counted by itself.
  *
  * evidence_damage [--histories N] [--seed S]
  */
@@ -27,11 +28,21 @@
 #include "tests/support/random_history.h"
 #include "verify/verify.h"
 
-enum damage { REMOVED, DOUBLED, SWAPPED, REPLACED, LINE_REMOVED, LINE_DOUBLED, LINES_SWAPPED, CUT, DAMAGES };
+enum damage {
+    REMOVED,
+    DOUBLED,
+    SWAPPED,
+    REPLACED,
+    LINE_REMOVED,
+    LINE_DOUBLED,
+    LINES_SWAPPED,
+    CUT,
+    DAMAGES
+};
 
-static const char *const damage_names[DAMAGES] = {"value removed",  "value doubled", "neighbours swapped",
-                                                  "value replaced", "line removed",  "line doubled",
-                                                  "lines swapped",  "cut off"};
+static const char *const damage_names[DAMAGES] = {
+    "value removed", "value doubled", "neighbours swapped", "value replaced",
+    "line removed",  "line doubled",  "lines swapped",      "cut off"};
 
 enum { NODES = 20000, WORDS = 96, TEXT = 1 << 16, FEW = 2000 };
 
@@ -40,16 +51,18 @@ enum { OP, SAW, MEMBERS };
 
 static const char *const member_names[MEMBERS] = {"op", "saw"};
 
-static const enum iso_model models[] = {ISO_MODEL_SI, ISO_MODEL_SER, ISO_MODEL_ADYA_SI, ISO_MODEL_RC,  ISO_MODEL_RA,
-                                        ISO_MODEL_CC, ISO_MODEL_PC,  ISO_MODEL_PRAM,    ISO_MODEL_RYW, ISO_MODEL_MR,
-                                        ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC, ISO_MODEL_PSI};
+static const enum iso_model models[] = {
+    ISO_MODEL_SI, ISO_MODEL_SER, ISO_MODEL_ADYA_SI, ISO_MODEL_RC,  ISO_MODEL_RA,
+    ISO_MODEL_CC, ISO_MODEL_PC,  ISO_MODEL_PRAM,    ISO_MODEL_RYW, ISO_MODEL_MR,
+    ISO_MODEL_MW, ISO_MODEL_WFR, ISO_MODEL_ADYA_RC, ISO_MODEL_PSI};
 
 enum { LEVELS = sizeof models / sizeof models[0] };
 
 /* A value of an array, or a member of an object, by its place in the text. */
 struct node {
-    uint32_t start, value, end, before; /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
-    char name[16];                      /* of the nearest member around it */
+    uint32_t start, value, end,
+        before;    /* value: behind a member's name; before: the neighbour's number + 1, or 0 */
+    char name[16]; /* of the nearest member around it */
 };
 
 struct run {
@@ -66,7 +79,8 @@ struct run {
     uint64_t seed;
     uint64_t tried[2][DAMAGES], confirmed[2][DAMAGES]; /* of a reject, of an accept */
     uint64_t unsound, unexpected, evidences[2], foreign, solved;
-    uint64_t of_level[2][ISO_MODELS], damages[ISO_MODELS], confirmed_of[ISO_MODELS], members[MEMBERS][2];
+    uint64_t of_level[2][ISO_MODELS], damages[ISO_MODELS], confirmed_of[ISO_MODELS],
+        members[MEMBERS][2];
     enum iso_model model; /* the level at hand */
 };
 
@@ -144,8 +158,9 @@ static bool is_true_at(struct run *run, enum iso_model model)
 {
     if (!run->asked[model]) {
         run->asked[model] = true;
-        run->holds[model] = is_below_si(model) ? !run->mixed && weak_oracle_by_orders(&run->history, model)
-                                               : schedule_oracle_holds(&run->history, model, 0);
+        run->holds[model] = is_below_si(model)
+                                ? !run->mixed && weak_oracle_by_orders(&run->history, model)
+                                : schedule_oracle_holds(&run->history, model, 0);
     }
     return run->holds[model];
 }
@@ -161,30 +176,36 @@ static bool is_known(enum iso_model model)
 
 /* ---- what is said of the damaged text ---- */
 
-static bool is_confirmed(struct run *run, const char *text, size_t length, struct iso_evidence *evidence)
+static bool is_confirmed(struct run *run, const char *text, size_t length,
+                         struct iso_evidence *evidence)
 {
     struct iso_error error = {.status = ISO_OK};
-    if (pwrite(run->descriptor, text, length, 0) != (ssize_t)length || ftruncate(run->descriptor, (off_t)length) != 0)
+    if (pwrite(run->descriptor, text, length, 0) != (ssize_t)length ||
+        ftruncate(run->descriptor, (off_t)length) != 0)
         abort();
     enum iso_status status = iso_evidence_read(run->path, &run->history, evidence, &error);
     if (status == ISO_OK)
-        status = iso_verify(&run->history, evidence, &error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
+        status =
+            iso_verify(&run->history, evidence, &error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status != ISO_OK && (error.status != status || !error.text[0])) {
-        printf("not ok - status %d without a reason, seed %llu\n", status, (unsigned long long)run->seed);
+        printf("not ok - status %d without a reason, seed %llu\n", status,
+               (unsigned long long)run->seed);
         run->unexpected++;
     }
     return status == ISO_OK;
 }
 
-/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an event less, or in
- * place of another, of a transaction of unknown outcome, another level at which it does, another writer of a value that
- * several wrote; choices of writers are said twice, or elsewhere. Of a reject: names that are as true as those that they
- * replace; lemmas, literals and edges in another order; what is said twice. Nothing is left out without harm, but at the
- * weak levels, whose proofs are not trimmed. */
+/* Damage that may leave other evidence. Of an order: events that change places and nothing else, an
+ * event less, or in place of another, of a transaction of unknown outcome, another level at which
+ * it does, another writer of a value that several wrote; choices of writers are said twice, or
+ * elsewhere. Of a reject: names that are as true as those that they replace; lemmas, literals and
+ * edges in another order; what is said twice. Nothing is left out without harm, but at the weak
+ * levels, whose proofs are not trimmed. */
 static bool may_be_evidence(const struct run *run, enum damage damage, const char *name,
                             const struct iso_evidence *evidence)
 {
-    bool order = !strcmp(name, "order"), missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
+    bool order = !strcmp(name, "order"),
+         missing = damage == REMOVED || damage == LINE_REMOVED || damage == CUT;
     if (!evidence->accepts)
         return !missing || iso_model_is_weak(evidence->model);
     if (damage == LINE_DOUBLED || damage == LINES_SWAPPED)
@@ -205,15 +226,18 @@ static void print_text(const char *text, size_t length)
     }
 }
 
-static void complain(struct run *run, enum damage damage, const char *name, const char *why, size_t length)
+static void complain(struct run *run, enum damage damage, const char *name, const char *why,
+                     size_t length)
 {
-    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why, (unsigned long long)run->seed);
+    printf("not ok - %s (%s): %s, seed %llu\n", damage_names[damage], name, why,
+           (unsigned long long)run->seed);
     print_text(run->text, run->length);
     printf("# damaged:\n");
     print_text(run->damaged, length);
 }
 
-static void try_damage(struct run *run, enum damage damage, const char *name, bool accepts, size_t length)
+static void try_damage(struct run *run, enum damage damage, const char *name, bool accepts,
+                       size_t length)
 {
     struct iso_evidence evidence;
     if (length == run->length && !memcmp(run->damaged, run->text, length))
@@ -228,7 +252,8 @@ static void try_damage(struct run *run, enum damage damage, const char *name, bo
         for (int member = 0; member < MEMBERS; member++)
             run->members[member][1] += !strcmp(name, member_names[member]);
         run->confirmed_of[run->model]++;
-        bool sound = is_known(evidence.model) && is_true_at(run, evidence.model) == evidence.accepts;
+        bool sound =
+            is_known(evidence.model) && is_true_at(run, evidence.model) == evidence.accepts;
         bool expected = may_be_evidence(run, damage, name, &evidence);
         if (!sound && run->unsound++ < 3)
             complain(run, damage, name, "a verdict that is not true is confirmed", length);
@@ -264,7 +289,8 @@ static void damage_node(struct run *run, const struct node *node, bool accepts)
 {
     const struct piece tail = between(run, node->end, run->length);
     const struct piece self = between(run, node->start, node->end), comma = {",", 1};
-    bool comma_follows = run->text[node->end] == ',', comma_leads = run->text[node->start - 1] == ',';
+    bool comma_follows = run->text[node->end] == ',',
+         comma_leads = run->text[node->start - 1] == ',';
     struct piece without[] = {between(run, 0, node->start - (comma_leads && !comma_follows)),
                               between(run, node->end + comma_follows, run->length)};
     try_damage(run, REMOVED, node->name, accepts, join(run, without, 2));
@@ -272,12 +298,14 @@ static void damage_node(struct run *run, const struct node *node, bool accepts)
     try_damage(run, DOUBLED, node->name, accepts, join(run, doubled, 4));
     if (node->before && node->value == node->start) { /* members have no order */
         const struct node *other = &run->nodes[node->before - 1];
-        struct piece swapped[] = {between(run, 0, other->start), self, between(run, other->end, node->start),
+        struct piece swapped[] = {between(run, 0, other->start), self,
+                                  between(run, other->end, node->start),
                                   between(run, other->start, other->end), tail};
         try_damage(run, SWAPPED, node->name, accepts, join(run, swapped, 5));
     }
     for (uint32_t i = 0; i < run->word_count && node->end - node->value < 40; i++) {
-        struct piece replaced[] = {between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
+        struct piece replaced[] = {
+            between(run, 0, node->value), {run->words[i], strlen(run->words[i])}, tail};
         try_damage(run, REPLACED, node->name, accepts, join(run, replaced, 3));
     }
 }
@@ -289,7 +317,8 @@ static size_t line_end(const struct run *run, size_t at)
 
 static void damage_lines(struct run *run, bool accepts)
 {
-    for (size_t start = 0, before = 0; start < run->length; before = start, start = line_end(run, start)) {
+    for (size_t start = 0, before = 0; start < run->length;
+         before = start, start = line_end(run, start)) {
         size_t end = line_end(run, start);
         struct piece head = between(run, 0, start), self = between(run, start, end),
                      tail = between(run, end, run->length);
@@ -317,12 +346,13 @@ static void add_word(struct run *run, const char *word, bool quoted)
 
 static void collect_words(struct run *run)
 {
-    static const char *const words[] = {"holds",        "violated",   "ser",   "si",     "adya-si", "gsi",
-                                        "strong-si",    "strict-ser", "begin", "commit", "cycle",   "list",
-                                        "propagation",  "own",        "so",    "rt",     "wr",      "ww",
-                                        "rw",           "before",     "INT",   "G1a",    "G1b",     "THINAIR",
-                                        "INCOMPATIBLE", "nobody",     "op",    "saw"};
-    static const char *const weak[] = {"adya-rc", "rc", "ra", "cc", "psi", "pc", "pram", "ryw", "mr", "mw", "wfr"};
+    static const char *const words[] = {
+        "holds",      "violated", "ser",     "si",           "adya-si", "gsi",         "strong-si",
+        "strict-ser", "begin",    "commit",  "cycle",        "list",    "propagation", "own",
+        "so",         "rt",       "wr",      "ww",           "rw",      "before",      "INT",
+        "G1a",        "G1b",      "THINAIR", "INCOMPATIBLE", "nobody",  "op",          "saw"};
+    static const char *const weak[] = {"adya-rc", "rc",  "ra", "cc", "psi", "pc",
+                                       "pram",    "ryw", "mr", "mw", "wfr"};
     run->word_count = 0;
     for (size_t i = 0; is_small(run) && i < sizeof weak / sizeof weak[0]; i++)
         add_word(run, weak[i], true);
@@ -368,8 +398,8 @@ static void damage_text(struct run *run, bool accepts)
     damage_lines(run, accepts);
 }
 
-/* Evidence against a history that is violated, held against others that lack an operation of it and hold:
- * neither it nor what damage leaves of it is confirmed. */
+/* Evidence against a history that is violated, held against others that lack an operation of it and
+ * hold: neither it nor what damage leaves of it is confirmed. */
 static void damage_foreign(struct run *run, const struct plain_history *plain, enum iso_model model)
 {
     static struct plain_history other;
@@ -393,7 +423,8 @@ static void damage_foreign(struct run *run, const struct plain_history *plain, e
             run->foreign++;
             memcpy(run->damaged, run->text, run->length);
             if (is_confirmed(run, run->text, run->length, &evidence) && run->unsound++ < 3)
-                complain(run, REPLACED, "history", "evidence about another history is confirmed", run->length);
+                complain(run, REPLACED, "history", "evidence about another history is confirmed",
+                         run->length);
             iso_evidence_release(&evidence);
             damage_text(run, false);
         }
@@ -406,12 +437,14 @@ static enum iso_status judge(struct run *run, const struct iso_polygraph_options
     struct iso_error error = {.status = ISO_OK};
     if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
         return iso_weak_check(&run->history, options, result, &error);
-    return options->model == ISO_MODEL_PC ? iso_split_check(&run->history, options, result, &error)
-                                          : iso_polygraph_check(&run->history, options, result, &error);
+    return options->model == ISO_MODEL_PC
+               ? iso_split_check(&run->history, options, result, &error)
+               : iso_polygraph_check(&run->history, options, result, &error);
 }
 
 /* Evidence of the history at hand, in every way damaged. */
-static void damage_evidence(struct run *run, const struct plain_history *plain, enum iso_model model)
+static void damage_evidence(struct run *run, const struct plain_history *plain,
+                            enum iso_model model)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
@@ -422,8 +455,10 @@ static void damage_evidence(struct run *run, const struct plain_history *plain, 
     options.no_saturation = options.no_search = options.no_windows = run->seed / LEVELS % 2 == 0;
     bool judged = judge(run, &options, &result) == ISO_OK;
     /* what is common is taken now and then */
-    bool taken = result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
-    taken |= (run->seed / LEVELS % 8 == 0 || result.evidence.choice_count) && result.outcome != ISO_IS_UNDECIDED;
+    bool taken =
+        result.outcome == ISO_IS_VIOLATED && result.evidence.finding.kind == ISO_FINDING_NONE;
+    taken |= (run->seed / LEVELS % 8 == 0 || result.evidence.choice_count) &&
+             result.outcome != ISO_IS_UNDECIDED;
     if (judged && taken && write_evidence(run, &result.evidence)) {
         run->node_count = 0;
         for (uint32_t at = 0; at < run->length; at++)
@@ -446,12 +481,14 @@ struct versions {
     bool repeats;
 };
 
-static void make_operation(struct random *random, struct versions *versions, struct plain_transaction *transaction,
-                           uint32_t key)
+static void make_operation(struct random *random, struct versions *versions,
+                           struct plain_transaction *transaction, uint32_t key)
 {
-    static const enum iso_operation_kind kinds[2][2] = {{ISO_READ, ISO_WRITE}, {ISO_READ_LIST, ISO_APPEND}};
+    static const enum iso_operation_kind kinds[2][2] = {{ISO_READ, ISO_WRITE},
+                                                        {ISO_READ_LIST, ISO_APPEND}};
     bool list = key == STALE_KEYS - 1, write = random_below(random, 5) < 2;
-    struct plain_operation *operation = plain_history_operation(transaction, kinds[list][write], "0", NULL);
+    struct plain_operation *operation =
+        plain_history_operation(transaction, kinds[list][write], "0", NULL);
     uint32_t *count = &versions->count[key];
     operation->key = plain_number(key);
     if (!write)
@@ -462,27 +499,31 @@ static void make_operation(struct random *random, struct versions *versions, str
 }
 
 /* What its reads return: any version, older or newer. */
-static void fill_reads(struct random *random, const struct versions *versions, struct plain_transaction *transaction)
+static void fill_reads(struct random *random, const struct versions *versions,
+                       struct plain_transaction *transaction)
 {
     for (uint32_t o = 0; o < transaction->operation_count; o++) {
         struct plain_operation *operation = &transaction->operations[o];
         uint32_t key = (uint32_t)(operation->key.text[0] - '0');
         if (operation->kind == ISO_READ_LIST) {
             operation->list_count = random_below(random, versions->count[key] + 1);
-            memcpy(operation->list, versions->of[key], operation->list_count * sizeof operation->list[0]);
+            memcpy(operation->list, versions->of[key],
+                   operation->list_count * sizeof operation->list[0]);
         } else if (operation->kind == ISO_READ) {
             operation->value = versions->of[key][random_below(random, versions->count[key])];
         }
     }
 }
 
-/* Reads of whatever version, seldom of a later one: at the weak levels random histories mostly hold, or read what nobody
- * wrote. No transaction reads a key twice, or what it wrote itself. */
+/* Reads of whatever version, seldom of a later one: at the weak levels random histories mostly
+ * hold, or read what nobody wrote. No transaction reads a key twice, or what it wrote itself. */
 static void make_stale(uint64_t seed, struct plain_history *plain)
 {
     struct random random = {seed};
-    struct versions versions = {.count = {1, 1, 0}, .next = 10, .repeats = random_below(&random, 2) == 0};
-    uint32_t count = 2 + random_below(&random, WEAK_ORACLE_TRANSACTIONS - 1), keys = 2 + random_below(&random, 2);
+    struct versions versions = {
+        .count = {1, 1, 0}, .next = 10, .repeats = random_below(&random, 2) == 0};
+    uint32_t count = 2 + random_below(&random, WEAK_ORACLE_TRANSACTIONS - 1),
+             keys = 2 + random_below(&random, 2);
     uint32_t sessions = 1 + random_below(&random, 3), wild = random_below(&random, 3);
     plain_history_clear(plain);
     versions.of[0][0] = versions.of[1][0] = plain->initial_value;
@@ -491,7 +532,8 @@ static void make_stale(uint64_t seed, struct plain_history *plain)
         transaction->tid = plain_number(t);
         transaction->session = plain_number(random_below(&random, sessions));
         transaction->status = random_below(&random, 12) ? ISO_COMMITTED : ISO_UNKNOWN;
-        for (uint32_t key = random_below(&random, keys), most = 1 + random_below(&random, keys); most > 0; most--) {
+        for (uint32_t key = random_below(&random, keys), most = 1 + random_below(&random, keys);
+             most > 0; most--) {
             make_operation(&random, &versions, transaction, key);
             key = (key + 1) % keys;
         }
@@ -512,7 +554,8 @@ static void run_seed(struct run *run, uint64_t seed)
     struct iso_error error = {.status = ISO_OK};
     options.timestamps = false;
     run->seed = seed;
-    if (is_below_si(model) || seed / LEVELS % 2) { /* no more than the oracle of the weak levels takes */
+    if (is_below_si(model) ||
+        seed / LEVELS % 2) { /* no more than the oracle of the weak levels takes */
         options.max_transactions = WEAK_ORACLE_TRANSACTIONS;
         options.max_operations = 4;
     }
@@ -520,8 +563,8 @@ static void run_seed(struct run *run, uint64_t seed)
         make_stale(seed, &plain);
     else
         random_history(seed, &options, &plain);
-    if (plain_history_build(&plain, &run->history, &error) != ISO_OK || run->history.committed_count == 0 ||
-        (is_below_si(model) && !is_small(run)))
+    if (plain_history_build(&plain, &run->history, &error) != ISO_OK ||
+        run->history.committed_count == 0 || (is_below_si(model) && !is_small(run)))
         return;
     forget_truth(run);
     collect_words(run);
@@ -532,7 +575,8 @@ int main(int argc, char **argv)
 {
     static struct run run;
     uint64_t number = 500, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;
@@ -545,18 +589,21 @@ int main(int argc, char **argv)
     close(run.descriptor);
     for (int accepts = 0; accepts < 2; accepts++) {
         for (int damage = 0; damage < DAMAGES; damage++)
-            printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated", damage_names[damage],
-                   (unsigned long long)run.confirmed[accepts][damage], (unsigned long long)run.tried[accepts][damage]);
+            printf("# %s, %s: %llu confirmed of %llu\n", accepts ? "holds" : "violated",
+                   damage_names[damage], (unsigned long long)run.confirmed[accepts][damage],
+                   (unsigned long long)run.tried[accepts][damage]);
     }
     for (int i = 0; i < LEVELS; i++) {
         enum iso_model model = models[i];
-        printf("# %s: %llu rejects, %llu accepts, %llu damages, %llu confirmed\n", iso_model_name(model),
-               (unsigned long long)run.of_level[0][model], (unsigned long long)run.of_level[1][model],
-               (unsigned long long)run.damages[model], (unsigned long long)run.confirmed_of[model]);
+        printf("# %s: %llu rejects, %llu accepts, %llu damages, %llu confirmed\n",
+               iso_model_name(model), (unsigned long long)run.of_level[0][model],
+               (unsigned long long)run.of_level[1][model], (unsigned long long)run.damages[model],
+               (unsigned long long)run.confirmed_of[model]);
     }
     for (int member = 0; member < MEMBERS; member++)
         printf("# member %s: %llu confirmed of %llu\n", member_names[member],
-               (unsigned long long)run.members[member][1], (unsigned long long)run.members[member][0]);
+               (unsigned long long)run.members[member][1],
+               (unsigned long long)run.members[member][0]);
     bool enough = run.evidences[0] > histories / 50 && run.evidences[1] > histories / 50;
     enough = enough && (run.solved || histories < FEW); /* by the solver are few */
     for (int i = 0; i < LEVELS && histories >= FEW; i++)
@@ -564,10 +611,12 @@ int main(int argc, char **argv)
     for (int member = 0; member < MEMBERS && histories >= FEW; member++)
         enough &= run.members[member][0] > 0;
     bool good = enough && run.unsound == 0 && run.unexpected == 0;
-    printf("%s - damaged evidence of %llu rejects (%llu by the solver, %llu against other histories) and %llu accepts: "
-           "%llu untrue verdicts and %llu damages confirmed\n",
-           good ? "ok" : "not ok", (unsigned long long)run.evidences[0], (unsigned long long)run.solved,
-           (unsigned long long)run.foreign, (unsigned long long)run.evidences[1], (unsigned long long)run.unsound,
-           (unsigned long long)run.unexpected);
+    printf(
+        "%s - damaged evidence of %llu rejects (%llu by the solver, %llu against other histories) and %llu accepts: "
+        "%llu untrue verdicts and %llu damages confirmed\n",
+        good ? "ok" : "not ok", (unsigned long long)run.evidences[0],
+        (unsigned long long)run.solved, (unsigned long long)run.foreign,
+        (unsigned long long)run.evidences[1], (unsigned long long)run.unsound,
+        (unsigned long long)run.unexpected);
     return !good;
 }

@@ -1,6 +1,7 @@
-/* Explanations of random histories: every violation that chronos finds, at either level, comes back out of its JSON as
- * what it was, and is argued to an end: one contradiction, and for a read the newest visible version shown to be that. Its
- * time line stands in order, and has who is blamed at the moments that the history has.
+/* Explanations of random histories: every violation that chronos finds, at either level, comes back
+ * out of its JSON as what it was, and is argued to an end: one contradiction, and for a read the
+ * newest visible version shown to be that. Its time line stands in order, and has who is blamed at
+ * the moments that the history has.
  *
  * explain_random [--histories N] [--seed S]
  */
@@ -42,13 +43,18 @@ static bool is_same(const struct iso_claims *claims, const struct iso_claim *cla
 {
     const char *kind = iso_violation_kind_name(violation->kind);
     bool values = violation->axiom == ISO_EXT || violation->axiom == ISO_INT;
-    bool same = !strcmp(claim->wrong->axiom, iso_axiom_name(violation->axiom)) &&
-                (kind ? claim->wrong->kind && !strcmp(claim->wrong->kind, kind) : !claim->wrong->kind) &&
-                is_party(iso_claim_party(claims, claim, 0), violation->transaction) && claim->key == violation->key &&
-                claim->party_count == (violation->other == ISO_NONE ? 1u : 2u) &&
-                is_party(&claim->writer_expected, violation->writer_expected) &&
-                is_party(&claim->writer_actual, violation->writer_actual) && claim->expected.given == values;
-    return same && (violation->other == ISO_NONE || is_party(iso_claim_party(claims, claim, 1), violation->other)) &&
+    bool same =
+        !strcmp(claim->wrong->axiom, iso_axiom_name(violation->axiom)) &&
+        (kind ? claim->wrong->kind && !strcmp(claim->wrong->kind, kind) : !claim->wrong->kind) &&
+        is_party(iso_claim_party(claims, claim, 0), violation->transaction) &&
+        claim->key == violation->key &&
+        claim->party_count == (violation->other == ISO_NONE ? 1u : 2u) &&
+        is_party(&claim->writer_expected, violation->writer_expected) &&
+        is_party(&claim->writer_actual, violation->writer_actual) &&
+        claim->expected.given == values;
+    return same &&
+           (violation->other == ISO_NONE ||
+            is_party(iso_claim_party(claims, claim, 1), violation->other)) &&
            (violation->operation == ISO_NONE || claim->operation == violation->operation);
 }
 
@@ -64,7 +70,8 @@ static bool is_well_formed(const struct iso_argument *argument)
     return argument->step_count > 0 && argument->party_count > 0;
 }
 
-static const char *fault_of(const struct iso_argument *argument, const struct iso_violation *violation)
+static const char *fault_of(const struct iso_argument *argument,
+                            const struct iso_violation *violation)
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t writer = violation->writer_expected;
@@ -74,16 +81,18 @@ static const char *fault_of(const struct iso_argument *argument, const struct is
         return "reaches no contradiction";
     if (violation->axiom == ISO_EXT && steps_with(argument, "contradiction") != 1)
         return "reaches its contradiction twice";
-    if (violation->axiom == ISO_EXT && writer != ISO_NONE && (history->flags[writer] & ISO_HAS_CTS) &&
-        steps_with(argument, "No other version") != 1)
+    if (violation->axiom == ISO_EXT && writer != ISO_NONE &&
+        (history->flags[writer] & ISO_HAS_CTS) && steps_with(argument, "No other version") != 1)
         return "does not show that the expected version is the newest";
-    if (violation->axiom == ISO_EXT && writer == ISO_NONE && steps_with(argument, "No version of") != 1)
+    if (violation->axiom == ISO_EXT && writer == ISO_NONE &&
+        steps_with(argument, "No version of") != 1)
         return "does not show that there is no version";
     return NULL;
 }
 
 /* An instant's timestamp, or the wrong one. */
-static bool is_at(const struct iso_timeline *timeline, uint32_t instant, bool is_known, uint64_t when)
+static bool is_at(const struct iso_timeline *timeline, uint32_t instant, bool is_known,
+                  uint64_t when)
 {
     if (!is_known || instant == ISO_NONE)
         return !is_known && instant == ISO_NONE;
@@ -108,7 +117,8 @@ static bool are_points_placed(const struct iso_timeline *timeline)
 {
     for (uint32_t i = 0; i < timeline->point_count; i++) {
         const struct iso_timeline_point *point = &timeline->points[i];
-        if (point->instant >= timeline->instant_count || (i && point->instant < point[-1].instant) ||
+        if (point->instant >= timeline->instant_count ||
+            (i && point->instant < point[-1].instant) ||
             (point->bar != ISO_NONE && point->bar >= timeline->bar_count))
             return false;
     }
@@ -132,8 +142,8 @@ static const char *fault_of_timeline(const struct iso_argument *argument)
     return fault;
 }
 
-static const char *check_arguments(const struct iso_claims *claims, const struct iso_verdict *verdict,
-                                   struct statistics *statistics)
+static const char *check_arguments(const struct iso_claims *claims,
+                                   const struct iso_verdict *verdict, struct statistics *statistics)
 {
     struct iso_facts facts;
     const char *fault = NULL;
@@ -179,7 +189,8 @@ static const char *check_verdict(struct iso_history *history, const struct iso_v
     return fault;
 }
 
-static const char *check_level(const struct plain_history *plain, enum iso_level level, struct statistics *statistics)
+static const char *check_level(const struct plain_history *plain, enum iso_level level,
+                               struct statistics *statistics)
 {
     struct iso_history history;
     struct iso_verdict verdict;
@@ -208,8 +219,8 @@ static void check_seed(uint64_t seed, struct statistics *statistics)
     for (int level = ISO_SI; level <= ISO_SER; level++) {
         const char *fault = check_level(&plain, (enum iso_level)level, statistics);
         if (fault && statistics->faults++ < MAX_REPORTS) {
-            fprintf(stderr, "# seed %" PRIu64 " at %s: an argument %s\n", seed, iso_level_name((enum iso_level)level),
-                    fault);
+            fprintf(stderr, "# seed %" PRIu64 " at %s: an argument %s\n", seed,
+                    iso_level_name((enum iso_level)level), fault);
             plain_history_print(&plain, stderr, "#   ");
         }
     }
@@ -219,7 +230,8 @@ int main(int count, char **arguments)
 {
     struct statistics statistics = {0};
     uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, count, arguments))
         return 2;
     for (uint64_t i = 0; i < histories; i++)

@@ -1,12 +1,16 @@
 /* What came is whole, or the verdict says so: a true stream and true records of a small database
- * (tests/support/cell_world.h) come cut, thinned, delayed and out of order, and are judged as far as they came.
+ * (tests/support/cell_world.h) come cut, thinned, delayed and out of order, and are judged as far
+ * as they came.
  *
  * A dumb model knows what arrived, and nothing of joins and positions:
  *
- *   accusations   nobody is accused but who lies, and, of a row that was lost where its source counts none, its key
- *   silence       nothing holds where a read rests on a row that did not come, or where a transaction that a record or
+ *   accusations   nobody is accused but who lies, and, of a row that was lost where its source
+ *                 counts none, its key
+ *   silence       nothing holds where a read rests on a row that did not come, or where a
+ *                 transaction that a record or
  *                 an END tells of has not come whole
- *   lies          a read that everything contradicts that it may rest on, all of which has come, is found
+ *   lies          a read that everything contradicts that it may rest on, all of which has come, is
+ *                 found
  *   whole         what came whole is judged whole
  *
  * extent [--streams N] [--seed S] [--format F] [--damage NAME] [--pending 1] [--reports N]
@@ -23,23 +27,41 @@
 #include "tests/support/feed_yugabyte.h"
 #include "tests/support/restored.h"
 
-enum { TRANSACTIONS = 24, MANY = 3000, MAX_REPORTS = 8, PARTITIONS = 24, BATCH = 8, CLIENT_PARTITIONS = 3 };
+enum {
+    TRANSACTIONS = 24,
+    MANY = 3000,
+    MAX_REPORTS = 8,
+    PARTITIONS = 24,
+    BATCH = 8,
+    CLIENT_PARTITIONS = 3
+};
 
 /* What becomes of a stream; several may. */
-enum damage { CUT_PARTITIONS, CUT_RUN, CUT_STREAM, LOST_ROW, LOST_END, LOST_BEGIN, LOST_RECORDS, LAG, DAMAGES };
-static const char *const damage_names[] = {"cut-partitions", "cut-run",    "cut-stream",   "lost-row",
-                                           "lost-end",       "lost-begin", "lost-records", "lag"};
+enum damage {
+    CUT_PARTITIONS,
+    CUT_RUN,
+    CUT_STREAM,
+    LOST_ROW,
+    LOST_END,
+    LOST_BEGIN,
+    LOST_RECORDS,
+    LAG,
+    DAMAGES
+};
+static const char *const damage_names[] = {"cut-partitions", "cut-run",  "cut-stream",
+                                           "lost-row",       "lost-end", "lost-begin",
+                                           "lost-records",   "lag"};
 
-/* What does not hold yet, by the beginning of a format's name: such damages are drawn only if --damage or --pending asks
- * for them. A line whose damages are all judged rightly goes. */
+/* What does not hold yet, by the beginning of a format's name: such damages are drawn only if
+ * --damage or --pending asks for them. A line whose damages are all judged rightly goes. */
 struct pending {
     const char *formats;
     uint32_t damages;
 };
 #define OF(damage) (1u << (damage))
 static const struct pending pending[] = {
-    /* Nothing counts their rows: a write without one may have changed nothing, and only the engine knows whether it
-     * would have. So readers of what was lost are accused beside its writer. */
+    /* Nothing counts their rows: a write without one may have changed nothing, and only the engine
+     * knows whether it would have. So readers of what was lost are accused beside its writer. */
     {"debezium-no-metadata", OF(LOST_ROW)},
     {"mariadb-no-metadata", OF(LOST_ROW)},
     {"ticdc", OF(LOST_ROW)},
@@ -60,7 +82,7 @@ struct arrived {
     bool record, end, has_end, begin, has_begin;
     uint32_t rows, of_rows;                  /* came, and were sent */
     uint32_t of[CELL_ROWS], sent[CELL_ROWS]; /* the same by row */
-    bool lost[CELL_ROWS];                    /* a row of it went missing before others of its partition */
+    bool lost[CELL_ROWS]; /* a row of it went missing before others of its partition */
 };
 
 struct stream {
@@ -99,9 +121,11 @@ static uint32_t partition_of(struct stream *stream, const struct iso_message *me
     return stream->partitions++;
 }
 
-static void add_parcel(struct stream *stream, const struct iso_message *message, struct feed_tag tag)
+static void add_parcel(struct stream *stream, const struct iso_message *message,
+                       struct feed_tag tag)
 {
-    struct parcel parcel = {.message = *message, .tag = tag, .partition = partition_of(stream, message)};
+    struct parcel parcel = {
+        .message = *message, .tag = tag, .partition = partition_of(stream, message)};
     stream->parcels[stream->count++] = parcel;
 }
 
@@ -114,7 +138,8 @@ static void load(struct stream *stream)
     uint32_t bias = random_below(random, 101);
     int64_t offsets[CLIENT_PARTITIONS] = {0};
     stream->count = stream->partitions = 0;
-    stream->parcels = iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *stream->parcels);
+    stream->parcels =
+        iso_allocate_zeroed(stream->feed.count + world->count + 1u, sizeof *stream->parcels);
     while (row < stream->feed.count || t < world->count) {
         if (row < stream->feed.count && (t == world->count || random_percent(random, bias))) {
             add_parcel(stream, &stream->feed.list[row], stream->feed.tags[row]);
@@ -130,12 +155,14 @@ static void load(struct stream *stream)
         cell_print_record(world, file, t);
         fclose(file);
         uint32_t partition = random_below(random, partitions);
-        struct iso_message message = {.topic = "clients",
-                                      .partition = (int32_t)partition,
-                                      .broker = -1,
-                                      .offset = offsets[partition]++,
-                                      .payload = {(const uint8_t *)stream->lines[t], (uint32_t)size}};
-        add_parcel(stream, &message, (struct feed_tag){.part = FEED_RECORD, .transaction = t, .number = ISO_NONE});
+        struct iso_message message = {
+            .topic = "clients",
+            .partition = (int32_t)partition,
+            .broker = -1,
+            .offset = offsets[partition]++,
+            .payload = {(const uint8_t *)stream->lines[t], (uint32_t)size}};
+        add_parcel(stream, &message,
+                   (struct feed_tag){.part = FEED_RECORD, .transaction = t, .number = ISO_NONE});
         t++;
     }
 }
@@ -179,7 +206,8 @@ static void cut_run(struct stream *stream)
 
 static bool is_sent(const struct parcel *parcel)
 {
-    return parcel->tag.part == FEED_ROW || parcel->tag.part == FEED_BEGIN || parcel->tag.part == FEED_END;
+    return parcel->tag.part == FEED_ROW || parcel->tag.part == FEED_BEGIN ||
+           parcel->tag.part == FEED_END;
 }
 
 /* The connector died: nothing of what committed after a certain moment was sent. */
@@ -207,7 +235,8 @@ static void lose(struct stream *stream, enum feed_part part)
         return;
     struct feed_tag tag = stream->parcels[chosen].tag;
     for (uint32_t i = 0; i < stream->count; i++)
-        stream->parcels[i].gone |= stream->parcels[i].tag.part == part && stream->parcels[i].tag.number == tag.number &&
+        stream->parcels[i].gone |= stream->parcels[i].tag.part == part &&
+                                   stream->parcels[i].tag.number == tag.number &&
                                    stream->parcels[i].tag.transaction == tag.transaction;
 }
 
@@ -215,14 +244,15 @@ static void lose_records(struct stream *stream)
 {
     uint32_t percent = 1 + random_below(&stream->world->random, 60);
     for (uint32_t i = 0; i < stream->count; i++)
-        stream->parcels[i].gone |=
-            stream->parcels[i].tag.part == FEED_RECORD && random_percent(&stream->world->random, percent);
+        stream->parcels[i].gone |= stream->parcels[i].tag.part == FEED_RECORD &&
+                                   random_percent(&stream->world->random, percent);
 }
 
 static bool is_pending(const struct cell_format *format, enum damage damage)
 {
     for (size_t i = 0; i < sizeof pending / sizeof *pending; i++)
-        if (!strncmp(format->name, pending[i].formats, strlen(pending[i].formats)) && pending[i].damages & OF(damage))
+        if (!strncmp(format->name, pending[i].formats, strlen(pending[i].formats)) &&
+            pending[i].damages & OF(damage))
             return true;
     return false;
 }
@@ -231,10 +261,11 @@ static void damage(struct stream *stream)
 {
     struct random *random = &stream->world->random;
     for (int d = 0; d < DAMAGES; d++) {
-        stream->damaged[d] = random_percent(random, d == LAG       ? 40
-                                                    : d < LOST_ROW ? 15
-                                                                   : 12) &&
-                             (stream->all_of_them || !is_pending(stream->world->format, (enum damage)d));
+        stream->damaged[d] =
+            random_percent(random, d == LAG       ? 40
+                                   : d < LOST_ROW ? 15
+                                                  : 12) &&
+            (stream->all_of_them || !is_pending(stream->world->format, (enum damage)d));
         if (stream->only)
             stream->damaged[d] = !strcmp(stream->only, damage_names[d]);
         stream->all.of[d] += stream->damaged[d];
@@ -275,26 +306,30 @@ static void count_arrived(struct stream *stream)
     for (uint32_t i = 0; i < stream->count; i++)
         if (!stream->parcels[i].gone)
             last[stream->parcels[i].partition] = i + 1;
-    for (int gone = 0; gone < 2; gone++) /* what came first, then what did not and is no copy of that */
+    for (int gone = 0; gone < 2;
+         gone++) /* what came first, then what did not and is no copy of that */
         for (uint32_t i = 0; i < stream->count; i++) {
             const struct parcel *parcel = &stream->parcels[i];
             const struct feed_tag *tag = &parcel->tag;
             struct arrived *arrived =
-                &stream->arrived[is_sent(parcel) || tag->part == FEED_RECORD ? tag->transaction : 0];
+                &stream
+                     ->arrived[is_sent(parcel) || tag->part == FEED_RECORD ? tag->transaction : 0];
             uint64_t *promised = &stream->promised[parcel->partition];
             if (parcel->gone != gone)
                 continue;
             if (tag->part == FEED_RECORD)
                 arrived->record |= !gone;
             if (tag->part == FEED_SNAPSHOT_ROW)
-                stream->initial[tag->key] |= !gone, stream->ended[tag->key % world->tables] |= tag->ends && !gone;
+                stream->initial[tag->key] |= !gone,
+                    stream->ended[tag->key % world->tables] |= tag->ends && !gone;
             if (tag->part == FEED_PROMISE && !gone && tag->promise > *promised)
                 *promised = tag->promise;
             arrived->end |= tag->part == FEED_END && !gone;
             arrived->has_end |= tag->part == FEED_END;
             arrived->begin |= tag->part == FEED_BEGIN && !gone;
             arrived->has_begin |= tag->part == FEED_BEGIN;
-            if (is_sent(parcel) && !gone && world->list[tag->transaction].cts > stream->farthest[parcel->partition])
+            if (is_sent(parcel) && !gone &&
+                world->list[tag->transaction].cts > stream->farthest[parcel->partition])
                 stream->farthest[parcel->partition] = world->list[tag->transaction].cts;
             if (tag->part != FEED_ROW)
                 continue;
@@ -325,8 +360,8 @@ static bool is_whole(const struct stream *stream, uint32_t t)
     return stream->arrived[t].rows == stream->arrived[t].of_rows;
 }
 
-/* Whether nothing that came tells of the row that transaction t wrote, and that did not. Where nothing counts rows,
- * others of the transaction do not. */
+/* Whether nothing that came tells of the row that transaction t wrote, and that did not. Where
+ * nothing counts rows, others of the transaction do not. */
 static bool is_without_trace(const struct stream *stream, uint32_t t, uint32_t row)
 {
     const struct arrived *arrived = &stream->arrived[t];
@@ -340,14 +375,15 @@ static bool lacks_initial(const struct stream *stream, uint32_t row)
     return cell_is_of(world, "debezium") && world->initial[row].exists && !stream->initial[row];
 }
 
-/* The last row of its table's snapshot came, through another partition: nothing tells that there are more. */
+/* The last row of its table's snapshot came, through another partition: nothing tells that there
+ * are more. */
 static bool is_secretly_lost(const struct stream *stream, uint32_t row)
 {
     return lacks_initial(stream, row) && stream->ended[row % stream->world->tables];
 }
 
-/* Where no row of a first snapshot came, nothing tells that there is one: what was there is what the first read
- * says. */
+/* Where no row of a first snapshot came, nothing tells that there is one: what was there is what
+ * the first read says. */
 static bool shows_snapshot(const struct stream *stream)
 {
     bool any = false;
@@ -362,15 +398,19 @@ static bool saw_what_came(const struct stream *stream, uint32_t t, uint32_t i, u
     const struct cell_world *world = stream->world;
     uint32_t newest = ISO_NONE;
     for (uint32_t own = 0; own < i; own++)
-        if (cell_writes(&world->list[t].operations[own]) && world->list[t].operations[own].row == row)
+        if (cell_writes(&world->list[t].operations[own]) &&
+            world->list[t].operations[own].row == row)
             return true;
     for (uint32_t w = 0; w < world->count; w++)
-        if (is_writer(stream, w) && stream->arrived[w].sent[row] && world->list[w].cts < world->list[t].sts &&
+        if (is_writer(stream, w) && stream->arrived[w].sent[row] &&
+            world->list[w].cts < world->list[t].sts &&
             (newest == ISO_NONE || world->list[w].cts > world->list[newest].cts))
             newest = w;
     if (newest == ISO_NONE)
-        return !lacks_initial(stream, row) || is_secretly_lost(stream, row) || !shows_snapshot(stream) ||
-               (world->list[t].operations[i].kind == CELL_QUERY && !world->list[t].operations[i].returned[row]);
+        return !lacks_initial(stream, row) || is_secretly_lost(stream, row) ||
+               !shows_snapshot(stream) ||
+               (world->list[t].operations[i].kind == CELL_QUERY &&
+                !world->list[t].operations[i].returned[row]);
     return stream->arrived[newest].of[row] == stream->arrived[newest].sent[row] ||
            is_without_trace(stream, newest, row);
 }
@@ -379,7 +419,8 @@ static bool saw_what_came(const struct stream *stream, uint32_t t, uint32_t i, u
 static bool is_told(const struct stream *stream, uint32_t t)
 {
     const struct arrived *arrived = &stream->arrived[t];
-    return is_whole(stream, t) && arrived->end == arrived->has_end && arrived->begin == arrived->has_begin;
+    return is_whole(stream, t) && arrived->end == arrived->has_end &&
+           arrived->begin == arrived->has_begin;
 }
 
 /* Own writes are the reader's, where its record lists them; else the stream has to tell them. */
@@ -402,8 +443,9 @@ static const char *cannot_hold(const struct stream *stream)
             if (cell_writes(operation))
                 continue;
             for (uint32_t row = 0; row < world->rows; row++)
-                if ((operation->kind == CELL_QUERY ? row % world->tables == operation->row % world->tables
-                                                   : row == operation->row) &&
+                if ((operation->kind == CELL_QUERY
+                         ? row % world->tables == operation->row % world->tables
+                         : row == operation->row) &&
                     !saw_what_came(stream, t, i, row))
                     return "a read rests on a row that did not come";
         }
@@ -440,8 +482,8 @@ static bool has(const struct cell_found *found, const char *text)
     return false;
 }
 
-/* Nothing counts the rows of some sources; then a row that was lost is what its record and the rows behind it say, and
- * without a record it is as if it had never been. */
+/* Nothing counts the rows of some sources; then a row that was lost is what its record and the rows
+ * behind it say, and without a record it is as if it had never been. */
 static bool is_of_lost_row(const struct stream *stream, const char *finding)
 {
     for (uint32_t row = 0; row < stream->world->rows; row++)
@@ -484,7 +526,8 @@ static bool sees_all_of(const struct cell_transaction *one, const struct cell_tr
     return true;
 }
 
-/* Dgraph: nothing says which predicates one group sends in their order, unless there is one group. */
+/* Dgraph: nothing says which predicates one group sends in their order, unless there is one
+ * group. */
 static bool has_passed_predicate(const struct stream *stream, const char *finding, uint64_t moment)
 {
     const struct cell_world *world = stream->world;
@@ -502,7 +545,8 @@ static bool must_find(const struct stream *stream, const char *finding)
 {
     const struct cell_world *world = stream->world;
     uint32_t t = transaction_of(stream, finding);
-    bool by_partition = cell_is_of(world, "debezium") && world->format->no_metadata && !world->format->binlog;
+    bool by_partition =
+        cell_is_of(world, "debezium") && world->format->no_metadata && !world->format->binlog;
     if (t == ISO_NONE || !stream->arrived[t].record || !stream->drained || by_partition)
         return false;
     const struct cell_transaction *liar = &world->list[t];
@@ -525,16 +569,19 @@ static bool must_find(const struct stream *stream, const char *finding)
             return false;
         if (world->list[w].cts < liar->cts && !whole) /* its own place is behind them */
             return false;
-        if (stream->arrived[w].begin != stream->arrived[w].has_begin) /* perhaps the stream began behind it */
+        if (stream->arrived[w].begin !=
+            stream->arrived[w].has_begin) /* perhaps the stream began behind it */
             return false;
-        /* Behind the liar's snapshot in the log is whoever got its xid, or took its own snapshot, behind it. */
-        bool behind =
-            CELL_FIRST_XID + w >= liar->xmax || (stream->arrived[w].record && sees_all_of(&world->list[w], liar));
+        /* Behind the liar's snapshot in the log is whoever got its xid, or took its own snapshot,
+         * behind it. */
+        bool behind = CELL_FIRST_XID + w >= liar->xmax ||
+                      (stream->arrived[w].record && sees_all_of(&world->list[w], liar));
         passed |= behind && stream->arrived[w].end && whole;
     }
     for (uint32_t p = 0; p < stream->partitions && !counts; p++)
-        if (stream->is_stream[p] && (cell_is_of(world, "ticdc") ? stream->promised[p] < world->base + liar->sts
-                                                                : stream->farthest[p] <= liar->sts))
+        if (stream->is_stream[p] &&
+            (cell_is_of(world, "ticdc") ? stream->promised[p] < world->base + liar->sts
+                                        : stream->farthest[p] <= liar->sts))
             return false;
     return passed || !counts;
 }
@@ -547,7 +594,8 @@ static bool anything_gone(const struct stream *stream)
     return false;
 }
 
-/* A stream of TiCDC in which no watermark has ever come is judged as if all of it had: CSV never has one. */
+/* A stream of TiCDC in which no watermark has ever come is judged as if all of it had: CSV never
+ * has one. */
 static bool is_without_promises(const struct stream *stream)
 {
     for (uint32_t p = 0; p < stream->partitions; p++)
@@ -569,8 +617,10 @@ static bool has_nothing_to_judge(const struct stream *stream)
         for (uint32_t i = 0; i < world->list[t].operation_count && world->list[t].cts; i++) {
             const struct cell_operation *operation = &world->list[t].operations[i];
             bool replaces = cell_writes(operation) && operation->kind != CELL_INSERT &&
-                            (operation->before.v != operation->after.v || operation->before.w != operation->after.w);
-            if (world->format->alone ? replaces : stream->arrived[t].record && !cell_writes(operation))
+                            (operation->before.v != operation->after.v ||
+                             operation->before.w != operation->after.w);
+            if (world->format->alone ? replaces
+                                     : stream->arrived[t].record && !cell_writes(operation))
                 return false;
         }
     }
@@ -581,7 +631,8 @@ static void compare(struct stream *stream)
 {
     const struct cell_world *world = stream->world;
     for (uint32_t i = 0; i < world->found.count && !is_without_promises(stream); i++)
-        if (!has(&world->expected, world->found.list[i]) && !is_of_lost_row(stream, world->found.list[i]))
+        if (!has(&world->expected, world->found.list[i]) &&
+            !is_of_lost_row(stream, world->found.list[i]))
             fail(stream, "accusation", world->found.list[i]);
     for (uint32_t i = 0; i < world->expected.count; i++) {
         bool found = has(&world->found, world->expected.list[i]);
@@ -593,13 +644,15 @@ static void compare(struct stream *stream)
     const char *why = cannot_hold(stream);
     if (stream->outcome == ISO_OK && why && !is_without_promises(stream))
         fail(stream, "silence", why);
-    bool nothing = stream->reason &&
-                   (!strcmp(stream->reason, "nothing-judged") || !strcmp(stream->reason, "no-reads")) &&
-                   has_nothing_to_judge(stream);
+    bool nothing =
+        stream->reason &&
+        (!strcmp(stream->reason, "nothing-judged") || !strcmp(stream->reason, "no-reads")) &&
+        has_nothing_to_judge(stream);
     /* MariaDB's last writer may have changed nothing, which has no row; only an END would tell. */
-    nothing |=
-        world->format->binlog && world->format->no_metadata && stream->reason && !strcmp(stream->reason, "waiting");
-    if (stream->drained && !anything_gone(stream) && !world->expected.count && stream->outcome != ISO_OK && !nothing)
+    nothing |= world->format->binlog && world->format->no_metadata && stream->reason &&
+               !strcmp(stream->reason, "waiting");
+    if (stream->drained && !anything_gone(stream) && !world->expected.count &&
+        stream->outcome != ISO_OK && !nothing)
         fail(stream, "whole, and not judged", stream->reason ? stream->reason : "?");
     stream->all.doubted += world->doubted.count;
     stream->all.held += stream->outcome == ISO_OK;
@@ -622,16 +675,16 @@ static void give(struct stream *stream, struct iso_pipeline **pipeline, struct i
     uint32_t count = 0;
     for (uint32_t i = 0; i < stream->count; i++) {
         struct iso_message *message = &stream->parcels[i].message;
-        message->input = iso_inputs_number(iso_pipeline_inputs(*pipeline), message->topic, strlen(message->topic),
-                                           message->partition);
+        message->input = iso_inputs_number(iso_pipeline_inputs(*pipeline), message->topic,
+                                           strlen(message->topic), message->partition);
         iso_pipeline_declare(*pipeline, message->input, 0);
     }
     for (uint32_t i = 0; i <= stream->count && error->status == ISO_OK; i++) {
         if (i < stream->count && !stream->parcels[i].gone) {
             const struct iso_message *message = &stream->parcels[i].message;
             if (getenv("SHOW_FEED"))
-                printf("# %s/%d %.*s\n", message->topic, (int)message->partition, (int)message->payload.size,
-                       (const char *)message->payload.data);
+                printf("# %s/%d %.*s\n", message->topic, (int)message->partition,
+                       (int)message->payload.size, (const char *)message->payload.data);
             batch[count++] = *message;
         }
         if (!count || (count < BATCH && i < stream->count && !random_percent(random, 25)))
@@ -693,7 +746,8 @@ static void kind_of(const char *failure, char what[CELL_TEXT])
     const char *colon = strchr(failure, ':');
     bool names = colon && (!strncmp(failure, "acc", 3) || !strncmp(failure, "lie", 3));
     snprintf(what, CELL_TEXT, "%.*s",
-             names ? (int)(colon + 2 - failure + (long)strcspn(colon + 2, " ")) : CELL_TEXT - 1, failure);
+             names ? (int)(colon + 2 - failure + (long)strcspn(colon + 2, " ")) : CELL_TEXT - 1,
+             failure);
 }
 
 static void note(struct worst *worst, const struct stream *stream, uint64_t seed)
@@ -719,20 +773,23 @@ static void note(struct worst *worst, const struct stream *stream, uint64_t seed
 
 static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
 {
-    static const char *const parts[] = {"other", "initial", "row", "BEGIN", "END", "record", "promise"};
+    static const char *const parts[] = {"other", "initial", "row",    "BEGIN",
+                                        "END",   "record",  "promise"};
     const struct cell_world *world = stream->world;
-    printf("not ok - %s, seed %" PRIu64 ": %s (%" PRIu64 " like it)\n", world->format->name, seed, world->failure,
-           alike);
-    printf("# again: SHOW_LINES=1 SHOW_FEED=1 build/tests/property/extent --format %s --streams 1 --seed %" PRIu64
-           "%s%s\n",
-           world->format->name, seed, stream->only ? " --damage " : "", stream->only ? stream->only : "");
+    printf("not ok - %s, seed %" PRIu64 ": %s (%" PRIu64 " like it)\n", world->format->name, seed,
+           world->failure, alike);
+    printf(
+        "# again: SHOW_LINES=1 SHOW_FEED=1 build/tests/property/extent --format %s --streams 1 --seed %" PRIu64
+        "%s%s\n",
+        world->format->name, seed, stream->only ? " --damage " : "",
+        stream->only ? stream->only : "");
     for (int d = 0; d < DAMAGES; d++)
         if (stream->damaged[d])
             printf("# %s\n", damage_names[d]);
     for (uint32_t i = 0; i < world->doubted.count; i++)
         printf("# doubtful: %s\n", world->doubted.list[i]);
-    printf("# %s, outcome %d, %s\n", stream->drained ? "drained" : "interrupted", (int)stream->outcome,
-           stream->reason ? stream->reason : "-");
+    printf("# %s, outcome %d, %s\n", stream->drained ? "drained" : "interrupted",
+           (int)stream->outcome, stream->reason ? stream->reason : "-");
     for (uint32_t i = 0; i < world->expected.count; i++)
         printf("# lie: %s\n", world->expected.list[i]);
     for (uint32_t i = 0; i < world->found.count; i++)
@@ -742,11 +799,11 @@ static void report(const struct stream *stream, uint64_t seed, uint64_t alike)
     for (uint32_t i = 0; i < stream->count; i++) {
         const struct parcel *parcel = &stream->parcels[i];
         const struct feed_tag *tag = &parcel->tag;
-        printf("# %s %s/%d %s", parcel->gone ? parcel->cut ? "CUT " : "GONE" : "    ", parcel->message.topic,
-               (int)parcel->message.partition, parts[tag->part]);
+        printf("# %s %s/%d %s", parcel->gone ? parcel->cut ? "CUT " : "GONE" : "    ",
+               parcel->message.topic, (int)parcel->message.partition, parts[tag->part]);
         if (is_sent(parcel) || tag->part == FEED_RECORD)
-            printf(" T%u[%" PRIu64 ",%" PRIu64 "]", tag->transaction + 1, world->list[tag->transaction].sts,
-                   world->list[tag->transaction].cts);
+            printf(" T%u[%" PRIu64 ",%" PRIu64 "]", tag->transaction + 1,
+                   world->list[tag->transaction].sts, world->list[tag->transaction].cts);
         if (tag->part == FEED_ROW || tag->part == FEED_SNAPSHOT_ROW)
             printf(" row %u", tag->key + 1);
         if (tag->part == FEED_PROMISE)
@@ -803,8 +860,8 @@ static void tell_pending(const struct cell_format *format)
             printf("# skipped: TODO %s: %s\n", format->name, damage_names[d]);
 }
 
-static bool run_format(const struct cell_format *format, const char *only, bool all_of_them, uint64_t streams,
-                       uint64_t seed, uint64_t reports)
+static bool run_format(const struct cell_format *format, const char *only, bool all_of_them,
+                       uint64_t streams, uint64_t seed, uint64_t reports)
 {
     struct stream *stream = iso_allocate_zeroed(1, sizeof *stream);
     struct worst worst = {0};
@@ -826,12 +883,12 @@ static bool run_format(const struct cell_format *format, const char *only, bool 
         report(stream, worst.list[i].seed, worst.list[i].count);
         release(stream);
     }
-    printf("# %s: %" PRIu64 " hold, %" PRIu64 " undecided, %" PRIu64 " violated; %" PRIu64 " of %" PRIu64
-           " lies found; %" PRIu64 " doubtful; %" PRIu64 " restored\n",
-           format->name, stream->all.held, stream->all.undecided, stream->all.violated, stream->all.found,
-           stream->all.lies, stream->all.doubted, stream->all.restored);
-    printf("%s - %s: %" PRIu64 " of %" PRIu64 " streams are judged as far as they came\n", failed ? "not ok" : "ok",
-           format->name, streams - failed, streams);
+    printf("# %s: %" PRIu64 " hold, %" PRIu64 " undecided, %" PRIu64 " violated; %" PRIu64
+           " of %" PRIu64 " lies found; %" PRIu64 " doubtful; %" PRIu64 " restored\n",
+           format->name, stream->all.held, stream->all.undecided, stream->all.violated,
+           stream->all.found, stream->all.lies, stream->all.doubted, stream->all.restored);
+    printf("%s - %s: %" PRIu64 " of %" PRIu64 " streams are judged as far as they came\n",
+           failed ? "not ok" : "ok", format->name, streams - failed, streams);
     cell_world_free(stream->world);
     iso_free(stream);
     return !failed;

@@ -1,11 +1,13 @@
-/* Histories that clumsy or hostile clients write, each twice as long as the one before: what the offline engines and the
- * check of evidence do for them doubles too.
+/* Histories that clumsy or hostile clients write, each twice as long as the one before: what the
+ * offline engines and the check of evidence do for them doubles too.
  *
- * Operations are counted, not seconds: the sources of these modules are compiled once more for this program, so that
- * every basic block calls __sanitizer_cov_trace_pc (Makefile, COUNTED). Calls that touch much memory at once count by
- * the cache line. Bytes are those that were asked for, given back or not.
+ * Operations are counted, not seconds: the sources of these modules are compiled once more for this
+ * program, so that every basic block calls __sanitizer_cov_trace_pc (Makefile, COUNTED). Calls that
+ * touch much memory at once count by the cache line. Bytes are those that were asked for, given
+ * back or not.
  *
- * What grows by its definition is not here: src/engines/polygraph/README.md says what that is, and what bounds it.
+ * What grows by its definition is not here: src/engines/polygraph/README.md says what that is, and
+ * what bounds it.
  *
  * growth [--only NAME] [--size N]: of each history
  */
@@ -203,7 +205,8 @@ static void stale_reads_of_the_first_version(struct iso_history *history, uint32
 {
     for (uint32_t i = 0; i < size; i++) {
         begin(history, i, i < size / 2 ? 0 : i);
-        iso_history_operation(history, i < size / 2 ? ISO_WRITE : ISO_READ, KEY, i < size / 2 ? i : 0);
+        iso_history_operation(history, i < size / 2 ? ISO_WRITE : ISO_READ, KEY,
+                              i < size / 2 ? i : 0);
     }
 }
 
@@ -211,7 +214,8 @@ static void stale_reads_of_the_initial_value(struct iso_history *history, uint32
 {
     for (uint32_t i = 0; i < size; i++) {
         begin(history, i, i < size / 2 ? 0 : i % FEW + 1);
-        iso_history_operation(history, i < size / 2 ? ISO_WRITE : ISO_READ, KEY, i < size / 2 ? i : ISO_ABSENT);
+        iso_history_operation(history, i < size / 2 ? ISO_WRITE : ISO_READ, KEY,
+                              i < size / 2 ? i : ISO_ABSENT);
     }
 }
 
@@ -257,7 +261,8 @@ static void one_transaction_reads_and_writes(struct iso_history *history, uint32
 {
     begin(history, 0, 0);
     for (uint32_t i = 0; i < size; i++)
-        iso_history_operation(history, i % 2 ? ISO_WRITE : ISO_READ, KEY, i ? i - (i + 1) % 2 : ISO_ABSENT);
+        iso_history_operation(history, i % 2 ? ISO_WRITE : ISO_READ, KEY,
+                              i ? i - (i + 1) % 2 : ISO_ABSENT);
 }
 
 static void wide_transactions_write_what_they_read(struct iso_history *history, uint32_t size)
@@ -484,7 +489,16 @@ static void long_forks(struct iso_history *history, uint32_t size)
     }
 }
 
-enum judge { POLYGRAPH_SI, POLYGRAPH_SER, SEARCH_SI, SEARCH_SER, GIVEN_VERSIONS, CHRONOS_SI, CHRONOS_SER, JUDGES };
+enum judge {
+    POLYGRAPH_SI,
+    POLYGRAPH_SER,
+    SEARCH_SI,
+    SEARCH_SER,
+    GIVEN_VERSIONS,
+    CHRONOS_SI,
+    CHRONOS_SER,
+    JUDGES
+};
 
 /* Sets of judges. */
 enum {
@@ -495,16 +509,15 @@ enum {
     GIVEN_AT_SER = AT_SER | GIVEN
 };
 
-#define SHAPE(name, pairs)                                                                                             \
-    {                                                                                                                  \
-#name, name, pairs                                                                                             \
+#define SHAPE(name, pairs)                                                                         \
+    {                                                                                              \
+#name, name, pairs                                                                         \
     }
 static const struct shape {
     const char *name;
     void (*build)(struct iso_history *history, uint32_t size);
-    unsigned
-        pairs; /* judges that look at pairs here, by definition: sessions that nothing orders, reads and their possible
-                     * writers, versions of two equal timestamps */
+    unsigned pairs; /* judges that look at pairs here, by definition: sessions that nothing orders,
+                     * reads and their possible writers, versions of two equal timestamps */
 } shapes[] = {SHAPE(one_key_updated, NONE),
               SHAPE(one_key_updated_by_many_sessions, NONE),
               SHAPE(one_key_updated_and_told_backwards, NONE),
@@ -544,8 +557,9 @@ static const struct shape {
 
 /* ---- judges ---- */
 
-static const char *const judge_names[] = {"polygraph si", "polygraph ser", "search si",  "search ser",
-                                          "given order",  "chronos si",    "chronos ser"};
+static const char *const judge_names[] = {"polygraph si", "polygraph ser", "search si",
+                                          "search ser",   "given order",   "chronos si",
+                                          "chronos ser"};
 
 struct effort {
     uint64_t operations, bytes;           /* of the judge */
@@ -558,7 +572,8 @@ static uint64_t asked_for(void)
     return bytes;
 }
 
-static void judge_polygraph(const struct iso_history *history, enum judge judge, uint64_t memory, struct effort *effort)
+static void judge_polygraph(const struct iso_history *history, enum judge judge, uint64_t memory,
+                            struct effort *effort)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
@@ -577,7 +592,8 @@ static void judge_polygraph(const struct iso_history *history, enum judge judge,
                               .outcome = iso_outcome_name(result.outcome),
                               .reason = result.reason ? result.reason : ""};
     operations = bytes = 0;
-    if (result.outcome != ISO_IS_UNDECIDED && !(result.outcome == ISO_HOLDS && result.reads_left_out)) {
+    if (result.outcome != ISO_IS_UNDECIDED &&
+        !(result.outcome == ISO_HOLDS && result.reads_left_out)) {
         if (iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
             effort->wrong = "its evidence is refused";
         effort->checking = operations;
@@ -586,18 +602,22 @@ static void judge_polygraph(const struct iso_history *history, enum judge judge,
     iso_polygraph_result_release(&result);
 }
 
-static void judge_chronos(const struct iso_history *history, enum judge judge, struct effort *effort)
+static void judge_chronos(const struct iso_history *history, enum judge judge,
+                          struct effort *effort)
 {
     enum iso_level level = judge == CHRONOS_SI ? ISO_SI : ISO_SER;
-    struct iso_check_options options = {.level = level, .session_order = true, .threads = 1, .max_violations = 100};
+    struct iso_check_options options = {
+        .level = level, .session_order = true, .threads = 1, .max_violations = 100};
     struct iso_verdict verdict;
     struct iso_error error = {0};
     operations = bytes = 0;
     iso_verdict_init(&verdict, history, level, options.max_violations);
     iso_chronos_check(history, &options, &verdict, &error);
     iso_verdict_conclude(&verdict, false);
-    *effort = (struct effort){
-        .operations = operations, .bytes = bytes, .outcome = iso_outcome_name(verdict.outcome), .reason = ""};
+    *effort = (struct effort){.operations = operations,
+                              .bytes = bytes,
+                              .outcome = iso_outcome_name(verdict.outcome),
+                              .reason = ""};
     iso_verdict_release(&verdict);
 }
 
@@ -637,9 +657,11 @@ static const char *grows_wrong(const struct shape *shape, enum judge judge, uint
     judge_shape(shape, judge, size, (uint64_t)1 << 40, &one);
     judge_shape(shape, judge, 2 * size, (uint64_t)1 << 40, &two);
     double factors[] = {ratio(two.operations, one.operations), ratio(two.bytes, one.bytes),
-                        ratio(two.checking, one.checking), ratio(two.bytes_checking, one.bytes_checking)};
-    printf("# %s, %s, %s: operations %.2f, bytes %.2f; check of evidence: %.2f, %.2f\n", shape->name,
-           judge_names[judge], two.outcome, factors[0], factors[1], factors[2], factors[3]);
+                        ratio(two.checking, one.checking),
+                        ratio(two.bytes_checking, one.bytes_checking)};
+    printf("# %s, %s, %s: operations %.2f, bytes %.2f; check of evidence: %.2f, %.2f\n",
+           shape->name, judge_names[judge], two.outcome, factors[0], factors[1], factors[2],
+           factors[3]);
     if (two.wrong)
         return two.wrong;
     if (factors[0] > most_operations || factors[2] > most_operations)
@@ -653,11 +675,12 @@ static const char *bound_wrong(const struct shape *shape, enum judge judge, uint
     const uint64_t memory = (uint64_t)16 << 20;
     struct effort effort;
     judge_shape(shape, judge, 16 * size, memory, &effort);
-    printf("# %s, %s, %s (%s): %.1f MiB\n", shape->name, judge_names[judge], effort.outcome, effort.reason,
-           (double)effort.bytes / (1 << 20));
+    printf("# %s, %s, %s (%s): %.1f MiB\n", shape->name, judge_names[judge], effort.outcome,
+           effort.reason, (double)effort.bytes / (1 << 20));
     if (effort.bytes > memory + memory / 4)
         return "it takes more memory than it may";
-    if (!strcmp(effort.outcome, iso_outcome_name(ISO_IS_UNDECIDED)) && strcmp(effort.reason, "memory") != 0)
+    if (!strcmp(effort.outcome, iso_outcome_name(ISO_IS_UNDECIDED)) &&
+        strcmp(effort.reason, "memory") != 0)
         return "undecided, but not for its memory";
     return effort.wrong;
 }
@@ -670,16 +693,18 @@ int main(int argc, char **argv)
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned number = 0, failed = 0;
-    /* Of some shapes all reads look one pair up, which with some seeds stands at the end of a long row of slots: counts
-     * are those of one seed. */
-    iso_hash_seed = (struct iso_hash_seed){1, UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9)};
+    /* Of some shapes all reads look one pair up, which with some seeds stands at the end of a long
+     * row of slots: counts are those of one seed. */
+    iso_hash_seed =
+        (struct iso_hash_seed){1, UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xbf58476d1ce4e5b9)};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         for (int judge = 0; judge < JUDGES && strstr(shapes[s].name, only); judge++) {
             bool pairs = shapes[s].pairs >> judge & 1;
-            const char *wrong = (pairs ? bound_wrong : grows_wrong)(&shapes[s], (enum judge)judge, (uint32_t)size);
+            const char *wrong =
+                (pairs ? bound_wrong : grows_wrong)(&shapes[s], (enum judge)judge, (uint32_t)size);
             failed += wrong != NULL;
-            printf("%s %u - %s, %s%s%s\n", wrong ? "not ok" : "ok", ++number, shapes[s].name, judge_names[judge],
-                   wrong ? ": " : "", wrong ? wrong : "");
+            printf("%s %u - %s, %s%s%s\n", wrong ? "not ok" : "ok", ++number, shapes[s].name,
+                   judge_names[judge], wrong ? ": " : "", wrong ? wrong : "");
             fflush(stdout);
         }
     }

@@ -1,14 +1,16 @@
-/* Change streams against files: random histories are written as the feeds of databases (tests/support/feed_*.h), and
- * the pipeline must find in feed and client records what chronos finds in the history itself, as (axiom, transactions,
- * key).
+/* Change streams against files: random histories are written as the feeds of databases
+ * (tests/support/feed_*.h), and the pipeline must find in feed and client records what chronos
+ * finds in the history itself, as (axiom, transactions, key).
  *
- * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics and partitions;
- * records come before, between and after rows, from a topic or a file; some clients publish nothing (their transactions
- * are versions and nothing else), some do not know their outcome. Some feeds tell something else than the clients
- * wrote: a write left out, altered, or one too many. What the join must make of all that is worked out here from the
- * rules alone, by looking at everything. Between batches the pipeline is saved and restored at times, as a restart
- * does; and after each it is asked what it would say if the run were cut off there: its books must balance, and it may
- * not say that all holds of what it has not judged, or of what it finds fault with later.
+ * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics
+ *   and partitions;
+ * records come before, between and after rows, from a topic or a file; some clients publish nothing
+ * (their transactions are versions and nothing else), some do not know their outcome. Some feeds
+ * tell something else than the clients wrote: a write left out, altered, or one too many. What the
+ * join must make of all that is worked out here from the rules alone, by looking at everything.
+ * Between batches the pipeline is saved and restored at times, as a restart does; and after each it
+ * is asked what it would say if the run were cut off there: its books must balance, and it may not
+ * say that all holds of what it has not judged, or of what it finds fault with later.
  *
  * join_feeds [--histories N] [--seed S] [--format F] [--restores PERCENT]
  */
@@ -36,7 +38,13 @@
 #include "tests/support/random_history.h"
 #include "tests/support/restored.h"
 
-enum { DEFAULT_HISTORIES = 400, DEFAULT_RESTORES = 5, MAX_REPORTS = 3, CLIENT_INPUTS = 1, LINE = 4096 };
+enum {
+    DEFAULT_HISTORIES = 400,
+    DEFAULT_RESTORES = 5,
+    MAX_REPORTS = 3,
+    CLIENT_INPUTS = 1,
+    LINE = 4096
+};
 
 #define DGRAPH "dgraph", "p%u/0x%x"
 #define DEBEZIUM "debezium", "public.t%u/%u"
@@ -45,42 +53,55 @@ enum { DEFAULT_HISTORIES = 400, DEFAULT_RESTORES = 5, MAX_REPORTS = 3, CLIENT_IN
 #define YUGABYTE "yugabyte", "public.t%u/%u"
 
 static const struct format formats[] = {
-    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER, false},
-    {"dgraph-one-group", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER, true},
-    {"dgraph-marker", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, MARKER_ROWS, false},
-    {"debezium-marker", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN, false},
-    {"debezium-snapshots-marker", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, MARKER_COLUMN, false},
-    {"ticdc-marker", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
-     MARKER_COLUMN, false},
-    {"ticdc-marker-rows", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
+    {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER,
+     false},
+    {"dgraph-one-group", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL,
+     NO_MARKER, true},
+    {"dgraph-marker", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL,
      MARKER_ROWS, false},
+    {"debezium-marker", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL,
+     MARKER_COLUMN, false},
+    {"debezium-snapshots-marker", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL,
+     MARKER_COLUMN, false},
+    {"ticdc-marker", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     "canal-json", MARKER_COLUMN, false},
+    {"ticdc-marker-rows", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     "open-protocol", MARKER_ROWS, false},
     {"debezium", DEBEZIUM, BY_TIMESTAMPS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
-    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
-    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true, NULL, NO_MARKER,
+    {"debezium-snapshots", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER,
      false},
-    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
-    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER, false},
-    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL, NO_MARKER, false},
-    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL, NO_MARKER, false},
-    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL, NO_MARKER, false},
-    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
+    {"debezium-default-identity", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_JSON_SCHEMAS, false, true,
+     NULL, NO_MARKER, false},
+    {"debezium-in-band", DEBEZIUM, IN_BAND, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER,
+     false},
+    {"debezium-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, false, false, NULL, NO_MARKER,
+     false},
+    {"debezium-avro", DEBEZIUM, BY_SNAPSHOTS, BY_XID, FEED_AVRO, false, false, NULL, NO_MARKER,
+     false},
+    {"debezium-protobuf", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_PROTOBUF, false, false, NULL,
      NO_MARKER, false},
-    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "open-protocol",
-     NO_MARKER, false},
-    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple", NO_MARKER, false},
-    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium", NO_MARKER, false},
-    {"ticdc-canal-json-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+    {"binlog-alone", DEBEZIUM, BY_BEFORE_IMAGES, BY_XID, FEED_JSON, true, false, NULL, NO_MARKER,
+     false},
+    {"ticdc-canal-json", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
      "canal-json", NO_MARKER, false},
-    {"ticdc-open-protocol-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
-     "open-protocol", NO_MARKER, false},
-    {"ticdc-simple-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple",
+    {"ticdc-open-protocol", TICDC, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false,
+     false, "open-protocol", NO_MARKER, false},
+    {"ticdc-simple", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "simple",
      NO_MARKER, false},
-    {"ticdc-debezium-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false, "debezium",
-     NO_MARKER, false},
-    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false, "canal-json",
-     NO_MARKER, false},
-    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER,
-     false},
+    {"ticdc-debezium", TICDC, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false, false,
+     "debezium", NO_MARKER, false},
+    {"ticdc-canal-json-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON,
+     false, false, "canal-json", NO_MARKER, false},
+    {"ticdc-open-protocol-composite", COMPOSITE, BY_TIMESTAMPS, BY_SHARED_COMMIT_TIMESTAMP,
+     FEED_JSON, false, false, "open-protocol", NO_MARKER, false},
+    {"ticdc-simple-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false,
+     false, "simple", NO_MARKER, false},
+    {"ticdc-debezium-composite", COMPOSITE, BY_TIMESTAMPS, BY_START_TIMESTAMP, FEED_JSON, false,
+     false, "debezium", NO_MARKER, false},
+    {"ticdc-alone", TICDC, BY_BEFORE_IMAGES, BY_SHARED_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     "canal-json", NO_MARKER, false},
+    {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false,
+     NULL, NO_MARKER, false},
 };
 
 /* ---- what was found ---- */
@@ -100,8 +121,8 @@ static void sort_found(struct found *found)
     found->count = kept;
 }
 
-/* Both are sorted. Reads that differ beyond what surely came wait: so many of the expected may lack; all of them, where
- * records wait whose own outcome lies there. */
+/* Both are sorted. Reads that differ beyond what surely came wait: so many of the expected may
+ * lack; all of them, where records wait whose own outcome lies there. */
 static bool same_found(const struct found *expected, const struct found *found, uint64_t beyond)
 {
     uint64_t lacking = 0;
@@ -110,7 +131,8 @@ static bool same_found(const struct found *expected, const struct found *found, 
         bool is_there = next < found->count && !strcmp(expected->list[i], found->list[next]);
         next += is_there;
         lacking += !is_there;
-        bool of_read = !strncmp(expected->list[i], "EXT ", 4) || !strncmp(expected->list[i], "INT ", 4);
+        bool of_read =
+            !strncmp(expected->list[i], "EXT ", 4) || !strncmp(expected->list[i], "INT ", 4);
         if (!is_there && !of_read && beyond != UINT64_MAX)
             return false;
     }
@@ -125,9 +147,11 @@ static void print_found(const char *name, const struct found *found)
     printf("\n");
 }
 
-static void chronos_found(struct carriage *carriage, const struct plain_history *plain, struct found *found)
+static void chronos_found(struct carriage *carriage, const struct plain_history *plain,
+                          struct found *found)
 {
-    struct iso_check_options options = {.level = carriage->level, .session_order = true, .threads = 1};
+    struct iso_check_options options = {
+        .level = carriage->level, .session_order = true, .threads = 1};
     struct iso_history history;
     struct iso_verdict verdict;
     struct iso_error error = {.status = ISO_OK};
@@ -154,7 +178,8 @@ static void chronos_found(struct carriage *carriage, const struct plain_history 
         const char *rest = strchr(text, ' ');
         char change[FOUND_TEXT];
         snprintf(change, sizeof change, "CDC%s", rest);
-        carriage_add_found(found, carriage->format->mode == BY_BEFORE_IMAGES ? change : text); /* reads are its */
+        carriage_add_found(
+            found, carriage->format->mode == BY_BEFORE_IMAGES ? change : text); /* reads are its */
     }
     iso_verdict_release(&verdict);
     iso_history_release(&history);
@@ -189,10 +214,12 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     bool pair = !strcmp(axiom, "NOCONFLICT") && next_string(&at, ",\"", other, sizeof other);
     at = copy;
     next_string(&at, "\"key\":\"", key, sizeof key);
-    snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid, pair ? other : "", key);
+    snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid,
+             pair ? other : "", key);
     carriage_add_found(&carriage->found, text);
     if ((!strcmp(axiom, "EXT") || !strcmp(axiom, "INT")) && carriage_was_judged(carriage, tid))
-        snprintf(carriage->failure, sizeof carriage->failure, "%s of %s was said to hold before", axiom, tid);
+        snprintf(carriage->failure, sizeof carriage->failure, "%s of %s was said to hold before",
+                 axiom, tid);
     return ISO_OK;
 }
 
@@ -206,7 +233,8 @@ struct client_lines {
     uint32_t length[PLAIN_TRANSACTIONS * 2];
 };
 
-/* The least xmin of the snapshots of transactions from `first` on: what clients can promise before them. */
+/* The least xmin of the snapshots of transactions from `first` on: what clients can promise before
+ * them. */
 static uint64_t least_xmin(const struct plain_history *history, uint32_t first)
 {
     uint64_t least = UINT64_MAX / 2;
@@ -215,7 +243,8 @@ static uint64_t least_xmin(const struct plain_history *history, uint32_t first)
         if (transaction->snapshot.given && transaction->snapshot.xmin < least)
             least = transaction->snapshot.xmin;
         for (uint32_t i = 0; i < transaction->operation_count; i++)
-            if (transaction->operations[i].snapshot.given && transaction->operations[i].snapshot.xmin < least)
+            if (transaction->operations[i].snapshot.given &&
+                transaction->operations[i].snapshot.xmin < least)
                 least = transaction->operations[i].snapshot.xmin;
     }
     return least;
@@ -232,18 +261,21 @@ static uint64_t least_timestamp(const struct plain_history *history, uint32_t fi
         if (transaction->cts.given && transaction->cts.physical < least)
             least = transaction->cts.physical;
         for (uint32_t i = 0; i < transaction->operation_count; i++)
-            if (transaction->operations[i].ots.given && transaction->operations[i].ots.physical < least)
+            if (transaction->operations[i].ots.given &&
+                transaction->operations[i].ots.physical < least)
                 least = transaction->operations[i].ots.physical;
     }
     return least - 1;
 }
 
-/* Where rows have watermarks, clients may promise, too: by what records say, so not where one does not say when it
- * starts, or commits before that; nor where one of unknown outcome commits after all, which may come too late for it.
+/* Where rows have watermarks, clients may promise, too: by what records say, so not where one does
+ * not say when it starts, or commits before that; nor where one of unknown outcome commits after
+ * all, which may come too late for it.
  */
 static bool promises(const struct carriage *carriage)
 {
-    bool rows = carriage_is_of(carriage->format, "ticdc") && carriage->format->mode == BY_TIMESTAMPS;
+    bool rows =
+        carriage_is_of(carriage->format, "ticdc") && carriage->format->mode == BY_TIMESTAMPS;
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         const struct plain_transaction *record = &carriage->client.transactions[t];
         rows &= record->sts.given && (!carriage->commits[t] || record->status != ISO_UNKNOWN) &&
@@ -289,7 +321,8 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
 {
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
-    bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
+    bool clients =
+        carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
     iso_pipeline_options_init(&options);
     options.join.initial_known = true; /* the feed tells it, or nothing was there */
     options.engine.level = carriage->level;
@@ -309,17 +342,21 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     struct iso_decoder_options ticdc = {.format = carriage->format->protocol, .value = "v"};
     if (carriage->format->marker == MARKER_COLUMN)
         decoding.marker = "m";
-    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3",
-                                           "yb.transaction"};
+    static const char *const yugabyte[] = {"yb.public.t0", "yb.public.t1", "yb.public.t2",
+                                           "yb.public.t3", "yb.transaction"};
     if (carriage_is_of(carriage->format, "debezium"))
-        for (size_t i = 0; i < sizeof topics / sizeof *topics - (carriage->format->mode != IN_BAND); i++)
-            iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error), false);
+        for (size_t i = 0; i < sizeof topics / sizeof *topics - (carriage->format->mode != IN_BAND);
+             i++)
+            iso_pipeline_route(pipeline, topics[i], iso_debezium_decoder.create(&decoding, &error),
+                               false);
     if (carriage_is_of(carriage->format, "yugabyte"))
         for (size_t i = 0; i < sizeof yugabyte / sizeof *yugabyte; i++)
-            iso_pipeline_route(pipeline, yugabyte[i],
-                               iso_yugabyte_decoder.create(
-                                   &(struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL}, &error),
-                               false);
+            iso_pipeline_route(
+                pipeline, yugabyte[i],
+                iso_yugabyte_decoder.create(
+                    &(struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL},
+                    &error),
+                false);
     if (carriage_is_of(carriage->format, "ticdc")) {
         feed_ticdc_decoder_options(carriage->format->protocol, &ticdc);
         ticdc.format = carriage->format->protocol;
@@ -328,10 +365,13 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
         iso_pipeline_route(pipeline, "ticdc", iso_ticdc_decoder.create(&ticdc, &error), false);
     }
     if (carriage_is_of(carriage->format, "dgraph"))
-        iso_pipeline_route(pipeline, "dgraph-cdc",
-                           iso_dgraph_decoder.create(&(struct iso_decoder_options){.marker = "tx"}, &error), false);
-    iso_pipeline_route(pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+        iso_pipeline_route(
+            pipeline, "dgraph-cdc",
+            iso_dgraph_decoder.create(&(struct iso_decoder_options){.marker = "tx"}, &error),
+            false);
+    iso_pipeline_route(
+        pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     if (error.status != ISO_OK)
         abort();
     return pipeline;
@@ -350,7 +390,8 @@ static void set_initial(struct carriage *carriage, struct iso_pipeline *pipeline
     iso_history_release(&history);
 }
 
-static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline, struct iso_error *error)
+static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline,
+                      struct iso_error *error)
 {
     struct plain_history records = carriage->client;
     struct iso_history history;
@@ -376,14 +417,16 @@ static struct iso_pipeline *open_again(void *context)
 }
 
 /* A new pipeline with the state of this one. */
-static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, bool file, struct iso_error *error)
+static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, bool file,
+                    struct iso_error *error)
 {
     struct opening opening = {carriage, file};
     *pipeline = test_restored(*pipeline, open_again, &opening, error);
     carriage->statistics->restored++;
 }
 
-/* Readers of whom nobody knows when they read: whatever they read, nothing is found in it, and nothing is changed by it. */
+/* Readers of whom nobody knows when they read: whatever they read, nothing is found in it, and
+ * nothing is changed by it. */
 struct strangers {
     struct random random;
     bool come;
@@ -398,8 +441,9 @@ static void strangers_init(struct strangers *strangers, const struct carriage *c
     strangers->come = !carriage->format->marker && random_percent(&strangers->random, 20);
 }
 
-static void give_stranger(struct strangers *strangers, struct carriage *carriage, struct iso_pipeline *pipeline,
-                          struct iso_message *message, struct iso_error *error)
+static void give_stranger(struct strangers *strangers, struct carriage *carriage,
+                          struct iso_pipeline *pipeline, struct iso_message *message,
+                          struct iso_error *error)
 {
     struct random *random = &strangers->random;
     uint32_t t = random_below(random, carriage->client.transaction_count + 1);
@@ -407,11 +451,13 @@ static void give_stranger(struct strangers *strangers, struct carriage *carriage
     if (!strangers->come || t == carriage->client.transaction_count || !like->operation_count ||
         !random_percent(random, 30))
         return;
-    const struct plain_operation *operation = &like->operations[random_below(random, like->operation_count)];
+    const struct plain_operation *operation =
+        &like->operations[random_below(random, like->operation_count)];
     int length =
         snprintf(strangers->text, sizeof strangers->text,
-                 "{\"tid\":\"s%u\",\"sid\":\"s%u\",\"ops\":[{\"t\":\"r\",\"k\":\"%s\",\"v\":%s}]}", strangers->count,
-                 random_below(random, 3), operation->key.text, random_percent(random, 50) ? "null" : "\"z\"");
+                 "{\"tid\":\"s%u\",\"sid\":\"s%u\",\"ops\":[{\"t\":\"r\",\"k\":\"%s\",\"v\":%s}]}",
+                 strangers->count, random_below(random, 3), operation->key.text,
+                 random_percent(random, 50) ? "null" : "\"z\"");
     message->payload = (struct iso_bytes){(const uint8_t *)strangers->text, (uint32_t)length};
     message->offset += strangers->count++;
     carriage->statistics->timeless++;
@@ -432,8 +478,8 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline **place
     uint32_t bias = random_below(&carriage->random, 101);
     for (uint32_t i = 0; i < feed->count; i++) {
         struct iso_message *message = &feed->list[i];
-        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic, strlen(message->topic),
-                                           message->partition);
+        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic,
+                                           strlen(message->topic), message->partition);
         iso_pipeline_declare(pipeline, message->input, 0);
     }
     for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
@@ -443,24 +489,28 @@ static void give_messages(struct carriage *carriage, struct iso_pipeline **place
     if (lines_count)
         iso_pipeline_declare(pipeline, client, 0);
     while ((row < feed->count || record < lines_count) && error->status == ISO_OK) {
-        bool is_row = row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
+        bool is_row =
+            row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
         if (is_row)
             batch[count++] = feed->list[row++];
         else {
-            batch[count++] =
-                (struct iso_message){.topic = "clients",
-                                     .input = client,
-                                     .offset = record + strangers.count,
-                                     .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
+            batch[count++] = (struct iso_message){
+                .topic = "clients",
+                .input = client,
+                .offset = record + strangers.count,
+                .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
             carriage_count_line(carriage, lines->start[record], lines->length[record]);
             record++;
         }
-        if (count == 8 || random_percent(&carriage->random, 25) || (row == feed->count && record == lines_count)) {
+        if (count == 8 || random_percent(&carriage->random, 25) ||
+            (row == feed->count && record == lines_count)) {
             iso_pipeline_feed(*place, batch, count, 0, error);
             count = 0;
             if (lines && error->status == ISO_OK)
-                give_stranger(&strangers, carriage, *place,
-                              &(struct iso_message){.topic = "clients", .input = client, .offset = record}, error);
+                give_stranger(
+                    &strangers, carriage, *place,
+                    &(struct iso_message){.topic = "clients", .input = client, .offset = record},
+                    error);
             carriage_check_books(carriage, *place);
             if (error->status == ISO_OK && random_percent(&saves, carriage->restores))
                 restore(carriage, place, file, error);
@@ -484,7 +534,8 @@ static void lose_row(struct carriage *carriage, struct feed *feed)
             memmem(message->payload.data, message->payload.size, "\"op\":\"r\"", 8))
             continue;
         for (uint32_t j = 0; j < feed->count; j++)
-            copies += feed->list[j].payload.data && same_bytes(feed->list[j].payload, message->payload);
+            copies +=
+                feed->list[j].payload.data && same_bytes(feed->list[j].payload, message->payload);
         if (copies == 1)
             rows[count++] = i;
     }
@@ -502,51 +553,53 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
     iso_history_init(&history);
     plain_history_fill(&carriage->source, &history);
     if (carriage_is_of(carriage->format, "debezium"))
-        fits =
-            feed_debezium_write(feed, &history,
-                                &(struct feed_debezium_options){.seed = random_bits(&carriage->random),
-                                                                .format = carriage->format->encoding,
-                                                                .binlog = carriage->format->binlog,
-                                                                .default_identity = carriage->format->default_identity,
-                                                                .metadata = true,
-                                                                .in_band = carriage->format->mode == IN_BAND,
-                                                                .marker = carriage->format->marker == MARKER_COLUMN,
-                                                                .snapshot = carriage->snapshot_rows,
-                                                                .partitions = 1 + random_below(&carriage->random, 3),
-                                                                .restarts = random_below(&carriage->random, 3),
-                                                                .first_xid = carriage->first_xid,
-                                                                .commits = carriage->commits});
+        fits = feed_debezium_write(
+            feed, &history,
+            &(struct feed_debezium_options){.seed = random_bits(&carriage->random),
+                                            .format = carriage->format->encoding,
+                                            .binlog = carriage->format->binlog,
+                                            .default_identity = carriage->format->default_identity,
+                                            .metadata = true,
+                                            .in_band = carriage->format->mode == IN_BAND,
+                                            .marker = carriage->format->marker == MARKER_COLUMN,
+                                            .snapshot = carriage->snapshot_rows,
+                                            .partitions = 1 + random_below(&carriage->random, 3),
+                                            .restarts = random_below(&carriage->random, 3),
+                                            .first_xid = carriage->first_xid,
+                                            .commits = carriage->commits});
     else if (carriage_is_of(carriage->format, "ticdc"))
-        fits =
-            feed_ticdc_write(feed, &history,
-                             &(struct feed_ticdc_options){.seed = random_bits(&carriage->random),
-                                                          .format = carriage->format->protocol,
-                                                          .topic = "ticdc",
-                                                          .partitions = 1 + random_below(&carriage->random, 3),
-                                                          .restarts = random_below(&carriage->random, 3),
-                                                          .every = 1 + random_below(&carriage->random, 4),
-                                                          .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
-                                                          .drops_unchanged = carriage->drops,
-                                                          .marker_column = carriage->format->marker == MARKER_COLUMN,
-                                                          .marker_rows = carriage->format->marker == MARKER_ROWS,
-                                                          .commits = carriage->commits});
+        fits = feed_ticdc_write(feed, &history,
+                                &(struct feed_ticdc_options){
+                                    .seed = random_bits(&carriage->random),
+                                    .format = carriage->format->protocol,
+                                    .topic = "ticdc",
+                                    .partitions = 1 + random_below(&carriage->random, 3),
+                                    .restarts = random_below(&carriage->random, 3),
+                                    .every = 1 + random_below(&carriage->random, 4),
+                                    .start_ts = carriage->format->identity == BY_START_TIMESTAMP,
+                                    .drops_unchanged = carriage->drops,
+                                    .marker_column = carriage->format->marker == MARKER_COLUMN,
+                                    .marker_rows = carriage->format->marker == MARKER_ROWS,
+                                    .commits = carriage->commits});
     else if (carriage_is_of(carriage->format, "yugabyte"))
-        fits = feed_yugabyte_write(feed, &history,
-                                   &(struct feed_yugabyte_options){.seed = random_bits(&carriage->random),
-                                                                   .tablets = 1 + random_below(&carriage->random, 3),
-                                                                   .metadata = random_percent(&carriage->random, 50),
-                                                                   .fast_path = random_percent(&carriage->random, 50),
-                                                                   .restarts = random_below(&carriage->random, 3),
-                                                                   .commits = carriage->commits});
+        fits = feed_yugabyte_write(
+            feed, &history,
+            &(struct feed_yugabyte_options){.seed = random_bits(&carriage->random),
+                                            .tablets = 1 + random_below(&carriage->random, 3),
+                                            .metadata = random_percent(&carriage->random, 50),
+                                            .fast_path = random_percent(&carriage->random, 50),
+                                            .restarts = random_below(&carriage->random, 3),
+                                            .commits = carriage->commits});
     else
-        fits = feed_dgraph_write(feed, &history,
-                                 &(struct feed_dgraph_options){
-                                     .seed = random_bits(&carriage->random),
-                                     .topic = "dgraph-cdc",
-                                     .groups = carriage->format->one_group ? 1 : 1 + random_below(&carriage->random, 2),
-                                     .marker = carriage->format->marker ? "tx" : NULL,
-                                     .restarts = random_below(&carriage->random, 4),
-                                     .commits = carriage->commits});
+        fits = feed_dgraph_write(
+            feed, &history,
+            &(struct feed_dgraph_options){
+                .seed = random_bits(&carriage->random),
+                .topic = "dgraph-cdc",
+                .groups = carriage->format->one_group ? 1 : 1 + random_below(&carriage->random, 2),
+                .marker = carriage->format->marker ? "tx" : NULL,
+                .restarts = random_below(&carriage->random, 4),
+                .commits = carriage->commits});
     feed_finish(feed);
     if (carriage->lost)
         lose_row(carriage, feed);
@@ -559,7 +612,8 @@ static void run(struct carriage *carriage)
     struct feed feed;
     struct client_lines lines = {0};
     struct iso_error error = {.status = ISO_OK};
-    bool clients = carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
+    bool clients =
+        carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
     bool file = clients && random_percent(&carriage->random, 30);
     struct iso_pipeline_stats stats;
     feed_init(&feed);
@@ -582,9 +636,11 @@ static void run(struct carriage *carriage)
     carriage->outcome = iso_pipeline_outcome(pipeline, true, &reason);
     iso_pipeline_stats(pipeline, &stats);
     carriage->statistics->repeats += stats.join.repeats;
-    bool waits = stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions;
+    bool waits =
+        stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions;
     carriage->beyond = waits ? UINT64_MAX : stats.beyond;
-    if (error.status == ISO_OK && waits && (carriage->format->mode != BY_SNAPSHOTS || carriage->outcome == ISO_OK))
+    if (error.status == ISO_OK && waits &&
+        (carriage->format->mode != BY_SNAPSHOTS || carriage->outcome == ISO_OK))
         snprintf(carriage->failure, sizeof carriage->failure, "something still waits at the end");
     iso_pipeline_free(pipeline);
     feed_release(&feed);
@@ -601,10 +657,13 @@ static bool prepare_by_timestamps(struct carriage *carriage)
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
         transaction->xid =
-            plain_transaction_writes(transaction) && carriage->format->identity == BY_XID ? carriage->first_xid + t : 0;
+            plain_transaction_writes(transaction) && carriage->format->identity == BY_XID
+                ? carriage->first_xid + t
+                : 0;
         transaction->snapshot.given = false;
         added += transaction->status == ISO_UNKNOWN;
-        if (carriage->format->marker && transaction->status == ISO_UNKNOWN && !transaction->sts.given)
+        if (carriage->format->marker && transaction->status == ISO_UNKNOWN &&
+            !transaction->sts.given)
             return false; /* chronos asks a committed one for it */
     }
     if (carriage->client.transaction_count + added > PLAIN_TRANSACTIONS)
@@ -649,9 +708,10 @@ static bool carry(struct carriage *carriage, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
     options.complete = true;
-    /* Debezium's source is known to have no unsigned integers by its first message: what is found before is unclear. */
-    options.unsigned_streams =
-        !carriage_is_of(carriage->format, "yugabyte") && !carriage_is_of(carriage->format, "dgraph");
+    /* Debezium's source is known to have no unsigned integers by its first message: what is found
+     * before is unclear. */
+    options.unsigned_streams = !carriage_is_of(carriage->format, "yugabyte") &&
+                               !carriage_is_of(carriage->format, "dgraph");
     carriage->random = (struct random){seed * 7919 + 17};
     carriage->expected.count = carriage->found.count = 0;
     carriage->failure[0] = 0;
@@ -659,13 +719,16 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
     carriage->online = carriage->lost = false;
     carriage->beyond = 0;
-    carriage->places_left_out = carriage->format->mode != IN_BAND && random_percent(&carriage->random, 50);
-    carriage->drops = random_percent(&carriage->random, 50) && carriage->format->marker != MARKER_COLUMN;
+    carriage->places_left_out =
+        carriage->format->mode != IN_BAND && random_percent(&carriage->random, 50);
+    carriage->drops =
+        random_percent(&carriage->random, 50) && carriage->format->marker != MARKER_COLUMN;
     random_history(seed, &options, &carriage->client);
     if (!carriage_can_carry(carriage, &carriage->client))
         return true;
     carriage_rename_keys(carriage, &carriage->client);
-    carriage->snapshot_rows = carriage_is_of(carriage->format, "debezium") && has_snapshot(&carriage->client) &&
+    carriage->snapshot_rows = carriage_is_of(carriage->format, "debezium") &&
+                              has_snapshot(&carriage->client) &&
                               random_percent(&carriage->random, 50);
     if (!prepare[carriage->format->mode](carriage))
         return true;
@@ -675,19 +738,21 @@ static bool carry(struct carriage *carriage, uint64_t seed)
     if (carriage->lost) {
         carriage->statistics->carried++;
         carriage->statistics->altered++;
-        return !carriage->failure[0] && carriage->outcome != ISO_OK && tells_of_changes_only(&carriage->found);
+        return !carriage->failure[0] && carriage->outcome != ISO_OK &&
+               tells_of_changes_only(&carriage->found);
     }
     sort_found(&carriage->expected);
     sort_found(&carriage->found);
     carriage->statistics->carried++;
     carriage->statistics->violated += carriage->expected.count > 0;
-    return !carriage->failure[0] && same_found(&carriage->expected, &carriage->found, carriage->beyond);
+    return !carriage->failure[0] &&
+           same_found(&carriage->expected, &carriage->found, carriage->beyond);
 }
 
 static void report(const struct carriage *carriage, uint64_t seed)
 {
-    printf("not ok - %s, seed %" PRIu64 ", %s: %s\n", carriage->format->name, seed, iso_level_name(carriage->level),
-           carriage->failure);
+    printf("not ok - %s, seed %" PRIu64 ", %s: %s\n", carriage->format->name, seed,
+           iso_level_name(carriage->level), carriage->failure);
     print_found("expected", &carriage->expected);
     print_found("found", &carriage->found);
     printf("# clients:\n");
@@ -701,8 +766,8 @@ static void report(const struct carriage *carriage, uint64_t seed)
     plain_history_print(&carriage->told, stdout, "#   ");
 }
 
-static bool run_format(const struct format *format, uint64_t histories, uint64_t seed, uint32_t restores,
-                       struct statistics *all)
+static bool run_format(const struct format *format, uint64_t histories, uint64_t seed,
+                       uint32_t restores, struct statistics *all)
 {
     struct statistics statistics = {0};
     struct carriage *carriage = iso_allocate_zeroed(1, sizeof *carriage);
@@ -711,20 +776,23 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
     carriage->format = format;
     carriage->restores = restores;
     carriage->statistics = &statistics;
-    for (; statistics.carried < histories && failed < MAX_REPORTS && tried < histories * 100; tried++) {
+    for (; statistics.carried < histories && failed < MAX_REPORTS && tried < histories * 100;
+         tried++) {
         carriage->level = tried % 3 ? ISO_SI : ISO_SER;
         if (carry(carriage, seed + tried))
             continue;
         report(carriage, seed + tried);
         failed++;
     }
-    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64 " altered, %" PRIu64
-           " foreign, %" PRIu64 " committed, %" PRIu64 " aborted and %" PRIu64
+    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64
+           " altered, %" PRIu64 " foreign, %" PRIu64 " committed, %" PRIu64 " aborted and %" PRIu64
            " unresolved of unknown outcome, %" PRIu64 " repeats, said to hold %" PRIu64 " times\n",
-           format->name, statistics.carried, tried, statistics.violated, statistics.altered, statistics.foreign,
-           statistics.committed, statistics.aborted, statistics.unresolved, statistics.repeats, statistics.held);
+           format->name, statistics.carried, tried, statistics.violated, statistics.altered,
+           statistics.foreign, statistics.committed, statistics.aborted, statistics.unresolved,
+           statistics.repeats, statistics.held);
     if (!failed)
-        printf("ok - %s: what chronos finds in %" PRIu64 " histories\n", format->name, statistics.carried);
+        printf("ok - %s: what chronos finds in %" PRIu64 " histories\n", format->name,
+               statistics.carried);
     iso_free(carriage);
     const uint64_t *own = (const uint64_t *)&statistics;
     for (size_t i = 0; i < sizeof *all / sizeof *own; i++)
@@ -734,8 +802,9 @@ static bool run_format(const struct format *format, uint64_t histories, uint64_t
 
 static bool covers(const struct statistics *all)
 {
-    bool covered = all->foreign && all->committed && all->aborted && all->unresolved && all->altered && all->repeats &&
-                   all->violated && all->online && all->restored && all->held && all->timeless;
+    bool covered = all->foreign && all->committed && all->aborted && all->unresolved &&
+                   all->altered && all->repeats && all->violated && all->online && all->restored &&
+                   all->held && all->timeless;
     printf("%s - everything occurred\n", covered ? "ok" : "not ok");
     return covered;
 }

@@ -1,7 +1,7 @@
-/* Whatever the brokers do, the final verdicts are those of the same messages without brokers, or the run ends with an
- * error that names what is lost. A stream of transactions with planted stale reads, over three partitions, is published
- * in portions, and between them a fault of one kind strikes. Half of the runs bound what waits. Each run is a process
- * of its own.
+/* Whatever the brokers do, the final verdicts are those of the same messages without brokers, or
+ * the run ends with an error that names what is lost. A stream of transactions with planted stale
+ * reads, over three partitions, is published in portions, and between them a fault of one kind
+ * strikes. Half of the runs bound what waits. Each run is a process of its own.
  *
  * kafka_faults [--streams N] [--seed S]: streams of each kind
  */
@@ -41,7 +41,8 @@ struct stream {
     char text[MESSAGES][160];
 };
 
-/* Transaction n runs from 10n to 10n+5, reads a key and writes it; one of twenty reads is of the version before. */
+/* Transaction n runs from 10n to 10n+5, reads a key and writes it; one of twenty reads is of the
+ * version before. */
 static void make_stream(uint64_t seed, struct stream *stream)
 {
     struct random random = {seed};
@@ -70,7 +71,8 @@ static void make_stream(uint64_t seed, struct stream *stream)
 
 /* ---- what the pipeline tells ---- */
 
-static enum iso_status take_line(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status take_line(void *context, const char *line, size_t length,
+                                 struct iso_error *error)
 {
     (void)error;
     iso_text_put_bytes(context, line, length);
@@ -86,10 +88,12 @@ static struct iso_pipeline *open_pipeline(struct iso_text *lines)
     options.sink = take_line;
     options.sink_context = lines;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(pipeline, "t",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        pipeline, "t",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     for (int32_t p = 0; p < PARTITIONS; p++)
-        iso_pipeline_declare(pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, p), 0);
+        iso_pipeline_declare(pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, p),
+                             0);
     return pipeline;
 }
 
@@ -98,15 +102,16 @@ static int compare_lines(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* The lines in the order of their bytes: partitions are read side by side, so that finals of one watermark may change
- * places. */
+/* The lines in the order of their bytes: partitions are read side by side, so that finals of one
+ * watermark may change places. */
 static void sort_lines(struct iso_text *lines)
 {
     char *list[MESSAGES], *rest = NULL;
     size_t count = 0;
     *iso_text_reserve(lines, 1) = 0;
     char *copy = strdup(lines->bytes);
-    for (char *line = strtok_r(copy, "\n", &rest); line && count < MESSAGES; line = strtok_r(NULL, "\n", &rest))
+    for (char *line = strtok_r(copy, "\n", &rest); line && count < MESSAGES;
+         line = strtok_r(NULL, "\n", &rest))
         list[count++] = line;
     qsort(list, count, sizeof *list, compare_lines);
     lines->used = 0;
@@ -125,11 +130,12 @@ static void without_brokers(const struct stream *stream, struct iso_text *lines)
     int64_t offsets[PARTITIONS] = {0};
     for (uint32_t i = 0; i < stream->count; i++) {
         int32_t p = stream->partition[i];
-        struct iso_message message = {.topic = "t",
-                                      .partition = p,
-                                      .input = (uint32_t)p,
-                                      .offset = offsets[p]++,
-                                      .payload = {(const uint8_t *)stream->text[i], (uint32_t)strlen(stream->text[i])}};
+        struct iso_message message = {
+            .topic = "t",
+            .partition = p,
+            .input = (uint32_t)p,
+            .offset = offsets[p]++,
+            .payload = {(const uint8_t *)stream->text[i], (uint32_t)strlen(stream->text[i])}};
         iso_pipeline_feed(pipeline, &message, 1, 0, &error);
     }
     iso_pipeline_end(pipeline, 0, &error);
@@ -161,7 +167,8 @@ static enum iso_status poll_for(struct world *world, int64_t milliseconds)
     uint32_t count;
     int64_t end = iso_kafka_now() + milliseconds;
     do {
-        if (iso_kafka_consumer_poll(world->consumer, 20, &messages, &count, &world->error) != ISO_OK)
+        if (iso_kafka_consumer_poll(world->consumer, 20, &messages, &count, &world->error) !=
+            ISO_OK)
             return world->error.status;
         iso_pipeline_feed(world->pipeline, messages, count, 0, &world->error);
         world->seen += count;
@@ -191,15 +198,17 @@ static void slow_answers(struct world *world)
     iso_kafka_mock_latency(world->mock, any_broker(world), (int)random_below(&world->random, 200));
 }
 
-/* And all that was published comes before they change again: librdkafka 2.0.2, hearing of a second change while it
- * moves a partition to its new leader, may stay with the old one ("leader unchanged, not migrating away from preferred
- * replica"), a consumer for five minutes, a producer for as long as its messages live. */
+/* And all that was published comes before they change again: librdkafka 2.0.2, hearing of a second
+ * change while it moves a partition to its new leader, may stay with the old one ("leader
+ * unchanged, not migrating away from preferred replica"), a consumer for five minutes, a producer
+ * for as long as its messages live. */
 static void leaders_change(struct world *world)
 {
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
     for (int32_t p = 0; p < PARTITIONS; p++)
         iso_kafka_mock_leader(world->mock, "t", p, any_broker(world));
-    while (world->seen < world->published && world->error.status == ISO_OK && iso_kafka_now() < deadline)
+    while (world->seen < world->published && world->error.status == ISO_OK &&
+           iso_kafka_now() < deadline)
         poll_for(world, 20);
 }
 
@@ -273,15 +282,18 @@ static void open_world(struct world *world, const struct kind *kind, struct iso_
                                                  .refresh_seconds = 1,
                                                  .high_water = 500,
                                                  .low_water = 100,
-                                                 .memory = random_below(&world->random, 2) * LITTLE_MEMORY};
+                                                 .memory = random_below(&world->random, 2) *
+                                                           LITTLE_MEMORY};
     world->mock = iso_kafka_mock_new(BROKERS, &world->error);
-    iso_kafka_properties_set(&world->properties, "bootstrap.servers", iso_kafka_mock_address(world->mock));
+    iso_kafka_properties_set(&world->properties, "bootstrap.servers",
+                             iso_kafka_mock_address(world->mock));
     iso_kafka_mock_topic(world->mock, "t", PARTITIONS, &world->error);
     world->producer = iso_kafka_producer_new(&world->properties, "t", PARTITIONS, &world->error);
     world->pipeline = open_pipeline(lines);
     if (kind->offsets) /* it asks for them when it opens */
         strike(world, kind);
-    world->consumer = iso_kafka_consumer_new(&options, iso_pipeline_inputs(world->pipeline), &world->error);
+    world->consumer =
+        iso_kafka_consumer_new(&options, iso_pipeline_inputs(world->pipeline), &world->error);
 }
 
 static void close_world(struct world *world)
@@ -296,8 +308,9 @@ static void close_world(struct world *world)
 static void publish(struct world *world, const struct stream *stream, uint32_t from, uint32_t to)
 {
     for (uint32_t i = from; i < to && world->error.status == ISO_OK; i++) {
-        struct iso_message message = {.partition = stream->partition[i],
-                                      .payload = {(const uint8_t *)stream->text[i], (uint32_t)strlen(stream->text[i])}};
+        struct iso_message message = {
+            .partition = stream->partition[i],
+            .payload = {(const uint8_t *)stream->text[i], (uint32_t)strlen(stream->text[i])}};
         iso_kafka_producer_send(world->producer, &message, &world->error);
         world->published++;
     }
@@ -312,23 +325,29 @@ static void play(struct world *world, const struct kind *kind, const struct stre
         strike(world, kind);
         poll_for(world, random_below(&world->random, 60));
     }
-    while (world->seen < stream->count && world->error.status == ISO_OK && iso_kafka_now() < deadline)
+    while (world->seen < stream->count && world->error.status == ISO_OK &&
+           iso_kafka_now() < deadline)
         poll_for(world, 20);
     if (world->error.status == ISO_OK)
         iso_pipeline_end(world->pipeline, 0, &world->error);
 }
 
 /* NULL if all is well, else what is not. */
-static const char *judge(const struct world *world, const struct kind *kind, const struct stream *stream,
-                         const struct iso_text *expected, const struct iso_text *got)
+static const char *judge(const struct world *world, const struct kind *kind,
+                         const struct stream *stream, const struct iso_text *expected,
+                         const struct iso_text *got)
 {
     if (world->error.status != ISO_OK) {
         bool named = strstr(world->error.text, "topic t") || strstr(world->error.text, "broker");
-        return !kind->ends ? "ended with an error" : !named ? "an error that does not name the topic" : NULL;
+        return !kind->ends ? "ended with an error"
+               : !named    ? "an error that does not name the topic"
+                           : NULL;
     }
     if (world->seen != stream->count)
         return "not every message came once";
-    return got->used == expected->used && !memcmp(got->bytes, expected->bytes, got->used) ? NULL : "other verdicts";
+    return got->used == expected->used && !memcmp(got->bytes, expected->bytes, got->used)
+               ? NULL
+               : "other verdicts";
 }
 
 static int run(const struct kind *kind, uint64_t seed)
@@ -341,12 +360,15 @@ static int run(const struct kind *kind, uint64_t seed)
     open_world(&world, kind, &got);
     play(&world, kind, stream);
     sort_lines(&got);
-    const char *fault = expected.used ? judge(&world, kind, stream, &expected, &got) : "a stream without violations";
+    const char *fault = expected.used ? judge(&world, kind, stream, &expected, &got)
+                                      : "a stream without violations";
     if (fault)
-        printf("# %s, seed %llu: %s; %u of %u messages, %zu bytes of verdicts for %zu; %s\n", kind->name,
-               (unsigned long long)seed, fault, world.seen, stream->count, got.used, expected.used, world.error.text);
+        printf("# %s, seed %llu: %s; %u of %u messages, %zu bytes of verdicts for %zu; %s\n",
+               kind->name, (unsigned long long)seed, fault, world.seen, stream->count, got.used,
+               expected.used, world.error.text);
     else if (world.error.status != ISO_OK)
-        printf("# %s, seed %llu ended, as it may: %s\n", kind->name, (unsigned long long)seed, world.error.text);
+        printf("# %s, seed %llu ended, as it may: %s\n", kind->name, (unsigned long long)seed,
+               world.error.text);
     fflush(stdout);
     close_world(&world);
     iso_text_release(&expected);
@@ -360,7 +382,8 @@ static int run(const struct kind *kind, uint64_t seed)
 int main(int argument_count, char **arguments)
 {
     uint64_t streams = 1, seed = 1;
-    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argument_count, arguments))
         return 2;
     uint32_t seeds = (uint32_t)streams, running = 0;
@@ -382,8 +405,8 @@ int main(int argument_count, char **arguments)
             bad[c % KINDS] += children[c] == child && status != 0;
     }
     for (uint32_t k = 0; k < KINDS; k++) {
-        printf("%s %u - %s: the same verdicts%s, %u streams\n", bad[k] ? "not ok" : "ok", k + 1, kinds[k].name,
-               kinds[k].ends ? ", or an error" : "", seeds);
+        printf("%s %u - %s: the same verdicts%s, %u streams\n", bad[k] ? "not ok" : "ok", k + 1,
+               kinds[k].name, kinds[k].ends ? ", or an error" : "", seeds);
         failed |= bad[k] != 0;
     }
     free(children);

@@ -1,11 +1,16 @@
 /* The library against the engines and the program, on random small histories.
  *
- *  - A check: the set is built by calls where they can say it, else read as JSON; what it says, as JSON, must be what the
- *    engine says of the history that it was made from, and each report must say what its JSON says. At both levels, with
+ *  - A check: the set is built by calls where they can say it, else read as JSON; what it says, as
+ *    JSON, must be what the
+ *    engine says of the history that it was made from, and each report must say what its JSON says.
+ *      At both levels, with
  *    each engine; of some sets with all of them at the same time.
- *  - The program: of some histories, at every level, `isochron check --json` must say the same, with the same status.
- *  - A stream: the transactions are pushed in any order, some at once, from one to three sources with watermarks as they
- *    become true; the reports that are final, and those that the stream lists in the end, must be chronos's violations,
+ *  - The program: of some histories, at every level, `isochron check --json` must say the same,
+ *    with the same status.
+ *  - A stream: the transactions are pushed in any order, some at once, from one to three sources
+ *    with watermarks as they
+ *    become true; the reports that are final, and those that the stream lists in the end, must be
+ *      chronos's violations,
  *    as (axiom, transactions, key).
  *
  * library [--histories N] [--programs N] [--seed S]; ISOCHRON names the program
@@ -35,7 +40,8 @@
 enum { DEFAULT_HISTORIES = 1500, DEFAULT_PROGRAMS = 40, PATHS = 256, ROWS = 512, SOURCES = 3 };
 
 static struct {
-    uint64_t checks, refused, violated, undecided, built, reports, edges, programs, streams, stopped, watermarks, found;
+    uint64_t checks, refused, violated, undecided, built, reports, edges, programs, streams,
+        stopped, watermarks, found;
 } statistics;
 
 /* What is judged, and what went wrong with it. */
@@ -49,7 +55,8 @@ struct trial {
 
 static bool fails(struct trial *trial, const char *what, const char *more)
 {
-    snprintf(trial->what, sizeof trial->what, "%s%s%.4000s", what, more ? ": " : "", more ? more : "");
+    snprintf(trial->what, sizeof trial->what, "%s%s%.4000s", what, more ? ": " : "",
+             more ? more : "");
     return false;
 }
 
@@ -62,7 +69,8 @@ static void path_of(char path[PATHS], const char *name)
 
 static bool is_plain(const struct plain_history *plain, const struct plain_transaction *transaction)
 {
-    bool is_plain = !plain->pairs && !transaction->has_sno && !transaction->xid && !transaction->snapshot.given;
+    bool is_plain =
+        !plain->pairs && !transaction->has_sno && !transaction->xid && !transaction->snapshot.given;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct plain_operation *operation = &transaction->operations[i];
         is_plain &= !operation->ots.given && !operation->snapshot.given && !operation->lock;
@@ -99,7 +107,8 @@ static void build_operation(struct iso_transactions *set, const struct plain_ope
     }
 }
 
-static void build(struct iso_transactions *set, const struct plain_transaction *transaction, struct iso_error *error)
+static void build(struct iso_transactions *set, const struct plain_transaction *transaction,
+                  struct iso_error *error)
 {
     iso_transactions_begin(set, transaction->tid.text, transaction->session.text);
     if (transaction->sts.given)
@@ -119,7 +128,8 @@ static void build(struct iso_transactions *set, const struct plain_transaction *
 
 static iso_atom atom_of(struct iso_history *history, const struct plain_text *text)
 {
-    return text->absent ? ISO_ABSENT : iso_atoms_text(&history->atoms, text->text, strlen(text->text));
+    return text->absent ? ISO_ABSENT
+                        : iso_atoms_text(&history->atoms, text->text, strlen(text->text));
 }
 
 /* The history as lines of JSON, by transaction; the last is what follows them. To be freed. */
@@ -156,22 +166,23 @@ static enum iso_status read_reference(struct trial *trial, struct iso_error *err
         padded.used = 0;
         iso_text_put(&padded, lines[t]);
         memset(iso_text_reserve(&padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
-        if (iso_native_read_transaction(&native, padded.bytes, padded.used, iso_origin(0, t + 1), history, &fault) !=
-            ISO_OK)
+        if (iso_native_read_transaction(&native, padded.bytes, padded.used, iso_origin(0, t + 1),
+                                        history, &fault) != ISO_OK)
             abort();
     }
     history->initial_value = atom_of(history, &plain->initial_value);
     for (uint32_t i = 0; i < plain->initial_count; i++)
         iso_history_initial(history, atom_of(history, &plain->initials[i].key),
-                            atom_of(history, &plain->initials[i].value), plain->initials[i].is_append);
+                            atom_of(history, &plain->initials[i].value),
+                            plain->initials[i].is_append);
     iso_native_release(&native);
     iso_text_release(&padded);
     free(text);
     return iso_history_finish(history, error);
 }
 
-static void add_initial(struct iso_transactions *set, const struct plain_history *plain, const char *rest,
-                        struct iso_error *error)
+static void add_initial(struct iso_transactions *set, const struct plain_history *plain,
+                        const char *rest, struct iso_error *error)
 {
     char path[PATHS];
     const char *object = strstr(rest, "--initial-file: ");
@@ -247,8 +258,10 @@ static json_t *ask_polygraph(struct trial *trial, enum iso_level level, struct i
     options.max_findings = 1000;
     json_t *said = NULL;
     if (iso_polygraph_check(&trial->history, &options, &result, error) == ISO_OK) {
-        struct iso_polygraph_report report = {
-            .history = &trial->history, .result = &result, .model = options.model, .max_findings = 1000};
+        struct iso_polygraph_report report = {.history = &trial->history,
+                                              .result = &result,
+                                              .model = options.model,
+                                              .max_findings = 1000};
         iso_output_to_text(&output, &text);
         iso_report_polygraph_json(&output, &report, 0);
         iso_output_close(&output, error);
@@ -259,16 +272,21 @@ static json_t *ask_polygraph(struct trial *trial, enum iso_level level, struct i
     return said;
 }
 
-static json_t *ask_timestamps(struct trial *trial, enum engine engine, enum iso_level level, struct iso_error *error)
+static json_t *ask_timestamps(struct trial *trial, enum engine engine, enum iso_level level,
+                              struct iso_error *error)
 {
-    struct iso_check_options options = {
-        .level = level, .session_order = true, .threads = 1, .max_violations = 1000, .max_per_key = 1000};
+    struct iso_check_options options = {.level = level,
+                                        .session_order = true,
+                                        .threads = 1,
+                                        .max_violations = 1000,
+                                        .max_per_key = 1000};
     struct iso_text text = {0};
     struct iso_output output;
     struct iso_verdict verdict;
     json_t *said = NULL;
     iso_verdict_init(&verdict, &trial->history, level, 1000);
-    if ((engine == AION ? iso_aion_check : iso_chronos_check)(&trial->history, &options, &verdict, error) == ISO_OK) {
+    if ((engine == AION ? iso_aion_check : iso_chronos_check)(&trial->history, &options, &verdict,
+                                                              error) == ISO_OK) {
         iso_verdict_conclude(&verdict, false);
         iso_output_to_text(&output, &text);
         iso_report_json(&output, &verdict, 0);
@@ -301,7 +319,8 @@ static bool same_value(json_t *said, const struct iso_report_value *value)
     if (json_is_array(said))
         return value->is_list && same_texts(said, value->elements, value->count);
     if (json_is_string(said))
-        return !value->is_list && value->count == 1 && !strcmp(json_string_value(said), value->elements[0]);
+        return !value->is_list && value->count == 1 &&
+               !strcmp(json_string_value(said), value->elements[0]);
     return !value->is_list && value->count == 0;
 }
 
@@ -311,7 +330,8 @@ static bool same_places(json_t *array, const struct iso_report *report)
     for (size_t i = 0; same && i < report->place_count; i++) {
         json_t *place = json_array_get(array, i), *operation = json_object_get(place, "op");
         same = same_text(place, "file", report->places[i].input) &&
-               (uint64_t)json_integer_value(json_object_get(place, "line")) == report->places[i].number &&
+               (uint64_t)json_integer_value(json_object_get(place, "line")) ==
+                   report->places[i].number &&
                (operation ? json_integer_value(operation) : -1) == report->places[i].operation;
     }
     return same;
@@ -322,8 +342,10 @@ static bool same_edges(json_t *array, const struct iso_report *report)
     bool same = json_array_size(array) == report->edge_count;
     for (size_t i = 0; same && i < report->edge_count; i++) {
         json_t *edge = json_array_get(array, i);
-        same = same_text(edge, "from", report->edges[i].from) && same_text(edge, "to", report->edges[i].to) &&
-               same_text(edge, "type", report->edges[i].type) && same_text(edge, "key", report->edges[i].key);
+        same = same_text(edge, "from", report->edges[i].from) &&
+               same_text(edge, "to", report->edges[i].to) &&
+               same_text(edge, "type", report->edges[i].type) &&
+               same_text(edge, "key", report->edges[i].key);
     }
     statistics.edges += report->edge_count;
     return same;
@@ -336,17 +358,21 @@ static bool says_its_json(const struct iso_report *report)
     const char *state = json_string_value(json_object_get(object, "state"));
     const char *id = json_string_value(json_object_get(object, "id"));
     bool same =
-        object && same_text(object, "axiom", report->axiom) && same_text(object, "kind", report->kind) &&
-        same_text(object, "anomaly", report->anomaly) && same_text(object, "key", report->key) &&
-        same_text(object, "sts", report->sts) && same_text(object, "cts", report->cts) &&
+        object && same_text(object, "axiom", report->axiom) &&
+        same_text(object, "kind", report->kind) && same_text(object, "anomaly", report->anomaly) &&
+        same_text(object, "key", report->key) && same_text(object, "sts", report->sts) &&
+        same_text(object, "cts", report->cts) &&
         same_text(object, "writer_expected", report->writer_expected) &&
-        same_text(object, "writer_actual", report->writer_actual) && same_text(object, "cause", report->cause) &&
-        same_text(object, "note", report->note) && same_text(object, "doubtful", report->doubtful) &&
+        same_text(object, "writer_actual", report->writer_actual) &&
+        same_text(object, "cause", report->cause) && same_text(object, "note", report->note) &&
+        same_text(object, "doubtful", report->doubtful) &&
         same_texts(json_object_get(object, "tids"), report->tids, report->tid_count) &&
         same_value(json_object_get(object, "expected"), &report->expected) &&
         same_value(json_object_get(object, "actual"), &report->actual) &&
-        same_places(json_object_get(object, "at"), report) && same_edges(json_object_get(object, "edges"), report) &&
-        (!state || !strcmp(state, states[report->state])) && (!id || strtoull(id, NULL, 16) == report->id) &&
+        same_places(json_object_get(object, "at"), report) &&
+        same_edges(json_object_get(object, "edges"), report) &&
+        (!state || !strcmp(state, states[report->state])) &&
+        (!id || strtoull(id, NULL, 16) == report->id) &&
         strlen(report->json) == report->json_length;
     statistics.reports++;
     json_decref(object);
@@ -364,7 +390,8 @@ static bool reports_agree(struct trial *trial, const struct iso_check *check, js
     uint64_t counts = 0;
     const char *name;
     json_t *count;
-    json_object_foreach(json_object_get(said, "counts"), name, count) counts += (uint64_t)json_integer_value(count);
+    json_object_foreach(json_object_get(said, "counts"), name, count) counts +=
+        (uint64_t)json_integer_value(count);
     if (counts != iso_check_violations(check))
         return fails(trial, "counts are not the violations", NULL);
     return !iso_check_report(check, iso_check_count(check));
@@ -400,21 +427,23 @@ static bool compare(struct trial *trial, const struct iso_check *check, json_t *
     return same;
 }
 
-static bool check_agrees(struct trial *trial, struct iso_transactions *set, enum engine engine, enum iso_level level)
+static bool check_agrees(struct trial *trial, struct iso_transactions *set, enum engine engine,
+                         enum iso_level level)
 {
     struct iso_error error = ISO_NO_ERROR, library_error = ISO_NO_ERROR;
     struct iso_options *options = iso_options_new();
     iso_options_set_text(options, "engine", engine_names[engine], &library_error);
     iso_options_set_text(options, "level", iso_level_name(level), &library_error);
     iso_options_set_number(options, "threads", 1 + random_below(&trial->random, 3), &library_error);
-    json_t *wanted =
-        engine == POLYGRAPH ? ask_polygraph(trial, level, &error) : ask_timestamps(trial, engine, level, &error);
+    json_t *wanted = engine == POLYGRAPH ? ask_polygraph(trial, level, &error)
+                                         : ask_timestamps(trial, engine, level, &error);
     struct iso_check *check = iso_check_new(set, options, &library_error);
     statistics.checks++;
     statistics.refused += !wanted;
     bool same = !check == !wanted;
     if (!same)
-        fails(trial, check ? "judged what the engine refuses" : "refused", check ? error.text : library_error.text);
+        fails(trial, check ? "judged what the engine refuses" : "refused",
+              check ? error.text : library_error.text);
     else if (check)
         same = compare(trial, check, wanted);
     iso_check_free(check);
@@ -446,9 +475,10 @@ static bool parallel_agrees(struct trial *trial, struct parallel *parallel)
 {
     struct iso_error error = ISO_NO_ERROR;
     bool by_order = parallel->engine == POLYGRAPH;
-    json_t *wanted =
-        by_order ? ask_polygraph(trial, ISO_SI, &error) : ask_timestamps(trial, parallel->engine, ISO_SI, &error);
-    bool same = !parallel->check == !wanted || fails(trial, "at the same time one was refused", error.text);
+    json_t *wanted = by_order ? ask_polygraph(trial, ISO_SI, &error)
+                              : ask_timestamps(trial, parallel->engine, ISO_SI, &error);
+    bool same =
+        !parallel->check == !wanted || fails(trial, "at the same time one was refused", error.text);
     same = same && (!wanted || compare(trial, parallel->check, wanted));
     iso_check_free(parallel->check);
     json_decref(wanted);
@@ -476,7 +506,8 @@ static bool checks_agree(struct trial *trial)
     struct iso_error error = ISO_NO_ERROR;
     struct iso_transactions *set = set_of(trial, &error);
     bool same = error.status == ISO_OK || fails(trial, "the set", error.text);
-    same = same && (iso_transactions_count(set) == trial->plain->transaction_count || fails(trial, "its count", NULL));
+    same = same && (iso_transactions_count(set) == trial->plain->transaction_count ||
+                    fails(trial, "its count", NULL));
     for (int engine = 0; same && engine < ENGINES; engine++)
         for (int level = 0; same && level < 2; level++)
             same = check_agrees(trial, set, (enum engine)engine, (enum iso_level)level);
@@ -506,7 +537,8 @@ static char *run_program(const char *path, const char *level, const char *option
     char command[3 * PATHS], *text = NULL;
     size_t size = 0;
     const char *program = getenv("ISOCHRON");
-    snprintf(command, sizeof command, "%s check --json --level %s %s %s 2>/dev/null", program, level, options, path);
+    snprintf(command, sizeof command, "%s check --json --level %s %s %s 2>/dev/null", program,
+             level, options, path);
     FILE *pipe = popen(command, "r");
     if (!pipe || getdelim(&text, &size, EOF, pipe) < 0) {
         free(text);
@@ -529,7 +561,8 @@ static bool program_agrees(struct trial *trial, const char *path, const char *le
     iso_transactions_load(set, path, NULL, &error);
     struct iso_check *check = iso_check_new(set, options, &error);
     int expected = check ? exits[iso_check_outcome(check)] : (int)error.status;
-    bool same = status == expected || fails(trial, "the program ends otherwise than the library", error.text);
+    bool same = status == expected ||
+                fails(trial, "the program ends otherwise than the library", error.text);
     statistics.programs++;
     if (same && check) {
         json_t *wanted = comparable(text, strlen(text), path);
@@ -555,7 +588,8 @@ static bool programs_agree(struct trial *trial)
     path_of(path, "history.jsonl");
     write_history(trial, path);
     for (size_t i = 0; same && i < sizeof levels / sizeof *levels; i++)
-        same = program_agrees(trial, path, levels[i], true) && program_agrees(trial, path, levels[i], false);
+        same = program_agrees(trial, path, levels[i], true) &&
+               program_agrees(trial, path, levels[i], false);
     unlink(path);
     return same;
 }
@@ -569,8 +603,8 @@ struct rows {
     uint64_t id[ROWS];
 };
 
-static void put_row(struct rows *rows, uint64_t id, const char *axiom, const char *key, const char *tid,
-                    const char *other)
+static void put_row(struct rows *rows, uint64_t id, const char *axiom, const char *key,
+                    const char *tid, const char *other)
 {
     char *row = malloc(3 * PLAIN_TEXT + 32);
     uint32_t at = 0;
@@ -631,7 +665,8 @@ static void rows_of(json_t *said, struct rows *rows)
     {
         json_t *tids = json_object_get(violation, "tids");
         put_row(rows, 0, json_string_value(json_object_get(violation, "axiom")),
-                json_string_value(json_object_get(violation, "key")), json_string_value(json_array_get(tids, 0)),
+                json_string_value(json_object_get(violation, "key")),
+                json_string_value(json_array_get(tids, 0)),
                 json_string_value(json_array_get(tids, 1)));
     }
 }
@@ -653,15 +688,18 @@ static void on_report(void *context, const struct iso_report *report)
                 report->tid_count > 1 ? report->tids[1] : "");
 }
 
-/* The earliest time at which something may still come from a source: committed ones count by cts, others as soon as they
- * start. */
-static uint64_t earliest(const struct trial *trial, const uint32_t *source_of, uint32_t source, uint32_t first)
+/* The earliest time at which something may still come from a source: committed ones count by cts,
+ * others as soon as they start. */
+static uint64_t earliest(const struct trial *trial, const uint32_t *source_of, uint32_t source,
+                         uint32_t first)
 {
     const struct iso_history *history = &trial->history;
     uint64_t least = UINT64_MAX;
     for (uint32_t t = first; t < history->transaction_count; t++) {
         bool committed = iso_status_of(history, t) == ISO_COMMITTED;
-        uint64_t time = committed ? history->cts[t] : history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
+        uint64_t time = committed                         ? history->cts[t]
+                        : history->flags[t] & ISO_HAS_STS ? history->sts[t]
+                                                          : 0;
         if (source_of[t] == source && time < least)
             least = time;
     }
@@ -682,29 +720,33 @@ static void shuffle(struct trial *trial)
     plain_history_permute(trial->plain, order);
 }
 
-/* True if a read of null may be judged before its key is known to be a list: with an initial value for registers it is
- * then EXT (docs/verdicts.md), which chronos, who has read everything, does not say. */
+/* True if a read of null may be judged before its key is known to be a list: with an initial value
+ * for registers it is then EXT (docs/verdicts.md), which chronos, who has read everything, does not
+ * say. */
 static bool use_may_come_late(const struct plain_history *plain)
 {
     for (uint32_t t = 0; t < plain->transaction_count && !plain->initial_value.absent; t++) {
         const struct plain_transaction *transaction = &plain->transactions[t];
         for (uint32_t i = 0; i < transaction->operation_count; i++)
-            if (transaction->operations[i].kind == ISO_READ && transaction->operations[i].value.absent &&
+            if (transaction->operations[i].kind == ISO_READ &&
+                transaction->operations[i].value.absent &&
                 plain_key_is_list(plain, &transaction->operations[i].key))
                 return true;
     }
     return false;
 }
 
-static void push_all(struct trial *trial, struct iso_stream *stream, uint32_t sources, struct iso_error *error)
+static void push_all(struct trial *trial, struct iso_stream *stream, uint32_t sources,
+                     struct iso_error *error)
 {
     struct iso_transactions *set = iso_transactions_new();
     char *lines[PLAIN_TRANSACTIONS + 1], *text = lines_of(trial->plain, lines);
     uint32_t source_of[PLAIN_TRANSACTIONS], source = 0;
     bool late_use = use_may_come_late(trial->plain);
     for (uint32_t t = 0; t < trial->plain->transaction_count; t++)
-        source_of[t] =
-            random_percent(&trial->random, 50) && t ? source_of[t - 1] : random_below(&trial->random, sources);
+        source_of[t] = random_percent(&trial->random, 50) && t
+                           ? source_of[t - 1]
+                           : random_below(&trial->random, sources);
     for (uint32_t t = 0; t < trial->plain->transaction_count && error->status == ISO_OK; t++) {
         bool is_last = t + 1 == trial->plain->transaction_count || source_of[t + 1] != source_of[t];
         iso_transactions_add_json(set, lines[t], strlen(lines[t]), error);
@@ -723,7 +765,8 @@ static void push_all(struct trial *trial, struct iso_stream *stream, uint32_t so
     iso_transactions_free(set);
 }
 
-static bool stream_said(struct trial *trial, struct iso_stream *stream, struct told *told, struct rows *wanted)
+static bool stream_said(struct trial *trial, struct iso_stream *stream, struct told *told,
+                        struct rows *wanted)
 {
     size_t length;
     const char *reason, *text = iso_stream_json(stream, &length);
@@ -731,10 +774,12 @@ static bool stream_said(struct trial *trial, struct iso_stream *stream, struct t
     struct rows listed = {0};
     rows_of(summary, &listed);
     bool same = !told->wrong || fails(trial, told->wrong, NULL);
-    same = same && (same_rows(&told->finals, wanted) || fails(trial, "the final reports of a stream", text));
+    same = same && (same_rows(&told->finals, wanted) ||
+                    fails(trial, "the final reports of a stream", text));
     same = same && (same_rows(&listed, wanted) || fails(trial, "what a stream lists", text));
     enum iso_outcome outcome = iso_stream_outcome(stream, &reason);
-    same = same && ((same_text(summary, "verdict", iso_outcome_name(outcome)) && same_text(summary, "reason", reason) &&
+    same = same && ((same_text(summary, "verdict", iso_outcome_name(outcome)) &&
+                     same_text(summary, "reason", reason) &&
                      (outcome == ISO_IS_VIOLATED) == (wanted->count > 0)) ||
                     fails(trial, "the outcome of a stream", text));
     statistics.found += wanted->count;
@@ -761,12 +806,14 @@ static bool stream_agrees(struct trial *trial, enum iso_level level)
     json_t *said = ask_timestamps(trial, CHRONOS, level, &refused);
     struct iso_stream *stream = iso_stream_new(options, initial, on_report, &told, &error);
     for (uint32_t i = 0; i < sources; i++)
-        if (iso_stream_source(stream, names[i], 0) != i || iso_stream_source(stream, names[i], 0) != i)
+        if (iso_stream_source(stream, names[i], 0) != i ||
+            iso_stream_source(stream, names[i], 0) != i)
             abort();
     push_all(trial, stream, sources, &error);
     statistics.streams++;
     statistics.stopped += error.status != ISO_OK;
-    bool same = (error.status != ISO_OK) == !said || fails(trial, "a stream was stopped, or was not", error.text);
+    bool same = (error.status != ISO_OK) == !said ||
+                fails(trial, "a stream was stopped, or was not", error.text);
     if (same && said) {
         rows_of(said, &wanted);
         same = stream_said(trial, stream, &told, &wanted);
@@ -806,7 +853,8 @@ static bool try(uint64_t seed, bool asks_program)
     random_history(seed, &options, trial.plain);
     iso_history_init(&trial.history);
     bool good = read_reference(&trial, &error) == ISO_OK
-                    ? checks_agree(&trial) && (!asks_program || programs_agree(&trial)) && streams_agree(&trial)
+                    ? checks_agree(&trial) && (!asks_program || programs_agree(&trial)) &&
+                          streams_agree(&trial)
                     : fails(&trial, "the history", error.text);
     if (!good) {
         printf("not ok - the library says otherwise, seed %" PRIu64 "\n# %s\n", seed, trial.what);
@@ -820,15 +868,18 @@ static bool try(uint64_t seed, bool asks_program)
 /* What never occurs is not tested. */
 static bool covers(uint64_t histories)
 {
-    bool good = statistics.violated && statistics.undecided && statistics.built && statistics.edges &&
-                statistics.stopped && statistics.watermarks && statistics.found && statistics.refused;
-    printf("# %" PRIu64 " histories: %" PRIu64 " checks, %" PRIu64 " of them violated, %" PRIu64 " undecided, %" PRIu64
-           " refused; %" PRIu64 " transactions by calls, %" PRIu64 " reports, %" PRIu64 " edges\n",
-           histories, statistics.checks, statistics.violated, statistics.undecided, statistics.refused,
-           statistics.built, statistics.reports, statistics.edges);
+    bool good = statistics.violated && statistics.undecided && statistics.built &&
+                statistics.edges && statistics.stopped && statistics.watermarks &&
+                statistics.found && statistics.refused;
+    printf("# %" PRIu64 " histories: %" PRIu64 " checks, %" PRIu64 " of them violated, %" PRIu64
+           " undecided, %" PRIu64 " refused; %" PRIu64 " transactions by calls, %" PRIu64
+           " reports, %" PRIu64 " edges\n",
+           histories, statistics.checks, statistics.violated, statistics.undecided,
+           statistics.refused, statistics.built, statistics.reports, statistics.edges);
     printf("# %" PRIu64 " runs of the program; %" PRIu64 " streams, %" PRIu64 " stopped, %" PRIu64
            " watermarks, %" PRIu64 " violations\n",
-           statistics.programs, statistics.streams, statistics.stopped, statistics.watermarks, statistics.found);
+           statistics.programs, statistics.streams, statistics.stopped, statistics.watermarks,
+           statistics.found);
     return good || histories < 200;
 }
 
@@ -849,6 +900,7 @@ int main(int count, char **words)
         good = try(seed + done, done < programs);
     if (good && !covers(done))
         good = false;
-    printf("%s - the library says what engines and program say\n1..1\n", good ? "ok 1" : "not ok 1");
+    printf("%s - the library says what engines and program say\n1..1\n",
+           good ? "ok 1" : "not ok 1");
     return good ? 0 : 1;
 }

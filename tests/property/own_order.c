@@ -1,10 +1,12 @@
-/* What a client wrote without listing it gets a place by what its reads show (src/streams/join/own.h).
+/* What a client wrote without listing it gets a place by what its reads show
+ * (src/streams/join/own.h).
  *
- * A transaction writes and reads a few rows of few values. Its record lists all of its reads, and of its writes none, some or
- * all; the stream has each change. In some cases one value of a read is another one. The model tries every order of a
- * row's states that the record leaves: if there is one in which all reads of the row are right, none of what the join
- * gives may contradict the writes in front of it, or what the snapshot had; if there is none, some read of it must. Nothing is
- * left out.
+ * A transaction writes and reads a few rows of few values. Its record lists all of its reads, and
+ * of its writes none, some or all; the stream has each change. In some cases one value of a read is
+ * another one. The model tries every order of a row's states that the record leaves: if there is
+ * one in which all reads of the row are right, none of what the join gives may contradict the
+ * writes in front of it, or what the snapshot had; if there is none, some read of it must. Nothing
+ * is left out.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -43,8 +45,8 @@ static bool covers(void *context, const char *table, size_t length)
     return length == 1 && *table == 't';
 }
 
-static enum iso_column_coverage covers_column(void *context, const char *table, size_t length, const char *column,
-                                              size_t column_length)
+static enum iso_column_coverage covers_column(void *context, const char *table, size_t length,
+                                              const char *column, size_t column_length)
 {
     (void)context;
     (void)table;
@@ -78,11 +80,13 @@ static struct row *now_of(struct model *model, uint32_t r)
     return &model->states[r][model->changes[r]];
 }
 
-static void write_row(struct random *random, struct model *model, struct join_bench *bench, uint64_t lsn, uint32_t r)
+static void write_row(struct random *random, struct model *model, struct join_bench *bench,
+                      uint64_t lsn, uint32_t r)
 {
     struct row before = *now_of(model, r), after = before;
     char cells[64] = "", key[8];
-    bool deletes = before.there && random_percent(random, 25), shows_all = random_percent(random, 50);
+    bool deletes = before.there && random_percent(random, 25),
+         shows_all = random_percent(random, 50);
     after.there = !deletes;
     for (uint32_t c = 0; !deletes && c < COLUMNS; c++) {
         if (!before.there || random_percent(random, 60))
@@ -120,7 +124,9 @@ static void read_rows(struct random *random, struct model *model, uint32_t r, bo
         if (asks)
             put(model, "%s'%u':", is_first ? "" : ",", i + 1);
         else
-            put(model, row->there ? "{'t':'r','row':'t/%u','cells':" : "{'t':'r','row':'t/%u','v':null}", i + 1);
+            put(model,
+                row->there ? "{'t':'r','row':'t/%u','cells':" : "{'t':'r','row':'t/%u','v':null}",
+                i + 1);
         if (row->there)
             put_row(model, row);
         if (!asks && row->there)
@@ -134,10 +140,12 @@ static void read_rows(struct random *random, struct model *model, uint32_t r, bo
 
 static bool same(const struct row *one, const struct row *other)
 {
-    return one->there == other->there && (!one->there || !memcmp(one->cells, other->cells, sizeof one->cells));
+    return one->there == other->there &&
+           (!one->there || !memcmp(one->cells, other->cells, sizeof one->cells));
 }
 
-/* Whether some order of states explains what was seen from number `i` on, none of it before state `from`. */
+/* Whether some order of states explains what was seen from number `i` on, none of it before state
+ * `from`. */
 static bool is_explained(const struct model *model, uint32_t r, uint32_t i, uint32_t from)
 {
     if (i == model->seen_count[r])
@@ -168,7 +176,8 @@ static uint32_t contradicted(const struct model *model, const char *steps)
     for (uint32_t r = 0; r < ROWS; r++)
         rows[r] = model->states[r][0];
     *strchr(copy, '}') = 0;
-    for (char *operation = strsep(&rest, ","); operation && *operation; operation = strsep(&rest, ",")) {
+    for (char *operation = strsep(&rest, ","); operation && *operation;
+         operation = strsep(&rest, ",")) {
         char *key = operation + 2, *value = strchr(key, '=');
         if (value)
             *value++ = 0;
@@ -200,12 +209,15 @@ static bool try_case(uint64_t seed, uint64_t *lies_found)
                                        .covers_column = covers_column};
     struct join_bench bench;
     struct model model = {0};
-    uint32_t steps = 2 + random_below(&random, STEPS_MOST - 2), rows = 0, listed = random_below(&random, 3) * 50;
-    uint32_t lie = random_percent(&random, 50) ? random_below(&random, steps) : ISO_NONE, explained = 0;
+    uint32_t steps = 2 + random_below(&random, STEPS_MOST - 2), rows = 0,
+             listed = random_below(&random, 3) * 50;
+    uint32_t lie = random_percent(&random, 50) ? random_below(&random, steps) : ISO_NONE,
+             explained = 0;
     char record[TEXT + 256];
     join_bench_open(&bench, &options);
     for (uint32_t r = 0; r < ROWS; r++)
-        model.states[r][0] = (struct row){random_percent(&random, 70), {1 + random_below(&random, 3), 1}};
+        model.states[r][0] =
+            (struct row){random_percent(&random, 70), {1 + random_below(&random, 3), 1}};
     put(&model, "{'t':'r','k':'u/0','v':1}");
     for (uint32_t s = 0; s < steps; s++) {
         uint32_t r = random_below(&random, ROWS);
@@ -217,10 +229,14 @@ static bool try_case(uint64_t seed, uint64_t *lies_found)
         if (!random_percent(&random, listed))
             continue;
         model.listed[r]++;
-        put(&model, now_of(&model, r)->there ? ",{'t':'w','row':'t/%u'}" : ",{'t':'d','row':'t/%u'}", r + 1);
+        put(&model,
+            now_of(&model, r)->there ? ",{'t':'w','row':'t/%u'}" : ",{'t':'d','row':'t/%u'}",
+            r + 1);
     }
-    /* Who has an xid, and of whom no row came, may have written what is still on its way: it would wait. */
-    snprintf(record, sizeof record, "{'tid':1,'sid':1,%s%s,'writes':'cdc','ops':[%s]}", rows ? "'xid':700," : "",
+    /* Who has an xid, and of whom no row came, may have written what is still on its way: it would
+     * wait. */
+    snprintf(record, sizeof record, "{'tid':1,'sid':1,%s%s,'writes':'cdc','ops':[%s]}",
+             rows ? "'xid':700," : "",
              random_percent(&random, 50) ? "'sts':5" : "'snapshot':'700:700:'", model.operations);
     join_bench_record(&bench, record);
     if (rows)
@@ -230,11 +246,12 @@ static bool try_case(uint64_t seed, uint64_t *lies_found)
     for (uint32_t r = 0; r < ROWS; r++)
         explained |= (uint32_t)is_explained(&model, r, 0, 0) << r;
     uint32_t wrong = contradicted(&model, given);
-    bool fine = (wrong ^ explained) == (1u << ROWS) - 1 && !stats_of(&bench).reads_gone[ISO_READS_OWN_ORDER];
+    bool fine = (wrong ^ explained) == (1u << ROWS) - 1 &&
+                !stats_of(&bench).reads_gone[ISO_READS_OWN_ORDER];
     *lies_found += wrong != 0;
     if (!fine)
-        fprintf(stderr, "# seed %" PRIu64 ": explained %x, wrong %x\n# %s\n# %s\n", seed, explained, wrong, record,
-                given);
+        fprintf(stderr, "# seed %" PRIu64 ": explained %x, wrong %x\n# %s\n# %s\n", seed, explained,
+                wrong, record, given);
     join_bench_close(&bench);
     return fine;
 }
@@ -242,14 +259,15 @@ static bool try_case(uint64_t seed, uint64_t *lies_found)
 int main(int count, char **words)
 {
     uint64_t seed = 1, histories = 2000, lies = 0;
-    const struct argument known[] = {{"--seed", &seed, NULL}, {"--histories", &histories, NULL}, {NULL, NULL, NULL}};
+    const struct argument known[] = {
+        {"--seed", &seed, NULL}, {"--histories", &histories, NULL}, {NULL, NULL, NULL}};
     if (!arguments_read(known, count, words))
         return 2;
     bool fine = true;
     for (uint64_t i = 0; fine && i < histories; i++)
         fine = try_case(seed * 1000003 + i, &lies);
     printf("1..2\n%sok 1 - own writes stand where reads show them\n", fine ? "" : "not ");
-    printf("%sok 2 - what no order explains is found: %" PRIu64 " of %" PRIu64 "\n", lies ? "" : "not ", lies,
-           histories);
+    printf("%sok 2 - what no order explains is found: %" PRIu64 " of %" PRIu64 "\n",
+           lies ? "" : "not ", lies, histories);
     return !fine || !lies;
 }

@@ -1,6 +1,6 @@
-/* polygraph asks whether any order explains a history, chronos whether the claimed one does: so polygraph
- * holds wherever chronos does. But for verdicts about each operation's own snapshot, and for reads that
- * chronos left unjudged. Random small histories with timestamps.
+/* polygraph asks whether any order explains a history, chronos whether the claimed one does: so
+ * polygraph holds wherever chronos does. But for verdicts about each operation's own snapshot, and
+ * for reads that chronos left unjudged. Random small histories with timestamps.
  *
  * polygraph_chronos [--histories N] [--seed S]: histories a level
  */
@@ -15,7 +15,8 @@
 struct run {
     enum iso_level level;
     bool session_order;
-    uint64_t hold, unlike, lists; /* unlike: polygraph finds another order where chronos's is violated */
+    uint64_t hold, unlike,
+        lists; /* unlike: polygraph finds another order where chronos's is violated */
     uint64_t violated, undecided;
 };
 
@@ -33,7 +34,8 @@ static bool differs(const struct plain_history *plain, void *context)
     struct iso_history history;
     struct iso_verdict verdict;
     struct iso_error error = {.status = ISO_OK};
-    struct iso_check_options options = {.level = run->level, .session_order = run->session_order, .threads = 1};
+    struct iso_check_options options = {
+        .level = run->level, .session_order = run->session_order, .threads = 1};
     bool bad = false;
     iso_history_init(&history);
     if (plain_history_build(plain, &history, &error) != ISO_OK) {
@@ -43,8 +45,10 @@ static bool differs(const struct plain_history *plain, void *context)
     iso_verdict_init(&verdict, &history, run->level, 0);
     if (iso_chronos_check(&history, &options, &verdict, &error) == ISO_OK) {
         iso_verdict_conclude(&verdict, false);
-        bool comparable = !verdict.per_operation && verdict.reads_unjudged == 0 && verdict.writes_unjudged == 0;
-        int said = comparable && history.committed_count ? judge(&history, model_of(run), &error) : ISO_IS_UNDECIDED;
+        bool comparable =
+            !verdict.per_operation && verdict.reads_unjudged == 0 && verdict.writes_unjudged == 0;
+        int said = comparable && history.committed_count ? judge(&history, model_of(run), &error)
+                                                         : ISO_IS_UNDECIDED;
         bool holds = verdict.outcome == ISO_HOLDS;
         run->hold += holds && said == ISO_HOLDS;
         run->unlike += !holds && said == ISO_HOLDS;
@@ -68,19 +72,20 @@ static bool run_level(struct run *run, unsigned histories, uint64_t seed)
         if (!differs(&plain, run))
             continue;
         shrink_history(&plain, differs, run);
-        printf("not ok - %s: chronos says holds and polygraph does not, seed %llu\n", iso_model_name(model_of(run)),
-               (unsigned long long)seed + i);
+        printf("not ok - %s: chronos says holds and polygraph does not, seed %llu\n",
+               iso_model_name(model_of(run)), (unsigned long long)seed + i);
         plain_history_print(&plain, stdout, "#   ");
         return false;
     }
-    bool enough = run->hold > histories / 10 && run->unlike > histories / 100 && run->violated > histories / 10 &&
-                  run->lists > histories / 100;
-    printf("%s - %s: polygraph holds in all %llu histories in which chronos does (%llu of them with lists), "
-           "in %llu more, "
-           "and not in %llu; %llu not compared\n",
-           enough ? "ok" : "not ok", iso_model_name(model_of(run)), (unsigned long long)run->hold,
-           (unsigned long long)run->lists, (unsigned long long)run->unlike, (unsigned long long)run->violated,
-           (unsigned long long)run->undecided);
+    bool enough = run->hold > histories / 10 && run->unlike > histories / 100 &&
+                  run->violated > histories / 10 && run->lists > histories / 100;
+    printf(
+        "%s - %s: polygraph holds in all %llu histories in which chronos does (%llu of them with lists), "
+        "in %llu more, "
+        "and not in %llu; %llu not compared\n",
+        enough ? "ok" : "not ok", iso_model_name(model_of(run)), (unsigned long long)run->hold,
+        (unsigned long long)run->lists, (unsigned long long)run->unlike,
+        (unsigned long long)run->violated, (unsigned long long)run->undecided);
     return enough;
 }
 
@@ -90,7 +95,8 @@ int main(int argc, char **argv)
                          {.level = ISO_SI, .session_order = true},
                          {.level = ISO_SI, .session_order = false}};
     uint64_t number = 5000, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;

@@ -1,6 +1,6 @@
-/* Real histories with known verdicts: every line of VERDICTS.tsv, at `ser` and `si`, each verdict's evidence
- * verified. The format is detected and must be the one in the table. Argument: the corpus's folder (default
- * ../shared/corpus). Prints the slowest ones.
+/* Real histories with known verdicts: every line of VERDICTS.tsv, at `ser` and `si`, each verdict's
+ * evidence verified. The format is detected and must be the one in the table. Argument: the
+ * corpus's folder (default ../shared/corpus). Prints the slowest ones.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static void note_time(double seconds, const char *path, const char *level)
 }
 
 /* What the engine says, "unverified" if its evidence is not confirmed. */
-static const char *judge(const char *path, const char *format, enum iso_model model, const char *name)
+static const char *judge(const char *path, const char *format, enum iso_model model,
+                         const char *name)
 {
     struct iso_history history;
     struct iso_error error = {0};
@@ -54,7 +55,8 @@ static const char *judge(const char *path, const char *format, enum iso_model mo
         iso_polygraph_check(&history, &options, &result, &error);
         said = iso_outcome_name(result.outcome);
         note_time(result.counters.seconds_total, name, iso_model_name(model));
-        if (result.outcome != ISO_IS_UNDECIDED && iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED)
+        if (result.outcome != ISO_IS_UNDECIDED &&
+            iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED)
             said = "unverified";
     }
     if (error.status && error.status != ISO_BAD_INPUT)
@@ -89,12 +91,14 @@ int main(int argc, char **argv)
             judged++;
             wrong += !fine;
             if (!fine)
-                printf("# %s at %s: %s, expected %s\n", name, level ? "si" : "ser", said, expected[level]);
+                printf("# %s at %s: %s, expected %s\n", name, level ? "si" : "ser", said,
+                       expected[level]);
         }
     }
     fclose(table);
     for (int i = 0; i < 5; i++)
         printf("# %.3f s %s\n", slowest[i].seconds, slowest[i].what);
-    printf("%s 1 - %u verdicts of the corpus, %u wrong\n", wrong || !judged ? "not ok" : "ok", judged, wrong);
+    printf("%s 1 - %u verdicts of the corpus, %u wrong\n", wrong || !judged ? "not ok" : "ok",
+           judged, wrong);
     return wrong || !judged;
 }

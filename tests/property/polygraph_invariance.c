@@ -1,7 +1,7 @@
-/* What must not change a verdict: other names for keys, values, transactions and sessions; another order of
- * the input; several files; another format. Random small histories with duplicates, deletes, lists, aborted
- * and unknown transactions, through all of that and every format, at both levels, each verdict's evidence
- * confirmed. A change is shrunk and printed.
+/* What must not change a verdict: other names for keys, values, transactions and sessions; another
+ * order of the input; several files; another format. Random small histories with duplicates,
+ * deletes, lists, aborted and unknown transactions, through all of that and every format, at both
+ * levels, each verdict's evidence confirmed. A change is shrunk and printed.
  *
  * polygraph_invariance [--histories N] [--seed S]
  */
@@ -38,7 +38,8 @@ struct run {
 static const char *change_name(int change)
 {
     static const char *const names[] = {"relabelled", "permuted", "split into files"};
-    return change < ISO_FORMATS ? iso_format_name((enum iso_format)change) : names[change - RELABELLED];
+    return change < ISO_FORMATS ? iso_format_name((enum iso_format)change)
+                                : names[change - RELABELLED];
 }
 
 static void place(const struct run *run, const char *name, char path[PATH])
@@ -115,8 +116,9 @@ static void permute(struct plain_history *history, uint64_t seed)
 
 /* ---- other files; each of these reads `into` and finishes it ---- */
 
-static enum iso_status write_file(const char *path, const struct iso_history *history, enum iso_format format,
-                                  struct iso_history_loss *loss, struct iso_error *error)
+static enum iso_status write_file(const char *path, const struct iso_history *history,
+                                  enum iso_format format, struct iso_history_loss *loss,
+                                  struct iso_error *error)
 {
     struct iso_output output;
     struct iso_history_writer writer;
@@ -132,7 +134,8 @@ static enum iso_status write_file(const char *path, const struct iso_history *hi
     return status;
 }
 
-static enum iso_status write_initial(const char *path, const struct plain_history *plain, struct iso_error *error)
+static enum iso_status write_initial(const char *path, const struct plain_history *plain,
+                                     struct iso_error *error)
 {
     struct iso_history finished;
     struct iso_output output;
@@ -173,8 +176,8 @@ static uint32_t split(const struct run *run, const char *path, char parts[3][PAT
     return 3;
 }
 
-static enum iso_status through_native(struct run *run, const struct plain_history *plain, struct iso_history *into,
-                                      struct iso_error *error)
+static enum iso_status through_native(struct run *run, const struct plain_history *plain,
+                                      struct iso_history *into, struct iso_error *error)
 {
     char path[PATH], initial[PATH], parts[3][PATH];
     const char *paths[3] = {path};
@@ -213,8 +216,8 @@ static void remove_folder(const char *path)
         printf("# %s could not be removed\n", path);
 }
 
-static enum iso_status through_format(struct run *run, const struct plain_history *plain, struct iso_history *into,
-                                      struct iso_error *error)
+static enum iso_status through_format(struct run *run, const struct plain_history *plain,
+                                      struct iso_history *into, struct iso_error *error)
 {
     char path[PATH];
     struct iso_history finished;
@@ -244,8 +247,8 @@ static enum iso_status through_format(struct run *run, const struct plain_histor
 
 /* ---- comparing ---- */
 
-static enum iso_status apply(struct run *run, const struct plain_history *plain, struct iso_history *into,
-                             struct iso_error *error)
+static enum iso_status apply(struct run *run, const struct plain_history *plain,
+                             struct iso_history *into, struct iso_error *error)
 {
     static struct plain_history other;
     other = *plain;
@@ -254,29 +257,33 @@ static enum iso_status apply(struct run *run, const struct plain_history *plain,
     else if (run->change == PERMUTED)
         permute(&other, run->seed);
     else
-        return run->change == SPLIT || run->change == ISO_FORMAT_NATIVE ? through_native(run, plain, into, error)
-                                                                        : through_format(run, plain, into, error);
+        return run->change == SPLIT || run->change == ISO_FORMAT_NATIVE
+                   ? through_native(run, plain, into, error)
+                   : through_format(run, plain, into, error);
     return plain_history_build(&other, into, error);
 }
 
 /* False: nothing to compare, since no order is sought, or there is nothing to tell a format by. */
-static bool judge_levels(const struct iso_history *history, int said[LEVELS], struct iso_error *error)
+static bool judge_levels(const struct iso_history *history, int said[LEVELS],
+                         struct iso_error *error)
 {
     for (int i = 0; i < LEVELS; i++)
         said[i] = judge(history, levels[i], error);
     bool says = false;
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        says |=
-            iso_status_of(history, t) == ISO_COMMITTED && history->first_operation[t] < history->first_operation[t + 1];
+        says |= iso_status_of(history, t) == ISO_COMMITTED &&
+                history->first_operation[t] < history->first_operation[t + 1];
     return says && said[0] != ISO_IS_UNDECIDED;
 }
 
-/* What a transaction of unknown outcome comes after may be lost, and is said to be: then a violation may go.
+/* What a transaction of unknown outcome comes after may be lost, and is said to be: then a
+ * violation may go.
  */
 static bool is_allowed(const struct run *run, int level)
 {
     return run->before[level] == run->after[level] ||
-           (run->loss.unknown_moved && run->before[level] == ISO_IS_VIOLATED && run->after[level] == ISO_HOLDS);
+           (run->loss.unknown_moved && run->before[level] == ISO_IS_VIOLATED &&
+            run->after[level] == ISO_HOLDS);
 }
 
 static bool changes(const struct plain_history *plain, void *context)
@@ -287,7 +294,8 @@ static bool changes(const struct plain_history *plain, void *context)
     bool differs = false;
     iso_history_init(&before);
     iso_history_init(&after);
-    if (plain_history_build(plain, &before, &error) != ISO_OK || !judge_levels(&before, run->before, &error))
+    if (plain_history_build(plain, &before, &error) != ISO_OK ||
+        !judge_levels(&before, run->before, &error))
         goto out;
     memset(&run->loss, 0, sizeof run->loss);
     enum iso_status status = apply(run, plain, &after, &refusal);
@@ -300,9 +308,9 @@ static bool changes(const struct plain_history *plain, void *context)
         differs |= error.status != ISO_OK;
     }
     differs |= status == ISO_FAILED;
-    snprintf(run->what, sizeof run->what, "%s%s; ser %s, then %s; si %s, then %s", refusal.text, error.text,
-             judge_name(run->before[0]), judge_name(run->after[0]), judge_name(run->before[1]),
-             judge_name(run->after[1]));
+    snprintf(run->what, sizeof run->what, "%s%s; ser %s, then %s; si %s, then %s", refusal.text,
+             error.text, judge_name(run->before[0]), judge_name(run->after[0]),
+             judge_name(run->before[1]), judge_name(run->after[1]));
 out:
     iso_history_release(&after);
     iso_history_release(&before);
@@ -313,7 +321,8 @@ static void report(struct run *run, struct plain_history *plain)
 {
     shrink_history(plain, changes, run);
     changes(plain, run);
-    printf("not ok - %s, seed %llu: %s\n", change_name(run->change), (unsigned long long)run->seed, run->what);
+    printf("not ok - %s, seed %llu: %s\n", change_name(run->change), (unsigned long long)run->seed,
+           run->what);
     plain_history_print(plain, stdout, "#   ");
     fflush(stdout);
 }
@@ -344,24 +353,28 @@ static unsigned run_all(struct run *run, unsigned histories, uint64_t seed)
 int main(int argc, char **argv)
 {
     uint64_t number = 1000, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;
     struct run run = {0};
-    snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX", temporary_folder_in_memory());
+    snprintf(run.folder, sizeof run.folder, "%s/polygraph-invariance-XXXXXX",
+             temporary_folder_in_memory());
     if (!mkdtemp(run.folder))
         return 4;
     bool good = run_all(&run, histories, seed) == 0;
     remove_folder(run.folder);
-    printf("# %llu hold at ser, %llu do not\n", (unsigned long long)run.judged, (unsigned long long)run.violated);
+    printf("# %llu hold at ser, %llu do not\n", (unsigned long long)run.judged,
+           (unsigned long long)run.violated);
     good &= run.judged > histories / 5 && run.violated > histories / 5;
     for (int change = 0; change < CHANGES; change++) {
         bool enough = run.compared[change] >= histories / 20;
         if (change == ISO_FORMAT_TIMEKILLER)
             continue;
-        printf("%s - %s: %llu compared, %llu refused\n", good && enough ? "ok" : "not ok", change_name(change),
-               (unsigned long long)run.compared[change], (unsigned long long)run.refused[change]);
+        printf("%s - %s: %llu compared, %llu refused\n", good && enough ? "ok" : "not ok",
+               change_name(change), (unsigned long long)run.compared[change],
+               (unsigned long long)run.refused[change]);
         good &= enough;
     }
     return !good;

@@ -1,6 +1,6 @@
-/* Minimised histories, random small ones: trying every schedule finds none that explains what is left; what
- * is left is a part of the whole; and nothing can be taken from it alone. Also: a part of a history that
- * holds, holds.
+/* Minimised histories, random small ones: trying every schedule finds none that explains what is
+ * left; what is left is a part of the whole; and nothing can be taken from it alone. Also: a part
+ * of a history that holds, holds.
  *
  * polygraph_minimise [--histories N] [--seed S]: histories a level
  */
@@ -31,7 +31,8 @@ static bool wrong(struct run *run, const char *what)
 
 /* ---- what is left is a part of the whole ---- */
 
-static bool same_atom(const struct iso_history *left, iso_atom a, const struct iso_history *right, iso_atom b)
+static bool same_atom(const struct iso_history *left, iso_atom a, const struct iso_history *right,
+                      iso_atom b)
 {
     char left_buffer[ISO_ATOM_TEXT_MAX], right_buffer[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
@@ -42,7 +43,8 @@ static bool same_atom(const struct iso_history *left, iso_atom a, const struct i
     return left_length == right_length && !memcmp(left_text, right_text, left_length);
 }
 
-static uint32_t find_transaction(const struct iso_history *whole, const struct iso_history *part, uint32_t t)
+static uint32_t find_transaction(const struct iso_history *whole, const struct iso_history *part,
+                                 uint32_t t)
 {
     for (uint32_t other = 0; other < whole->transaction_count; other++) {
         if (same_atom(whole, whole->tid[other], part, part->tid[t]))
@@ -52,7 +54,8 @@ static uint32_t find_transaction(const struct iso_history *whole, const struct i
 }
 
 /* The elements that are left stand in the whole's list in the same order. */
-static bool list_is_part(const struct iso_history *whole, uint32_t list, const struct iso_history *part, uint32_t left)
+static bool list_is_part(const struct iso_history *whole, uint32_t list,
+                         const struct iso_history *part, uint32_t left)
 {
     uint64_t at = whole->list_first[list], end = whole->list_first[list + 1];
     for (uint64_t i = part->list_first[left]; i < part->list_first[left + 1]; i++) {
@@ -71,13 +74,15 @@ static enum iso_operation_kind kind_of(const struct iso_history *history, uint32
     return gone ? ISO_DELETE : (enum iso_operation_kind)iso_kind_of(history, o);
 }
 
-static bool operation_fits(const struct iso_history *whole, uint32_t o, const struct iso_history *part, uint32_t p)
+static bool operation_fits(const struct iso_history *whole, uint32_t o,
+                           const struct iso_history *part, uint32_t p)
 {
     if (kind_of(whole, o) != kind_of(part, p) ||
         !same_atom(whole, whole->key_atom[whole->key[o]], part, part->key_atom[part->key[p]]))
         return false;
-    return iso_kind_of(whole, o) == ISO_READ_LIST ? list_is_part(whole, whole->value[o], part, part->value[p])
-                                                  : same_atom(whole, whole->value[o], part, part->value[p]);
+    return iso_kind_of(whole, o) == ISO_READ_LIST
+               ? list_is_part(whole, whole->value[o], part, part->value[p])
+               : same_atom(whole, whole->value[o], part, part->value[p]);
 }
 
 static bool is_part(const struct iso_history *whole, const struct iso_history *part)
@@ -106,7 +111,8 @@ static bool keeps_violation(struct iso_part *part, enum iso_model model)
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&less);
     iso_part_build(part, &less);
-    bool keeps = iso_history_finish(&less, &error) != ISO_OK || judge(&less, model, &error) == ISO_IS_VIOLATED;
+    bool keeps = iso_history_finish(&less, &error) != ISO_OK ||
+                 judge(&less, model, &error) == ISO_IS_VIOLATED;
     iso_history_release(&less);
     return keeps;
 }
@@ -148,7 +154,8 @@ static bool loses_an_operation(const struct iso_history *history, enum iso_model
 }
 
 static bool check_minimised(struct run *run, const struct iso_history *history,
-                            const struct iso_polygraph_options *options, const struct iso_evidence *evidence)
+                            const struct iso_polygraph_options *options,
+                            const struct iso_evidence *evidence)
 {
     struct iso_history small, plain;
     struct iso_error error = {.status = ISO_OK};
@@ -167,7 +174,8 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
     else if (loses_an_operation(&small, run->model))
         bad = wrong(run, "an operation can still go");
     else if (iso_part_without_initial(&small, &plain) &&
-             (iso_history_finish(&plain, &error) != ISO_OK || judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
+             (iso_history_finish(&plain, &error) != ISO_OK ||
+              judge(&plain, run->model, &error) != ISO_IS_VIOLATED ||
               schedule_oracle_holds(&plain, run->model, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;
@@ -194,7 +202,8 @@ static bool part_fails(struct run *run, const struct iso_history *history)
             part.operations[o] = iso_kind_writes(history->kind[o]) || random_below(&random, 4) != 0;
     }
     iso_part_build(&part, &less);
-    bool bad = iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model, 0);
+    bool bad =
+        iso_history_finish(&less, &error) != ISO_OK || !schedule_oracle_holds(&less, run->model, 0);
     run->held++;
     iso_part_release(&part);
     iso_history_release(&less);
@@ -239,17 +248,20 @@ static bool run_level(enum iso_model model, unsigned histories, uint64_t seed)
             continue;
         shrink_history(&plain, fails, &run);
         fails(&plain, &run);
-        printf("not ok - %s: %s, seed %llu\n", iso_model_name(model), run.what, (unsigned long long)run.seed);
+        printf("not ok - %s: %s, seed %llu\n", iso_model_name(model), run.what,
+               (unsigned long long)run.seed);
         plain_history_print(&plain, stdout, "#   ");
         return false;
     }
     bool enough = run.minimised > histories / 5 && run.held > histories / 5;
-    printf("%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts "
-           "hold\n",
-           enough ? "ok" : "not ok", iso_model_name(model), (unsigned long long)run.minimised,
-           (double)run.transactions / (double)(run.minimised + !run.minimised),
-           (double)run.left / (double)(run.minimised + !run.minimised),
-           (double)run.checks / (double)(run.minimised + !run.minimised), (unsigned long long)run.held);
+    printf(
+        "%s - %s: %llu histories minimised, of %.1f transactions %.1f left, %.1f checks each; %llu parts "
+        "hold\n",
+        enough ? "ok" : "not ok", iso_model_name(model), (unsigned long long)run.minimised,
+        (double)run.transactions / (double)(run.minimised + !run.minimised),
+        (double)run.left / (double)(run.minimised + !run.minimised),
+        (double)run.checks / (double)(run.minimised + !run.minimised),
+        (unsigned long long)run.held);
     return enough;
 }
 
@@ -257,7 +269,8 @@ int main(int argc, char **argv)
 {
     static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
     uint64_t number = 1500, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;

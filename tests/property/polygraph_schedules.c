@@ -1,12 +1,13 @@
-/* polygraph against "try every schedule", on random small histories, at every level; every verdict is
- * verified.
+/* polygraph against "try every schedule", on random small histories, at every level; every verdict
+ * is verified.
  *
- * No proof has a lemma to spare, and none may end undecided but those in which nothing is judged. A history is made by
- * running transactions against a toy database (serial, or with stale snapshots) and then spoiling some reads, so that
- * about half of them hold. A disagreement is shrunk and printed. The windows and the
- * solver by themselves get other histories, as many.
+ * No proof has a lemma to spare, and none may end undecided but those in which nothing is judged. A
+ * history is made by running transactions against a toy database (serial, or with stale snapshots)
+ * and then spoiling some reads, so that about half of them hold. A disagreement is shrunk and
+ * printed. The windows and the solver by themselves get other histories, as many.
  *
- * polygraph_schedules [--histories N] [--seed S] [--way W]: histories a level; the ways in the order of their enum
+ * polygraph_schedules [--histories N] [--seed S] [--way W]: histories a level; the ways in the
+ * order of their enum
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -61,7 +62,8 @@ struct shape {
 
 static int next_value;
 
-static void make_operation(struct operation *operation, const struct shape *shape, struct database *view)
+static void make_operation(struct operation *operation, const struct shape *shape,
+                           struct database *view)
 {
     operation->key = (int)draw(shape->keys);
     bool list = operation->key >= KEYS - (int)shape->lists, write = draw(2);
@@ -89,7 +91,8 @@ static void make_operation(struct operation *operation, const struct shape *shap
 static void spoil(struct operation *operation, const struct shape *shape)
 {
     if (operation->kind == ISO_READ)
-        operation->value = (int)draw(shape->values ? shape->values + 1 : (unsigned)next_value + 1) - 1;
+        operation->value =
+            (int)draw(shape->values ? shape->values + 1 : (unsigned)next_value + 1) - 1;
     if (operation->kind == ISO_READ_LIST && shape->elements && draw(2) && operation->length < LIST)
         operation->list[operation->length++] = (int)draw(shape->elements);
     else if (operation->kind == ISO_READ_LIST && operation->length)
@@ -145,8 +148,8 @@ static void make_plan(struct plan *plan, bool lists)
             make_operation(operation, &shape, &view);
             if (shape.spoil && draw(shape.spoil) == 0)
                 spoil(operation, &shape);
-            bool visible =
-                transaction->status == ISO_COMMITTED || (transaction->status == ISO_UNKNOWN && draw(2)) || draw(8) == 0;
+            bool visible = transaction->status == ISO_COMMITTED ||
+                           (transaction->status == ISO_UNKNOWN && draw(2)) || draw(8) == 0;
             if (operation->kind == ISO_APPEND && next->length[operation->key] < LIST && visible)
                 next->list[operation->key][next->length[operation->key]++] = operation->value;
             else if ((operation->kind == ISO_WRITE || operation->kind == ISO_DELETE) && visible)
@@ -178,8 +181,8 @@ static void build(const struct plan *plan, struct iso_history *history)
     history->initial_value = atom(plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];
-        iso_history_begin(history, (iso_atom)t, (iso_atom)transaction->session, (uint8_t)transaction->status,
-                          iso_origin(0, (uint64_t)t + 1));
+        iso_history_begin(history, (iso_atom)t, (iso_atom)transaction->session,
+                          (uint8_t)transaction->status, iso_origin(0, (uint64_t)t + 1));
         if (transaction->begun >= 0)
             iso_history_set_begun(history, (uint64_t)transaction->begun);
         if (transaction->ended >= 0)
@@ -192,7 +195,8 @@ static void build(const struct plan *plan, struct iso_history *history)
                 for (int i = 0; i < operation->length; i++)
                     iso_history_element(history, (iso_atom)operation->list[i]);
             }
-            iso_history_operation(history, (enum iso_operation_kind)operation->kind, (iso_atom)operation->key, value);
+            iso_history_operation(history, (enum iso_operation_kind)operation->kind,
+                                  (iso_atom)operation->key, value);
         }
     }
     if (iso_history_finish(history, &error) != ISO_OK) {
@@ -204,10 +208,12 @@ static void build(const struct plan *plan, struct iso_history *history)
 /* ---- comparing ---- */
 
 struct tally {
-    unsigned holds, violated, empty, refused, by_graph, by_solver, lemmas; /* empty: nothing is judged */
+    unsigned holds, violated, empty, refused, by_graph, by_solver,
+        lemmas; /* empty: nothing is judged */
 };
 
-/* Verified in the form in which it is written and read back; by one file in memory, since millions are. */
+/* Verified in the form in which it is written and read back; by one file in memory, since millions
+ * are. */
 static bool is_confirmed(const struct iso_history *history, const struct iso_evidence *evidence,
                          struct iso_error *error)
 {
@@ -222,7 +228,8 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
     iso_output_to(&output, descriptor, path);
     iso_evidence_write(&output, history, evidence);
     fine = iso_output_close(&output, error) == ISO_OK && fine &&
-           ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) == 0; /* what is left of the one before */
+           ftruncate(descriptor, lseek(descriptor, 0, SEEK_CUR)) ==
+               0; /* what is left of the one before */
     iso_evidence_init(&again);
     fine = fine && iso_evidence_read(path, history, &again, error) == ISO_OK &&
            iso_verify(history, &again, error) == ISO_CONFIRMED;
@@ -231,17 +238,20 @@ static bool is_confirmed(const struct iso_history *history, const struct iso_evi
 }
 
 /* The evidence without a lemma; the columns are shared. */
-static struct iso_evidence without(const struct iso_evidence *evidence, uint32_t lemma, struct iso_lemma *lemmas)
+static struct iso_evidence without(const struct iso_evidence *evidence, uint32_t lemma,
+                                   struct iso_lemma *lemmas)
 {
     struct iso_evidence part = *evidence;
     memcpy(lemmas, evidence->lemmas, lemma * sizeof *lemmas);
-    memcpy(lemmas + lemma, evidence->lemmas + lemma + 1, (evidence->lemma_count - lemma - 1) * sizeof *lemmas);
+    memcpy(lemmas + lemma, evidence->lemmas + lemma + 1,
+           (evidence->lemma_count - lemma - 1) * sizeof *lemmas);
     part.lemmas = lemmas;
     part.lemma_count--;
     return part;
 }
 
-/* A proof that is confirmed without one of its lemmas was not trimmed. Of long ones that is not asked. */
+/* A proof that is confirmed without one of its lemmas was not trimmed. Of long ones that is not
+ * asked. */
 static bool has_spare_lemma(const struct iso_history *history, const struct iso_evidence *evidence)
 {
     struct iso_lemma *lemmas = calloc(evidence->lemma_count + 1, sizeof *lemmas);
@@ -256,7 +266,8 @@ static bool has_spare_lemma(const struct iso_history *history, const struct iso_
 }
 
 /* NULL if all agrees, else what does not. */
-static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options, struct tally *tally)
+static const char *compare(const struct plan *plan, const struct iso_polygraph_options *options,
+                           struct tally *tally)
 {
     struct iso_history history;
     struct iso_polygraph_result result;
@@ -325,12 +336,13 @@ static void shrink(struct plan *plan, const struct iso_polygraph_options *option
 
 static void print_plan(const struct plan *plan)
 {
-    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {
+                                                                       "", " aborted", " unknown"};
     printf("# initial %d\n", plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];
-        printf("# tid %d session %d%s %d to %d:", t, transaction->session, statuses[transaction->status],
-               transaction->begun, transaction->ended);
+        printf("# tid %d session %d%s %d to %d:", t, transaction->session,
+               statuses[transaction->status], transaction->begun, transaction->ended);
         for (int o = 0; o < transaction->count; o++) {
             const struct operation *operation = &transaction->operations[o];
             printf(" %s(%d)=", kinds[operation->kind], operation->key);
@@ -343,12 +355,16 @@ static void print_plan(const struct plan *plan)
     }
 }
 
-/* The whole route; or without what would decide before the windows, the lookahead schedule, the search or the solver
- * have to. */
+/* The whole route; or without what would decide before the windows, the lookahead schedule, the
+ * search or the solver have to. */
 enum way { ROUTE, WINDOWS, LOOKAHEAD, SEARCH, SOLVER, LISTS, WAYS };
 
-static const char *const names_of_ways[WAYS] = {
-    "", ", in windows", ", looking ahead", ", by search", ", solver alone", ", lists that repeat elements"};
+static const char *const names_of_ways[WAYS] = {"",
+                                                ", in windows",
+                                                ", looking ahead",
+                                                ", by search",
+                                                ", solver alone",
+                                                ", lists that repeat elements"};
 
 /* Whether the way is without some steps always. */
 static bool is_part(enum way way)
@@ -356,7 +372,8 @@ static bool is_part(enum way way)
     return way != ROUTE && way != LISTS;
 }
 
-static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enum way way, int number)
+static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enum way way,
+                        int number)
 {
     struct iso_polygraph_options options;
     struct tally tally = {0};
@@ -381,16 +398,16 @@ static bool check_level(enum iso_model model, unsigned count, uint64_t seed, enu
             continue;
         shrink(&plan, &options);
         wrong = compare(&plan, &options, &tally);
-        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model), names_of_ways[way],
-               i, (unsigned long long)seed, wrong);
+        printf("not ok %d - %s%s\n# history %u of seed %llu: %s\n", number, iso_model_name(model),
+               names_of_ways[way], i, (unsigned long long)seed, wrong);
         print_plan(&plan);
         return false;
     }
     printf(
         "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u by a graph, %u lemmas), %u without a committed transaction, "
         "%u with the solver\n",
-        number, iso_model_name(model), names_of_ways[way], count, tally.holds, tally.violated, tally.by_graph,
-        tally.lemmas, tally.empty, tally.by_solver);
+        number, iso_model_name(model), names_of_ways[way], count, tally.holds, tally.violated,
+        tally.by_graph, tally.lemmas, tally.empty, tally.by_solver);
     return true;
 }
 
@@ -403,8 +420,10 @@ static bool is_ours(enum iso_model model)
 int main(int argc, char **argv)
 {
     uint64_t histories = 3000, seed = 1, only = WAYS;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--way", .number = &only}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--way", .number = &only},
+                                     {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned count = (unsigned)histories;
@@ -418,8 +437,9 @@ int main(int argc, char **argv)
     for (int way = first; way < end; way++) {
         for (int model = 0; model < ISO_MODELS; model++) {
             if (is_ours((enum iso_model)model))
-                fine &= check_level((enum iso_model)model, count, is_part((enum way)way) ? seed + count : seed,
-                                    (enum way)way, ++number);
+                fine &= check_level((enum iso_model)model, count,
+                                    is_part((enum way)way) ? seed + count : seed, (enum way)way,
+                                    ++number);
         }
     }
     return !fine;

@@ -1,6 +1,7 @@
-/* ser with versions in the order of their commits, against all orders tried one by one. Small random histories of a
- * store with snapshots: write skew and the like come by themselves, lies are planted; values repeat, some transactions
- * say no snapshot, some are foreign, some share a commit timestamp. Whatever polygraph says, verify confirms.
+/* ser with versions in the order of their commits, against all orders tried one by one. Small
+ * random histories of a store with snapshots: write skew and the like come by themselves, lies are
+ * planted; values repeat, some transactions say no snapshot, some are foreign, some share a commit
+ * timestamp. Whatever polygraph says, verify confirms.
  *
  * polygraph_versions [--histories N] [--seed S]
  */
@@ -57,13 +58,15 @@ static bool final_write(const struct transaction *t, int key, int *value)
     return found;
 }
 
-/* The newest version of a key that another transaction committed at or below a moment; `*twice`: two share its cts. */
+/* The newest version of a key that another transaction committed at or below a moment; `*twice`:
+ * two share its cts. */
 static int newest_at(const struct story *story, int key, int moment, int reader, bool *twice)
 {
     int best = NOBODY, value;
     *twice = false;
     for (int t = 0; t < story->count; t++) {
-        if (t == reader || story->list[t].cts > moment || !final_write(&story->list[t], key, &value))
+        if (t == reader || story->list[t].cts > moment ||
+            !final_write(&story->list[t], key, &value))
             continue;
         *twice = best != NOBODY && story->list[t].cts == story->list[best].cts  ? true
                  : best == NOBODY || story->list[t].cts > story->list[best].cts ? false
@@ -87,13 +90,15 @@ static void make_times(struct story *story)
     int now = 1;
     for (int t = 0; t < story->count; t++) {
         struct transaction *it = &story->list[t];
-        *it = (struct transaction){.session = (int)draw(4), .foreign = draw(8) == 0, .says_start = draw(12) != 0};
+        *it = (struct transaction){
+            .session = (int)draw(4), .foreign = draw(8) == 0, .says_start = draw(12) != 0};
         it->session += it->foreign ? 4 + t : 0; /* nobody knows theirs: each has one of its own */
         it->cts = now += 2 + (draw(16) == 0 ? -2 : 0);
         it->sts = it->cts - 1 - (int)draw(6);
         it->sts = it->sts < 0 ? 0 : it->sts;
         for (int other = 0; other < t; other++) /* snapshots that sessions see, most of the time */
-            if (story->list[other].session == it->session && it->sts < story->list[other].cts && draw(10))
+            if (story->list[other].session == it->session && it->sts < story->list[other].cts &&
+                draw(10))
                 it->sts = story->list[other].cts < it->cts ? story->list[other].cts : it->sts;
     }
 }
@@ -105,7 +110,8 @@ static void make_operations(struct story *story, bool lies)
         struct transaction *it = &story->list[t];
         it->count = 1 + (int)draw(OPERATIONS);
         for (int o = 0; o < it->count; o++)
-            it->operations[o] = (struct operation){it->foreign || draw(2), (int)draw(KEYS), 1 + (int)draw(9)};
+            it->operations[o] =
+                (struct operation){it->foreign || draw(2), (int)draw(KEYS), 1 + (int)draw(9)};
     }
     for (int t = 0; t < story->count; t++) {
         struct transaction *it = &story->list[t];
@@ -120,7 +126,8 @@ static void make_operations(struct story *story, bool lies)
                 operation->value =
                     lies && draw(6) == 0
                         ? (int)draw(10)
-                        : value_of(story, newest_at(story, operation->key, it->sts, t, &twice), operation->key);
+                        : value_of(story, newest_at(story, operation->key, it->sts, t, &twice),
+                                   operation->key);
             known[operation->key] = operation->value;
         }
     }
@@ -128,7 +135,8 @@ static void make_operations(struct story *story, bool lies)
 
 /* ---- by trying all orders ---- */
 
-/* What an external read has to see: a transaction or NOBODY; ANY: of its value; LEFT: it is left out. */
+/* What an external read has to see: a transaction or NOBODY; ANY: of its value; LEFT: it is left
+ * out. */
 enum { ANY = -2, LEFT = -3 };
 
 static int seen_by(const struct story *story, int t, const struct operation *read)
@@ -170,7 +178,8 @@ static bool replays(const struct story *story, const int *order, int count)
             int seen = is_external(it, o) ? seen_by(story, t, read) : LEFT;
             if (seen == LEFT)
                 continue;
-            if (seen == ANY ? value_of(story, newest[read->key], read->key) != read->value : newest[read->key] != seen)
+            if (seen == ANY ? value_of(story, newest[read->key], read->key) != read->value
+                            : newest[read->key] != seen)
                 return false;
         }
         for (int key = 0; key < KEYS; key++) {
@@ -184,8 +193,8 @@ static bool replays(const struct story *story, const int *order, int count)
     return true;
 }
 
-/* The same of those that are not foreign, by what each pair of them says: versions of foreign ones have their places,
- * and no transaction stands between. */
+/* The same of those that are not foreign, by what each pair of them says: versions of foreign ones
+ * have their places, and no transaction stands between. */
 static bool pairs_fit(const struct story *story, const int *order, int count)
 {
     int value;
@@ -237,11 +246,13 @@ static bool is_open(const struct story *story)
     int value;
     for (int t = 0; t < story->count; t++) {
         for (int o = 0; o < story->list[t].count; o++)
-            if (is_external(&story->list[t], o) && seen_by(story, t, &story->list[t].operations[o]) == ANY)
+            if (is_external(&story->list[t], o) &&
+                seen_by(story, t, &story->list[t].operations[o]) == ANY)
                 return true;
         for (int other = 0; other < t; other++)
             for (int key = 0; key < KEYS && story->list[other].cts == story->list[t].cts; key++)
-                if (final_write(&story->list[other], key, &value) && final_write(&story->list[t], key, &value))
+                if (final_write(&story->list[other], key, &value) &&
+                    final_write(&story->list[t], key, &value))
                     return true;
     }
     return false;
@@ -296,11 +307,13 @@ static int judge_story(const struct story *story, struct counts *counts)
     int said = UNCONFIRMED;
     if (iso_history_finish(&history, &error) == ISO_OK &&
         iso_polygraph_check(&history, &options, &result, &error) == ISO_OK) {
-        bool confirms = result.outcome == ISO_IS_VIOLATED || (result.outcome == ISO_HOLDS && !result.reads_left_out);
+        bool confirms = result.outcome == ISO_IS_VIOLATED ||
+                        (result.outcome == ISO_HOLDS && !result.reads_left_out);
         counts->left_out += result.reads_left_out > 0;
         counts->lists_of_lemmas += result.evidence.lemma_count > 4;
-        said = confirms && iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED ? UNCONFIRMED
-                                                                                           : (int)result.outcome;
+        said = confirms && iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED
+                   ? UNCONFIRMED
+                   : (int)result.outcome;
     }
     if (said == UNCONFIRMED)
         printf("# %s\n", error.text);
@@ -313,8 +326,8 @@ static void print(const struct story *story)
 {
     for (int t = 0; t < story->count; t++) {
         const struct transaction *it = &story->list[t];
-        printf("#   %s%d session %d (%d, %d]%s:", it->foreign ? "cdc:" : "t", t, it->session, it->sts, it->cts,
-               it->says_start ? "" : " start not said");
+        printf("#   %s%d session %d (%d, %d]%s:", it->foreign ? "cdc:" : "t", t, it->session,
+               it->sts, it->cts, it->says_start ? "" : " start not said");
         for (int o = 0; o < it->count; o++)
             printf(" %s(k%d)%s%d", it->operations[o].writes ? "w" : "r", it->operations[o].key,
                    it->operations[o].writes ? "=" : "->", it->operations[o].value);
@@ -346,7 +359,8 @@ static bool differs(const struct story *story, struct counts *counts)
 int main(int argc, char **argv)
 {
     uint64_t number = 30000, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;
@@ -359,15 +373,17 @@ int main(int argc, char **argv)
         make_operations(&story, i % 3 == 0);
         if (!differs(&story, &counts))
             continue;
-        printf("not ok - polygraph and the trial of all orders disagree, seed %llu\n", (unsigned long long)seed + i);
+        printf("not ok - polygraph and the trial of all orders disagree, seed %llu\n",
+               (unsigned long long)seed + i);
         print(&story);
         return 1;
     }
     bool enough = counts.holds > histories / 10 && counts.violated > histories / 20 &&
-                  counts.doubtful > histories / 500 && counts.left_out > histories / 50 && counts.open > histories / 50;
+                  counts.doubtful > histories / 500 && counts.left_out > histories / 50 &&
+                  counts.open > histories / 50;
     printf(
         "%s - of %u histories %lu hold, %lu are violated, %lu doubtful; %lu with something open, %lu with reads left out\n",
-        enough ? "ok" : "not ok", histories, counts.holds, counts.violated, counts.doubtful, counts.open,
-        counts.left_out);
+        enough ? "ok" : "not ok", histories, counts.holds, counts.violated, counts.doubtful,
+        counts.open, counts.left_out);
     return !enough;
 }

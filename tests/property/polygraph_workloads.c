@@ -1,5 +1,5 @@
-/* polygraph on histories of a toy database, large enough for every step of the route: at the level that the
- * database keeps they hold, and what is said at any level is verified.
+/* polygraph on histories of a toy database, large enough for every step of the route: at the level
+ * that the database keeps they hold, and what is said at any level is verified.
  *
  * polygraph_workloads [--rounds N] [--seed S]
  */
@@ -28,7 +28,8 @@ static const char *judge(const struct blackbox_workload *workload, enum iso_mode
     /* Without sessions, few values on few keys can take forever. */
     bool must_decide = must_hold && model != ISO_MODEL_ADYA_SI;
     options.timeout = must_decide ? 500 : 1;
-    if (!blackbox_workload_make(workload, &history) || iso_history_finish(&history, &error) != ISO_OK)
+    if (!blackbox_workload_make(workload, &history) ||
+        iso_history_finish(&history, &error) != ISO_OK)
         wrong = "no history";
     else if (iso_polygraph_check(&history, &options, &result, &error) != ISO_OK)
         wrong = "no verdict";
@@ -48,7 +49,8 @@ int main(int argc, char **argv)
     static const char *const names[] = {"blindw", "bl", "rh", "wh", "hd", "rmw"};
     static const enum iso_model models[] = {ISO_MODEL_SER, ISO_MODEL_SI, ISO_MODEL_ADYA_SI};
     uint64_t asked = 4, seed = 1;
-    const struct argument known[] = {{"--rounds", .number = &asked}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--rounds", .number = &asked}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned rounds = (unsigned)asked, number = 0;
@@ -66,8 +68,9 @@ int main(int argc, char **argv)
                                                      .serial = round % 2 == 0};
                 const char *wrong = judge(&workload, models[m]);
                 fine &= !wrong;
-                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number, names[name],
-                       iso_model_name(models[m]), workload.transactions, wrong ? ": " : "", wrong ? wrong : "");
+                printf("%s %u - %s at %s, %u transactions%s%s\n", wrong ? "not ok" : "ok", ++number,
+                       names[name], iso_model_name(models[m]), workload.transactions,
+                       wrong ? ": " : "", wrong ? wrong : "");
             }
         }
     }

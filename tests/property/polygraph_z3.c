@@ -1,8 +1,8 @@
-/* A second opinion on polygraph: Z3, asked in the plainest way. Each event of a history has a place on a
- * line, an integer; that the places explain every read and keep every session, and that writers of a key do
- * not overlap, is written down as it stands in the definition of the level, in SMT-LIB. Random histories too
- * large to try every schedule, some with reads spoilt, with duplicate values, deletes, aborted and unknown
- * transactions. Without a program `z3` it is skipped.
+/* A second opinion on polygraph: Z3, asked in the plainest way. Each event of a history has a place
+ * on a line, an integer; that the places explain every read and keep every session, and that
+ * writers of a key do not overlap, is written down as it stands in the definition of the level, in
+ * SMT-LIB. Random histories too large to try every schedule, some with reads spoilt, with duplicate
+ * values, deletes, aborted and unknown transactions. Without a program `z3` it is skipped.
  *
  * polygraph_z3 [--histories N] [--seed S]
  */
@@ -32,7 +32,8 @@ static bool takes_part(const struct iso_history *history, uint32_t t)
 }
 
 /* The value that a transaction leaves behind; false if it does not write the key. */
-static bool final_write(const struct iso_history *history, uint32_t t, uint32_t key, uint32_t *value)
+static bool final_write(const struct iso_history *history, uint32_t t, uint32_t key,
+                        uint32_t *value)
 {
     bool writes = false;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
@@ -71,7 +72,8 @@ static void declare(const struct question *question)
         if (question->serial)
             fprintf(file, "(declare-const p%u Int)\n", t);
         else
-            fprintf(file, "(declare-const b%u Int)(declare-const c%u Int)(assert (< b%u c%u))\n", t, t, t, t);
+            fprintf(file, "(declare-const b%u Int)(declare-const c%u Int)(assert (< b%u c%u))\n", t,
+                    t, t, t);
         /* of unknown outcome: it happened or not */
         fprintf(file, "(declare-const in%u Bool)\n", t);
         if (iso_status_of(question->history, t) == ISO_COMMITTED)
@@ -93,8 +95,8 @@ static void keep_sessions(const struct question *question)
             for (uint32_t j = history->session_first[s]; j < i; j++) {
                 uint32_t earlier = history->session_order[j], later = history->session_order[i];
                 if (iso_status_of(history, earlier) == ISO_COMMITTED && takes_part(history, later))
-                    fprintf(question->file, "(assert (< %c%u %c%u))\n", commit_of(question), earlier,
-                            begin_of(question), later);
+                    fprintf(question->file, "(assert (< %c%u %c%u))\n", commit_of(question),
+                            earlier, begin_of(question), later);
             }
         }
     }
@@ -104,12 +106,13 @@ static void keep_writers_apart(const struct question *question, uint32_t t, uint
 {
     for (uint32_t u = 0; u < t && !question->serial; u++) {
         if (writes_key(question->history, u, key))
-            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n", t, u, t, u, u, t);
+            fprintf(question->file, "(assert (or (not in%u) (not in%u) (< c%u b%u) (< c%u b%u)))\n",
+                    t, u, t, u, u, t);
     }
 }
 
-/* The reader saw `writer` (ISO_NONE: nobody): every other writer came before that one, or after the reader
- * began. */
+/* The reader saw `writer` (ISO_NONE: nobody): every other writer came before that one, or after the
+ * reader began. */
 static void say_saw(const struct question *question, uint32_t reader, uint32_t key, uint32_t writer)
 {
     char begin = begin_of(question), commit = commit_of(question);
@@ -119,7 +122,8 @@ static void say_saw(const struct question *question, uint32_t reader, uint32_t k
     for (uint32_t other = 0; other < question->history->transaction_count; other++) {
         if (other == writer || other == reader || !writes_key(question->history, other, key))
             continue;
-        fprintf(question->file, " (or (not in%u) (> %c%u %c%u)", other, commit, other, begin, reader);
+        fprintf(question->file, " (or (not in%u) (> %c%u %c%u)", other, commit, other, begin,
+                reader);
         if (writer != ISO_NONE)
             fprintf(question->file, " (< %c%u %c%u)", commit, other, commit, writer);
         fprintf(question->file, ")");
@@ -135,8 +139,8 @@ static void explain_read(const struct question *question, uint32_t reader, uint3
     if (value == history->initial_value)
         say_saw(question, reader, key, ISO_NONE);
     for (uint32_t writer = 0; writer < history->transaction_count; writer++) {
-        if (writer != reader && takes_part(history, writer) && final_write(history, writer, key, &left) &&
-            left == value)
+        if (writer != reader && takes_part(history, writer) &&
+            final_write(history, writer, key, &left) && left == value)
             say_saw(question, reader, key, writer);
     }
     fprintf(question->file, "))\n");
@@ -181,7 +185,8 @@ static void spoil(struct iso_history *history, struct random *random)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t fate = random_below(random, 20);
         if (fate < 2)
-            history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (fate ? ISO_ABORTED : ISO_UNKNOWN));
+            history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) |
+                                          (fate ? ISO_ABORTED : ISO_UNKNOWN));
     }
     for (uint32_t o = 0; o < history->operation_count; o++) {
         if (iso_kind_of(history, o) == ISO_WRITE && random_below(random, 30) == 0) {
@@ -190,7 +195,8 @@ static void spoil(struct iso_history *history, struct random *random)
         }
     }
     for (uint32_t tries = 0; count > 0 && tries < 200; tries++) {
-        uint32_t o = random_below(random, history->operation_count), p = random_below(random, history->operation_count);
+        uint32_t o = random_below(random, history->operation_count),
+                 p = random_below(random, history->operation_count);
         if (iso_kind_writes(history->kind[o]) || history->key[o] != history->key[p])
             continue;
         history->value[o] = history->value[p];
@@ -229,7 +235,8 @@ static int ask_all(FILE *file, int *said, unsigned histories, uint64_t seed)
         struct iso_history history;
         struct iso_error error = {.status = ISO_OK};
         enum iso_model model = models[i % 3];
-        struct question question = {&history, iso_model_is_serial(model), iso_model_keeps_sessions(model), file};
+        struct question question = {&history, iso_model_is_serial(model),
+                                    iso_model_keeps_sessions(model), file};
         iso_history_init(&history);
         make(&history, seed + i);
         said[i] = judge(&history, model, &error);
@@ -257,22 +264,25 @@ static int compare_all(FILE *answers, const int *said, unsigned histories)
         undecided += said[i] == ISO_IS_UNDECIDED;
         count[violated] += holds || violated;
         if ((holds && said[i] == ISO_IS_VIOLATED) || (violated && said[i] == ISO_HOLDS)) {
-            printf("not ok - history %u at %s: polygraph %s, z3 %s", i, iso_model_name(models[i % 3]),
-                   judge_name(said[i]), line);
+            printf("not ok - history %u at %s: polygraph %s, z3 %s", i,
+                   iso_model_name(models[i % 3]), judge_name(said[i]), line);
             wrong++;
         }
     }
-    bool enough = count[0] > histories / 5 && count[1] > histories / 5 && unknown <= histories / 20 && !undecided;
-    printf("%s - z3 agrees on %u histories that hold and %u that are violated; %u unknown to it, %u to "
-           "polygraph\n",
-           wrong || !enough ? "not ok" : "ok", count[0], count[1], unknown, undecided);
+    bool enough = count[0] > histories / 5 && count[1] > histories / 5 &&
+                  unknown <= histories / 20 && !undecided;
+    printf(
+        "%s - z3 agrees on %u histories that hold and %u that are violated; %u unknown to it, %u to "
+        "polygraph\n",
+        wrong || !enough ? "not ok" : "ok", count[0], count[1], unknown, undecided);
     return wrong + !enough;
 }
 
 int main(int argc, char **argv)
 {
     uint64_t number = 150, seed = 1;
-    const struct argument known[] = {{"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &number}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     unsigned histories = (unsigned)number;

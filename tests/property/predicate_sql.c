@@ -1,13 +1,14 @@
 /* Conditions and aggregates against SQLite's own answers, on random small tables with NULLs.
  *
- * SQLite keeps a table of integers, numerics, texts and booleans, declared as such, so that its affinities and the
- * standard agree: constants are of their column's type, numerics have at most 15 digits, those that are summed are
- * quarters. It says of each row what a random condition is: true, false or NULL. So must ours be, if it was told the
- * types. Where it was told less (a column without its type, a text of another collation, a cell that is unknown), ours is
- * a set that has to contain SQLite's answer: it never guesses. Aggregates are compared over the rows that match.
+ * SQLite keeps a table of integers, numerics, texts and booleans, declared as such, so that its
+ * affinities and the standard agree: constants are of their column's type, numerics have at most 15
+ * digits, those that are summed are quarters. It says of each row what a random condition is: true,
+ * false or NULL. So must ours be, if it was told the types. Where it was told less (a column
+ * without its type, a text of another collation, a cell that is unknown), ours is a set that has to
+ * contain SQLite's answer: it never guesses. Aggregates are compared over the rows that match.
  *
- * For another database it writes the same questions as a script for psql, and what may be answered: a line a row,
- * `t|f|N`, and `tN` where either may be (tests/system/postgres/conditions.sh).
+ * For another database it writes the same questions as a script for psql, and what may be answered:
+ * a line a row, `t|f|N`, and `tN` where either may be (tests/system/postgres/conditions.sh).
  *
  *     predicate_sql [--conditions N] [--seed N] [--script FILE --answers FILE]
  */
@@ -37,16 +38,36 @@ struct column {
 
 static const struct column columns[COLUMNS] = {
     {"a", "INTEGER", "a", INTEGERS, {.value = {.kind = ISO_VALUE_INTEGER}}, false},
-    {"Big", "INTEGER", "big", INTEGERS, {.value = {.kind = ISO_VALUE_INTEGER_64}, .is_signed = true}, false},
+    {"Big",
+     "INTEGER",
+     "big",
+     INTEGERS,
+     {.value = {.kind = ISO_VALUE_INTEGER_64}, .is_signed = true},
+     false},
     {"n", "NUMERIC", "n", NUMERICS, {.value = {.kind = ISO_VALUE_DECIMAL, .detail = 2}}, false},
-    {"\"no\"\"te\"", "TEXT", "no\"te", TEXTS, {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED}, false},
+    {"\"no\"\"te\"",
+     "TEXT",
+     "no\"te",
+     TEXTS,
+     {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED},
+     false},
     {"t", "TEXT", "t", TEXTS, {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED}, false},
     {"f", "BOOLEAN", "f", BOOLEANS, {.value = {.kind = ISO_VALUE_BOOLEAN}}, false},
     {"loose", "TEXT COLLATE NOCASE", "loose", TEXTS, {.value = {.kind = ISO_VALUE_TEXT}}, true},
     {"m", "INTEGER", "m", INTEGERS, {.text = ISO_TEXT_ORDERED}, true},
     {"v", "TEXT COLLATE NOCASE", "v", TEXTS, {.value = {.kind = ISO_VALUE_ANY}}, true},
-    {"back", "TEXT COLLATE backwards", "back", TEXTS, {{.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT}, true},
-    {"x", "TEXT COLLATE backwards", "x", TEXTS, {{.kind = ISO_VALUE_ANY}, .text = ISO_TEXT_DISTINCT}, true},
+    {"back",
+     "TEXT COLLATE backwards",
+     "back",
+     TEXTS,
+     {{.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT},
+     true},
+    {"x",
+     "TEXT COLLATE backwards",
+     "x",
+     TEXTS,
+     {{.kind = ISO_VALUE_ANY}, .text = ISO_TEXT_DISTINCT},
+     true},
     {"w", "TEXT", "w", TEXTS, {.value = {.kind = ISO_VALUE_ANY}, .text = ISO_TEXT_ORDERED}, true},
 };
 
@@ -74,12 +95,14 @@ static void fail(const char *what, const char *condition)
 
 /* ---- values ---- */
 
-static const char *const texts[] = {"",   "a",  "A",    "ab",   "aB",       "abc", "b'c", "\"", "10", "9",
-                                    "07", "1.", "open", "paid", "\xc3\xa9", " a",  "a ",  "t",  "z%", "a_b"};
+static const char *const texts[] = {"",         "a",  "A",  "ab", "aB", "abc",  "b'c",
+                                    "\"",       "10", "9",  "07", "1.", "open", "paid",
+                                    "\xc3\xa9", " a", "a ", "t",  "z%", "a_b"};
 
 static void random_integer(char *cell)
 {
-    static const char *const edges[] = {"9223372036854775807", "-9223372036854775808", "4294967296", "-1", "0"};
+    static const char *const edges[] = {"9223372036854775807", "-9223372036854775808", "4294967296",
+                                        "-1", "0"};
     if (below(8))
         snprintf(cell, CELL, "%d", (int)below(12) - 3);
     else
@@ -89,7 +112,8 @@ static void random_integer(char *cell)
 static void random_numeric(char *cell)
 {
     int quarters = (int)below(40) - 10;
-    snprintf(cell, CELL, "%s%d.%02d", quarters < 0 ? "-" : "", abs(quarters) / 4, abs(quarters) % 4 * 25);
+    snprintf(cell, CELL, "%s%d.%02d", quarters < 0 ? "-" : "", abs(quarters) / 4,
+             abs(quarters) % 4 * 25);
 }
 
 static void random_value(const struct column *column, char *cell)
@@ -138,7 +162,8 @@ static void put_integer(struct iso_text *text)
 
 static void put_numeric(struct iso_text *text)
 {
-    static const char *const odd[] = {"2.10", ".5", "-0.0", "1e1", "+3.", "25E-2", "123456789.012345"};
+    static const char *const odd[] = {
+        "2.10", ".5", "-0.0", "1e1", "+3.", "25E-2", "123456789.012345"};
     char cell[CELL];
     random_numeric(cell);
     if (below(6))
@@ -190,7 +215,8 @@ static bool is_number(enum family family)
 static void put_other(struct iso_text *text, const struct column *column)
 {
     const struct column *other = &columns[below(COLUMNS)];
-    bool alike = other->family == column->family || (is_number(other->family) && is_number(column->family));
+    bool alike =
+        other->family == column->family || (is_number(other->family) && is_number(column->family));
     bool collated = column->is_loose && column->family == TEXTS;
     if (alike && !below(4) && !other->is_loose && !collated)
         iso_text_put(text, other->name);
@@ -217,13 +243,15 @@ static void put_between(struct iso_text *text, const struct column *column)
 
 static void put_like(struct iso_text *text)
 {
-    static const char *const patterns[] = {" LIKE 'a%'", " LIKE '%'", " NOT LIKE 'ab%'", " like 'A'", " LIKE '10%'"};
+    static const char *const patterns[] = {" LIKE 'a%'", " LIKE '%'", " NOT LIKE 'ab%'",
+                                           " like 'A'", " LIKE '10%'"};
     iso_text_put(text, patterns[below(sizeof patterns / sizeof *patterns)]);
 }
 
 static void put_test(struct iso_text *text)
 {
-    static const char *const truths[] = {"", " IS TRUE", " IS NOT TRUE", " IS FALSE", " IS NOT FALSE", " IS NULL"};
+    static const char *const truths[] = {"",          " IS TRUE",      " IS NOT TRUE",
+                                         " IS FALSE", " IS NOT FALSE", " IS NULL"};
     const struct column *column = &columns[below(COLUMNS)];
     uint64_t kind = below(10);
     if (!below(30)) {
@@ -312,9 +340,11 @@ static void make_table(struct table *table)
 }
 
 /* Of texts that are another with another byte, and in an order that nobody would guess. */
-static int backwards(void *context, int length, const void *left, int other_length, const void *right)
+static int backwards(void *context, int length, const void *left, int other_length,
+                     const void *right)
 {
-    int common = length < other_length ? length : other_length, order = memcmp(left, right, (size_t)common);
+    int common = length < other_length ? length : other_length,
+        order = memcmp(left, right, (size_t)common);
     (void)context;
     return -(order ? order : length - other_length);
 }
@@ -386,7 +416,8 @@ static void read_condition(struct tried *tried, const char *text)
 }
 
 /* Whatever stands in a cell that is unknown, the answer is one of those that were given. */
-static void try_unknown(const struct tried *tried, struct iso_scalar *cells, iso_truth truth, const char *text)
+static void try_unknown(const struct tried *tried, struct iso_scalar *cells, iso_truth truth,
+                        const char *text)
 {
     if (!tried->condition.column_count)
         return;
@@ -419,7 +450,8 @@ static void check_equalities(const struct tried *tried, const struct table *tabl
             iso_truth equal = iso_scalar_test(&cell, constant, ISO_ORDER_EQUAL);
             if (tried->truth[row] == ISO_TRUTH_TRUE && !(equal & ISO_TRUTH_TRUE))
                 fail("an equality that is none", text);
-            if (equal == ISO_TRUTH_TRUE && iso_scalar_is_exact(&cell) && iso_scalar_is_exact(constant) &&
+            if (equal == ISO_TRUTH_TRUE && iso_scalar_is_exact(&cell) &&
+                iso_scalar_is_exact(constant) &&
                 iso_scalar_hash(&cell) != iso_scalar_hash(constant))
                 fail("equal, and other hashes", text);
         }
@@ -462,8 +494,8 @@ static const char *const aggregates[] = {
     "count(*)", "count(a)", "COUNT(\"no\"\"te\")", "sum(a)", "sum(n)",   "min(n)", "max(a)",
     "min(Big)", "max(t)",   "min(\"no\"\"te\")",   "max(n)", "count(f)", "sum(m)", "max(loose)"};
 
-static void add_rows(struct iso_aggregation *total, const struct tried *tried, const struct table *table,
-                     uint32_t column)
+static void add_rows(struct iso_aggregation *total, const struct tried *tried,
+                     const struct table *table, uint32_t column)
 {
     static const struct iso_scalar row_itself = {.kind = ISO_SCALAR_NULL};
     for (uint32_t row = 0; row < table->rows; row++) {
@@ -476,8 +508,8 @@ static void add_rows(struct iso_aggregation *total, const struct tried *tried, c
     }
 }
 
-static void compare_aggregate(const struct tried *tried, const struct table *table, const char *text,
-                              const char *function)
+static void compare_aggregate(const struct tried *tried, const struct table *table,
+                              const char *text, const char *function)
 {
     struct iso_aggregate aggregate;
     struct iso_aggregation total;
@@ -485,15 +517,18 @@ static void compare_aggregate(const struct tried *tried, const struct table *tab
     char sql[STATEMENT];
     if (iso_aggregate_parse(&aggregate, function, strlen(function), &error) != ISO_OK)
         fail(error.text, function);
-    uint32_t column = aggregate.kind == ISO_AGGREGATE_ROWS ? COLUMNS : find_column(&aggregate.column);
-    iso_aggregation_init(&total, &aggregate, column < COLUMNS ? columns[column].type : (struct iso_scalar_type){0});
+    uint32_t column =
+        aggregate.kind == ISO_AGGREGATE_ROWS ? COLUMNS : find_column(&aggregate.column);
+    iso_aggregation_init(&total, &aggregate,
+                         column < COLUMNS ? columns[column].type : (struct iso_scalar_type){0});
     add_rows(&total, tried, table, column);
     snprintf(sql, sizeof sql, "SELECT CAST(%s AS TEXT) FROM t WHERE ", function);
     sqlite3_stmt *statement = prepare(sql, text, "");
     if (sqlite3_step(statement) != SQLITE_ROW)
         fail("SQLite has no aggregate", text);
     const char *said = (const char *)sqlite3_column_text(statement, 0);
-    iso_truth truth = iso_aggregation_is(&total, said ? text_of(said) : (struct iso_json_text){NULL, 0});
+    iso_truth truth =
+        iso_aggregation_is(&total, said ? text_of(said) : (struct iso_json_text){NULL, 0});
     bool is_loose = tried->is_loose || (column < COLUMNS && columns[column].is_loose);
     if (!(truth & ISO_TRUTH_TRUE) || (!is_loose && truth != ISO_TRUTH_TRUE)) {
         printf("# %s: SQLite says %s\n", function, said ? said : "NULL");
@@ -520,7 +555,8 @@ static void try_condition(const struct table *table, uint32_t which)
     judge_rows(&tried, table, text.bytes);
     check_equalities(&tried, table, text.bytes);
     compare_rows(&tried, table, text.bytes);
-    compare_aggregate(&tried, table, text.bytes, aggregates[below(sizeof aggregates / sizeof *aggregates)]);
+    compare_aggregate(&tried, table, text.bytes,
+                      aggregates[below(sizeof aggregates / sizeof *aggregates)]);
     memcpy(truths[which], tried.truth, sizeof tried.truth);
     if (script)
         fprintf(script, "%s (%s)", which ? "," : "SELECT", text.bytes);
@@ -534,8 +570,9 @@ static void put_answers(const struct table *table, uint32_t conditions)
     for (uint32_t row = 0; row < table->rows; row++)
         for (uint32_t i = 0; i < conditions; i++) {
             iso_truth truth = truths[i][row];
-            fprintf(answers, "%s%s%s%c", truth & ISO_TRUTH_TRUE ? "t" : "", truth & ISO_TRUTH_FALSE ? "f" : "",
-                    truth & ISO_TRUTH_NULL ? "N" : "", i + 1 < conditions ? '|' : '\n');
+            fprintf(answers, "%s%s%s%c", truth & ISO_TRUTH_TRUE ? "t" : "",
+                    truth & ISO_TRUTH_FALSE ? "f" : "", truth & ISO_TRUTH_NULL ? "N" : "",
+                    i + 1 < conditions ? '|' : '\n');
         }
 }
 
@@ -580,9 +617,10 @@ int main(int count, char **arguments)
     if (script && (fclose(script) || fclose(answers)))
         fail("cannot be written", script_name);
     bool enough = judged > unjudged;
-    printf("ok 1 - %" PRIu64 " conditions, each on up to %d rows, and as many aggregates\n", conditions, ROWS);
-    printf("%sok 2 - where types or collations were kept from us %" PRIu64 " answers were sure, %" PRIu64
-           " were not\n1..2\n",
+    printf("ok 1 - %" PRIu64 " conditions, each on up to %d rows, and as many aggregates\n",
+           conditions, ROWS);
+    printf("%sok 2 - where types or collations were kept from us %" PRIu64
+           " answers were sure, %" PRIu64 " were not\n1..2\n",
            enough ? "" : "not ", judged, unjudged);
     return !enough;
 }

@@ -1,7 +1,8 @@
-/* prove against enumeration: random programs of the core language, with sessions, aborts, locks, symbolic indices,
- * inputs; each level asked together with the others and apart. Their rules are made so that levels differ: "not this
- * state", of a state that some levels reach and others do not. What holds or breaks stays so when names change and when
- * the calls come in another order, and what a level allows every weaker one does.
+/* prove against enumeration: random programs of the core language, with sessions, aborts, locks,
+ * symbolic indices, inputs; each level asked together with the others and apart. Their rules are
+ * made so that levels differ: "not this state", of a state that some levels reach and others do
+ * not. What holds or breaks stays so when names change and when the calls come in another order,
+ * and what a level allows every weaker one does.
  *
  * prove_oracle [--programs N] [--seed S] [--show N] [--progress N]
  *
@@ -123,7 +124,8 @@ static void put_statement(struct random *random, struct iso_text *text, unsigned
 static void make_program(struct random *random, struct program *program)
 {
     unsigned bodies = 1 + random_below(random, 3);
-    *program = (struct program){.call_count = 2 + random_below(random, 10) / 5 + random_percent(random, 12)};
+    *program = (struct program){.call_count =
+                                    2 + random_below(random, 10) / 5 + random_percent(random, 12)};
     iso_text_put(&program->head, "var x = 0\n");
     iso_text_put(&program->head, random_percent(random, 20) ? "var y in 0..1\n" : "var y = 1\n");
     iso_text_format(&program->head, "table t[2] = %u\ninput a in 0..%u\n", random_below(random, 2),
@@ -146,8 +148,8 @@ static void make_program(struct random *random, struct program *program)
 }
 
 /* As a text; `turned`: the calls that are nobody's session in another order. */
-static void put_program(const struct program *program, bool turned, const char *rules, size_t length,
-                        struct iso_text *text)
+static void put_program(const struct program *program, bool turned, const char *rules,
+                        size_t length, struct iso_text *text)
 {
     text->used = 0;
     iso_text_put_bytes(text, program->head.bytes, program->head.used);
@@ -173,14 +175,15 @@ static void release_program(struct program *program)
 
 /* ---- judging ---- */
 
-static bool read_program(struct iso_prove_program *program, const struct iso_text *text, struct iso_error *error)
+static bool read_program(struct iso_prove_program *program, const struct iso_text *text,
+                         struct iso_error *error)
 {
     iso_prove_program_init(program);
     return iso_prove_read_core(program, "random", text->bytes, text->used, 1, error) == ISO_OK;
 }
 
-/* What the page says of a violation: a cycle, unless it breaks at ser, too. Why a stronger level forbids it is put, and not
- * asked for: not every axiom has words for it. */
+/* What the page says of a violation: a cycle, unless it breaks at ser, too. Why a stronger level
+ * forbids it is put, and not asked for: not every axiom has words for it. */
 static bool explains(const struct iso_prove_result *result, enum iso_prove_level level)
 {
     const struct iso_prove_execution *execution = &result->answers[level].execution;
@@ -194,7 +197,8 @@ static bool explains(const struct iso_prove_result *result, enum iso_prove_level
     for (uint32_t i = 0; i < cycle.count; i++)
         good = good && cycle.list[i].to == cycle.list[(i + 1) % cycle.count].from;
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
-        if (i != level && result->answers[i].outcome == ISO_HOLDS && iso_prove_level_implies(i, level))
+        if (i != level && result->answers[i].outcome == ISO_HOLDS &&
+            iso_prove_level_implies(i, level))
             prove_page_put_axiom(execution, i, &words);
     prove_page_cycle_release(&cycle);
     iso_text_release(&words);
@@ -214,7 +218,8 @@ static unsigned ask(const struct iso_prove_program *program, bool apart, struct 
         violated = 1u << 30;
     for (uint32_t i = 0; !violated && i < ISO_PROVE_LEVELS; i++)
         if (result.answers[i].outcome == ISO_IS_UNDECIDED) {
-            fprintf(stderr, "undecided at %s: %s\n", iso_prove_level_name(i), result.answers[i].reason);
+            fprintf(stderr, "undecided at %s: %s\n", iso_prove_level_name(i),
+                    result.answers[i].reason);
             violated = 1u << 31;
         }
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && !violated; i++)
@@ -251,7 +256,8 @@ static void put_levels(const char *who, unsigned levels)
 }
 
 /* Rules of one state: not reached, or never seen, or a sum of it. */
-static void put_rules(struct random *random, const struct program_oracle *oracle, struct iso_text *text)
+static void put_rules(struct random *random, const struct program_oracle *oracle,
+                      struct iso_text *text)
 {
     static const char *const names[] = {"x", "y", "t[0]", "t[1]"};
     uint32_t best = random_below(random, oracle->state_count);
@@ -260,7 +266,8 @@ static void put_rules(struct random *random, const struct program_oracle *oracle
     for (uint32_t i = 0; i < 40; i++) { /* one that not all levels reach, if there is one */
         uint32_t at = random_below(random, oracle->state_count);
         unsigned levels = oracle->states[at].levels;
-        if (levels != (1u << ISO_PROVE_LEVELS) - 1 && (!(levels >> ISO_PROVE_SER & 1) || random_percent(random, 10)))
+        if (levels != (1u << ISO_PROVE_LEVELS) - 1 &&
+            (!(levels >> ISO_PROVE_SER & 1) || random_percent(random, 10)))
             best = at;
     }
     const int64_t *values = oracle->states[best].values;
@@ -271,17 +278,21 @@ static void put_rules(struct random *random, const struct program_oracle *oracle
     }
     iso_text_put(text, invariant ? "invariant !(" : "assert !(");
     for (uint32_t i = from; i < until; i++)
-        iso_text_format(text, "%s%s == %" PRId64, i > from ? " && " : "", names[i % 4], values[i % 4]);
+        iso_text_format(text, "%s%s == %" PRId64, i > from ? " && " : "", names[i % 4],
+                        values[i % 4]);
     iso_text_put(text, ")\n");
     if (random_percent(random, 20))
         iso_text_format(text, "assert x + y + t[0] + t[1] <= %" PRId64 "\n",
-                        values[0] + values[1] + values[2] + values[3] + (int64_t)random_below(random, 4));
+                        values[0] + values[1] + values[2] + values[3] +
+                            (int64_t)random_below(random, 4));
 }
 
-static bool fail(const struct iso_text *text, uint64_t own, const char *what, unsigned found, unsigned expected)
+static bool fail(const struct iso_text *text, uint64_t own, const char *what, unsigned found,
+                 unsigned expected)
 {
-    fprintf(stderr, "%s; repeat: build/tests/property/prove_oracle --programs 1 --seed %" PRIu64 "\n%.*s", what, own,
-            (int)text->used, text->bytes);
+    fprintf(stderr,
+            "%s; repeat: build/tests/property/prove_oracle --programs 1 --seed %" PRIu64 "\n%.*s",
+            what, own, (int)text->used, text->bytes);
     put_levels("prove:", found);
     put_levels("enumeration:", expected);
     return false;
@@ -315,9 +326,11 @@ static bool judge(const struct program *made, struct random *random, uint64_t ow
         good = fail(&text, own, error.text, 0, 0);
     } else {
         program_oracle_run(&oracle, &program, ~0u, MOST, false);
-        unsigned found = ask(&program, random_percent(random, 50), &error), expected = oracle.violated;
-        if (found >> 30 == 1 && (strstr(error.text, "false at the start") || strstr(error.text, "out of range") ||
-                                 strstr(error.text, "62 bits")))
+        unsigned found = ask(&program, random_percent(random, 50), &error),
+                 expected = oracle.violated;
+        if (found >> 30 == 1 &&
+            (strstr(error.text, "false at the start") || strstr(error.text, "out of range") ||
+             strstr(error.text, "62 bits")))
             goto released;
         if (found >> 30)
             fprintf(stderr, "%s\n", error.text);
@@ -348,8 +361,8 @@ static bool judge(const struct program *made, struct random *random, uint64_t ow
         if (good && random_percent(random, 20)) {
             for (size_t i = 0; i + 1 < text.used; i++) /* x becomes z, wherever it stands alone */
                 if (text.bytes[i] == 'x' && (i == 0 || text.bytes[i - 1] != 't' || 1) &&
-                    (text.bytes[i + 1] == ' ' || text.bytes[i + 1] == ']' || text.bytes[i + 1] == '\n' ||
-                     text.bytes[i + 1] == ')'))
+                    (text.bytes[i + 1] == ' ' || text.bytes[i + 1] == ']' ||
+                     text.bytes[i + 1] == '\n' || text.bytes[i + 1] == ')'))
                     text.bytes[i] = 'z';
             unsigned renamed = ask_text(&text, false);
             if (renamed != expected)
@@ -377,7 +390,8 @@ int main(int argc, char **argv)
         return 2;
     for (uint64_t i = 0; statistics.programs < programs && failed < 5; i++) {
         struct random random = {.state = seed + i};
-        random.state = random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
+        random.state =
+            random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
         struct program program;
         make_program(&random, &program);
         iso_text_put_bytes(&program.head, "", 1);
@@ -385,17 +399,21 @@ int main(int argc, char **argv)
         uint64_t before = statistics.programs;
         failed += !judge(&program, &random, seed + i);
         if (progress && statistics.programs > before && statistics.programs % progress == 0) {
-            printf("# %" PRIu64 " programs, until seed %" PRIu64 ": %" PRIu64 " with levels that differ, %" PRIu64
-                   " dull, %" PRIu64 " with too many executions, %" PRIu64 " failed\n",
-                   statistics.programs, seed + i, statistics.differ, statistics.dull, statistics.many, failed);
+            printf("# %" PRIu64 " programs, until seed %" PRIu64 ": %" PRIu64
+                   " with levels that differ, %" PRIu64 " dull, %" PRIu64
+                   " with too many executions, %" PRIu64 " failed\n",
+                   statistics.programs, seed + i, statistics.differ, statistics.dull,
+                   statistics.many, failed);
             fflush(stdout);
         }
         release_program(&program);
     }
     printf("1..1\n%s 1 - prove says what enumeration says\n", failed ? "not ok" : "ok");
-    printf("# %" PRIu64 " programs (seed %" PRIu64 "), %" PRIu64 " with levels that differ, %" PRIu64
-           " with aborts, %" PRIu64 " with locks, %" PRIu64 " executions; violated at",
-           statistics.programs, seed, statistics.differ, statistics.aborts, statistics.locks, statistics.executions);
+    printf("# %" PRIu64 " programs (seed %" PRIu64 "), %" PRIu64
+           " with levels that differ, %" PRIu64 " with aborts, %" PRIu64 " with locks, %" PRIu64
+           " executions; violated at",
+           statistics.programs, seed, statistics.differ, statistics.aborts, statistics.locks,
+           statistics.executions);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         printf(" %s %" PRIu64, iso_prove_level_name(i), statistics.violated[i]);
     printf("\n");

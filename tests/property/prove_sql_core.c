@@ -1,15 +1,19 @@
-/* SQL against the core language: random programs are written in both, statement by statement, and every level has the
- * same verdict. The enumeration of the core one gives rules that tell levels apart, and says the same as both.
+/* SQL against the core language: random programs are written in both, statement by statement, and
+ * every level has the same verdict. The enumeration of the core one gives rules that tell levels
+ * apart, and says the same as both.
  *
- * Metamorphic, of the SQL: other names of tables, columns, functions and variables; calls in another order; what a
- * level allows every weaker one does. At rc what the core language cannot say (a WHERE that is asked again at the newest
- * version) is left out of the comparison, and of it alone.
+ * Metamorphic, of the SQL: other names of tables, columns, functions and variables; calls in
+ * another order; what a level allows every weaker one does. At rc what the core language cannot say
+ * (a WHERE that is asked again at the newest version) is left out of the comparison, and of it
+ * alone.
  *
  *     UPDATE stock SET amount = amount + v WHERE id = p       t[p] := t[p] + v
  *     SELECT .. FOR UPDATE                                    lock t[p]  let v = t[p]
  *     INSERT INTO journal (n) VALUES (v)                      je[slot] := 1  jn[slot] := v
- *     UPDATE stock SET .. WHERE amount > 1                    for i in 0..1 { if t[i] > 1 { .. } }       (not rc)
- *     DELETE FROM depot WHERE id = 0                          if ue[0] == 1 { ue[0] := 0 uw[0] := uw[0] }  (not rc)
+ *     UPDATE stock SET .. WHERE amount > 1                    for i in 0..1 { if t[i] > 1 { .. } }
+ *                                                             (not rc)
+ *     DELETE FROM depot WHERE id = 0                          if ue[0] == 1 { ue[0] := 0 uw[0] :=
+ *                                                             uw[0] } (not rc)
  *
  * prove_sql_core [--programs N] [--seed S] [--show N]
  */
@@ -81,7 +85,8 @@ static const char *operand(struct maker *maker)
 
 static void put_condition(struct maker *maker)
 {
-    static const char *const sql_signs[] = {">", "=", "<", "<>"}, *const core_signs[] = {">", "==", "<", "!="};
+    static const char *const sql_signs[] = {">", "=", "<", "<>"}, *const core_signs[] = {
+                                                                      ">", "==", "<", "!="};
     uint32_t sign = below(maker, 4);
     const char *right = operand(maker), *at = key(maker);
     uint32_t kind = below(maker, 4);
@@ -90,8 +95,8 @@ static void put_condition(struct maker *maker)
         iso_text_format(&maker->text->core, "(exists(i in 0..%u: je[i] == 1 && jn[i] == %s))",
                         maker->program->calls - 1, right);
     } else if (kind == 1) {
-        iso_text_format(&maker->text->sql, "(SELECT amount FROM stock WHERE id = %s) %s %s", at, sql_signs[sign],
-                        right);
+        iso_text_format(&maker->text->sql, "(SELECT amount FROM stock WHERE id = %s) %s %s", at,
+                        sql_signs[sign], right);
         iso_text_format(&maker->text->core, "t[%s] %s %s", at, core_signs[sign], right);
     } else {
         iso_text_format(&maker->text->sql, "v %s %s", sql_signs[sign], right);
@@ -108,9 +113,11 @@ static void put_update(struct maker *maker)
     if (kind < 2) {
         iso_text_format(&maker->text->sql, "amount %c %s", "+-"[kind], right);
         iso_text_format(&maker->text->core, "t[%s] %c %s", at, "+-"[kind], right);
-    } else if (kind == 2) { /* of the row itself it would be that of the snapshot: the core language reads the newest */
+    } else if (kind == 2) { /* of the row itself it would be that of the snapshot: the core language
+                               reads the newest */
         maker->program->not_rc |= *at == *other || *at == 'p' || *other == 'p';
-        iso_text_format(&maker->text->sql, "amount + (SELECT other.amount FROM stock other WHERE other.id = %s)",
+        iso_text_format(&maker->text->sql,
+                        "amount + (SELECT other.amount FROM stock other WHERE other.id = %s)",
                         other);
         iso_text_format(&maker->text->core, "t[%s] + t[%s]", at, other);
     } else {
@@ -127,11 +134,14 @@ static void put_depot(struct maker *maker)
     maker->program->not_rc = true;
     if (below(maker, 2)) {
         iso_text_format(&maker->text->sql, "DELETE FROM depot WHERE id = %s;\n", at);
-        iso_text_format(&maker->text->core, "if ue[%s] == 1 { ue[%s] := 0 uw[%s] := uw[%s] }\n", at, at, at, at);
+        iso_text_format(&maker->text->core, "if ue[%s] == 1 { ue[%s] := 0 uw[%s] := uw[%s] }\n", at,
+                        at, at, at);
     } else {
         const char *right = operand(maker);
-        iso_text_format(&maker->text->sql, "UPDATE depot SET w = w + %s WHERE id = %s;\n", right, at);
-        iso_text_format(&maker->text->core, "if ue[%s] == 1 { uw[%s] := uw[%s] + %s ue[%s] := ue[%s] }\n", at, at, at,
+        iso_text_format(&maker->text->sql, "UPDATE depot SET w = w + %s WHERE id = %s;\n", right,
+                        at);
+        iso_text_format(&maker->text->core,
+                        "if ue[%s] == 1 { uw[%s] := uw[%s] + %s ue[%s] := ue[%s] }\n", at, at, at,
                         right, at, at);
     }
 }
@@ -155,8 +165,10 @@ static void put_journal(struct maker *maker, unsigned depth)
         iso_text_put(&maker->text->sql, "SELECT count(*) INTO v FROM journal;\n");
         iso_text_format(&maker->text->core, "let v = (sum(i in 0..%u: je[i]))\n", most);
     } else {
-        iso_text_format(&maker->text->sql, "SELECT coalesce(sum(n), 0) INTO v FROM journal WHERE n > %s;\n", right);
-        iso_text_format(&maker->text->core, "let v = (sum(i in 0..%u: je[i] == 1 && jn[i] > %s ? jn[i] : 0))\n", most,
+        iso_text_format(&maker->text->sql,
+                        "SELECT coalesce(sum(n), 0) INTO v FROM journal WHERE n > %s;\n", right);
+        iso_text_format(&maker->text->core,
+                        "let v = (sum(i in 0..%u: je[i] == 1 && jn[i] > %s ? jn[i] : 0))\n", most,
                         right);
     }
 }
@@ -169,7 +181,8 @@ static void put_statement(struct maker *maker, unsigned depth)
         iso_text_format(&maker->text->sql, "SELECT amount INTO v FROM stock WHERE id = %s;\n", at);
         iso_text_format(&maker->text->core, "let v = t[%s]\n", at);
     } else if (kind == 1) {
-        iso_text_format(&maker->text->sql, "SELECT amount INTO v FROM stock WHERE id = %s FOR UPDATE;\n", at);
+        iso_text_format(&maker->text->sql,
+                        "SELECT amount INTO v FROM stock WHERE id = %s FOR UPDATE;\n", at);
         iso_text_format(&maker->text->core, "lock t[%s]  let v = t[%s]\n", at, at);
     } else if (kind < 4) {
         put_update(maker);
@@ -202,8 +215,10 @@ static void put_statement(struct maker *maker, unsigned depth)
     } else {
         const char *right = operand(maker);
         maker->program->not_rc = true;
-        iso_text_format(&maker->text->sql, "UPDATE stock SET amount = amount + 1 WHERE amount < %s;\n", right);
-        iso_text_format(&maker->text->core, "for i in 0..1 { if t[i] < %s { t[i] := t[i] + 1 } }\n", right);
+        iso_text_format(&maker->text->sql,
+                        "UPDATE stock SET amount = amount + 1 WHERE amount < %s;\n", right);
+        iso_text_format(&maker->text->core, "for i in 0..1 { if t[i] < %s { t[i] := t[i] + 1 } }\n",
+                        right);
     }
 }
 
@@ -234,12 +249,14 @@ static void release_program(struct program *program)
     }
 }
 
-static void put_core(const struct program *program, const struct iso_text *rule, struct iso_text *text)
+static void put_core(const struct program *program, const struct iso_text *rule,
+                     struct iso_text *text)
 {
     text->used = 0;
     iso_text_put(text, "table t[2] = 1\n");
     if (program->journal)
-        iso_text_format(text, "table je[%u] = 0\ntable jn[%u] = 0\n", program->calls, program->calls);
+        iso_text_format(text, "table je[%u] = 0\ntable jn[%u] = 0\n", program->calls,
+                        program->calls);
     else
         iso_text_put(text, "table ue[2] = 1\ntable uw[2] = 1\n");
     for (unsigned i = 0; i < program->calls; i++)
@@ -260,16 +277,21 @@ static void put_core(const struct program *program, const struct iso_text *rule,
 }
 
 /* `turned`: the calls from the last one to the first one. */
-static void put_sql(const struct program *program, bool turned, const struct iso_text *rule, struct iso_text *text)
+static void put_sql(const struct program *program, bool turned, const struct iso_text *rule,
+                    struct iso_text *text)
 {
     text->used = 0;
-    iso_text_put(text, "CREATE TABLE stock (id int PRIMARY KEY, amount int NOT NULL);\n"
-                       "CREATE TABLE journal (num serial PRIMARY KEY, n int NOT NULL);\n"
-                       "CREATE TABLE depot (id int PRIMARY KEY, w int NOT NULL);\n"
-                       "INSERT INTO stock VALUES (0, 1), (1, 1);\nINSERT INTO depot VALUES (0, 1), (1, 1);\n");
+    iso_text_put(
+        text,
+        "CREATE TABLE stock (id int PRIMARY KEY, amount int NOT NULL);\n"
+        "CREATE TABLE journal (num serial PRIMARY KEY, n int NOT NULL);\n"
+        "CREATE TABLE depot (id int PRIMARY KEY, w int NOT NULL);\n"
+        "INSERT INTO stock VALUES (0, 1), (1, 1);\nINSERT INTO depot VALUES (0, 1), (1, 1);\n");
     for (unsigned i = 0; i < program->count; i++) {
         iso_text_format(
-            text, "CREATE FUNCTION f%u(p int) RETURNS void LANGUAGE plpgsql AS $$\nDECLARE v int := 1;\nBEGIN\n", i);
+            text,
+            "CREATE FUNCTION f%u(p int) RETURNS void LANGUAGE plpgsql AS $$\nDECLARE v int := 1;\nBEGIN\n",
+            i);
         iso_text_put_bytes(text, program->functions[i].sql.bytes, program->functions[i].sql.used);
         iso_text_put(text, "END $$;\n");
     }
@@ -288,13 +310,14 @@ static void put_sql(const struct program *program, bool turned, const struct iso
 /* Every word that the program made up gets another one, which sorts the other way. */
 static void rename_all(const struct iso_text *from, struct iso_text *text)
 {
-    static const char *const names[][2] = {{"stock", "a_table"}, {"journal", "zeta"},  {"depot", "beta"},
-                                           {"amount", "b2"},     {"id", "z_id"},       {"n", "y_n"},
-                                           {"w", "a_w"},         {"f0", "second"},     {"f1", "first"},
-                                           {"v", "x_value"},     {"p", "an_argument"}, {"num", "zz"}};
+    static const char *const names[][2] = {
+        {"stock", "a_table"}, {"journal", "zeta"}, {"depot", "beta"},    {"amount", "b2"},
+        {"id", "z_id"},       {"n", "y_n"},        {"w", "a_w"},         {"f0", "second"},
+        {"f1", "first"},      {"v", "x_value"},    {"p", "an_argument"}, {"num", "zz"}};
     text->used = 0;
     for (size_t i = 0, end; i < from->used; i = end) {
-        for (end = i; end < from->used && (isalnum((unsigned char)from->bytes[end]) || from->bytes[end] == '_');)
+        for (end = i; end < from->used &&
+                      (isalnum((unsigned char)from->bytes[end]) || from->bytes[end] == '_');)
             end++;
         if (end == i) {
             iso_text_put_bytes(text, from->bytes + end++, 1);
@@ -330,11 +353,13 @@ static struct state state_of(const struct program *program, const struct program
 }
 
 /* Not this state: some levels reach it, and others do not. */
-static void put_rules(const struct program *program, struct random *random, const struct program_oracle *oracle,
-                      struct texts *rules)
+static void put_rules(const struct program *program, struct random *random,
+                      const struct program_oracle *oracle, struct texts *rules)
 {
-    uint32_t best = random_below(random, oracle->state_count), rows = program->journal ? program->calls : 2;
-    const char *table = program->journal ? "journal" : "depot", *column = program->journal ? "n" : "w";
+    uint32_t best = random_below(random, oracle->state_count),
+             rows = program->journal ? program->calls : 2;
+    const char *table = program->journal ? "journal" : "depot",
+               *column = program->journal ? "n" : "w";
     const char *there = program->journal ? "je" : "ue", *value = program->journal ? "jn" : "uw";
     bool invariant = random_percent(random, 20);
     for (uint32_t i = 0; i < 60; i++) {
@@ -346,18 +371,22 @@ static void put_rules(const struct program *program, struct random *random, cons
     rules->sql.used = rules->core.used = 0;
     iso_text_format(&rules->sql, "--@ %s it: NOT ((SELECT sum(amount) FROM stock) = %" PRId64,
                     invariant ? "invariant" : "assert", state.amounts[0] + state.amounts[1]);
-    iso_text_format(&rules->core, "%s !(t[0] + t[1] == %" PRId64, invariant ? "invariant" : "assert",
-                    state.amounts[0] + state.amounts[1]);
+    iso_text_format(&rules->core, "%s !(t[0] + t[1] == %" PRId64,
+                    invariant ? "invariant" : "assert", state.amounts[0] + state.amounts[1]);
     if (random_percent(random, 80)) {
-        iso_text_format(&rules->sql, " AND (SELECT amount FROM stock WHERE id = 0) = %" PRId64, state.amounts[0]);
+        iso_text_format(&rules->sql, " AND (SELECT amount FROM stock WHERE id = 0) = %" PRId64,
+                        state.amounts[0]);
         iso_text_format(&rules->core, " && t[0] == %" PRId64, state.amounts[0]);
     }
     if (random_percent(random, 80)) {
-        iso_text_format(&rules->sql, " AND (SELECT count(*) FROM %s) = %" PRId64, table, state.count);
-        iso_text_format(&rules->core, " && (count(i in 0..%u: %s[i] == 1)) == %" PRId64, rows - 1, there, state.count);
-        iso_text_format(&rules->sql, " AND coalesce((SELECT sum(%s) FROM %s), 0) = %" PRId64, column, table, state.sum);
-        iso_text_format(&rules->core, " && (sum(i in 0..%u: %s[i] == 1 ? %s[i] : 0)) == %" PRId64, rows - 1, there,
-                        value, state.sum);
+        iso_text_format(&rules->sql, " AND (SELECT count(*) FROM %s) = %" PRId64, table,
+                        state.count);
+        iso_text_format(&rules->core, " && (count(i in 0..%u: %s[i] == 1)) == %" PRId64, rows - 1,
+                        there, state.count);
+        iso_text_format(&rules->sql, " AND coalesce((SELECT sum(%s) FROM %s), 0) = %" PRId64,
+                        column, table, state.sum);
+        iso_text_format(&rules->core, " && (sum(i in 0..%u: %s[i] == 1 ? %s[i] : 0)) == %" PRId64,
+                        rows - 1, there, value, state.sum);
     }
     iso_text_put(&rules->sql, ")\n");
     iso_text_put(&rules->core, ")\n");
@@ -378,8 +407,9 @@ static unsigned ask(const struct iso_text *text, struct iso_text *said)
     iso_prove_result_init(&result);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         options.levels[i] = true;
-    enum iso_status status = sql ? iso_prove_read_sql(&program, "sql", text->bytes, text->used, 1, 0, &error)
-                                 : iso_prove_read_core(&program, "core", text->bytes, text->used, 1, &error);
+    enum iso_status status =
+        sql ? iso_prove_read_sql(&program, "sql", text->bytes, text->used, 1, 0, &error)
+            : iso_prove_read_core(&program, "core", text->bytes, text->used, 1, &error);
     if (status != ISO_OK || iso_prove(&program, &options, &result, &error) != ISO_OK)
         violated = 1u << 30;
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && violated < 1u << 30; i++)
@@ -395,13 +425,15 @@ static unsigned ask(const struct iso_text *text, struct iso_text *said)
     return violated;
 }
 
-static bool fail(const char *what, uint64_t own, const struct iso_text *a, unsigned of_a, const struct iso_text *b,
-                 unsigned of_b, const struct iso_text *said)
+static bool fail(const char *what, uint64_t own, const struct iso_text *a, unsigned of_a,
+                 const struct iso_text *b, unsigned of_b, const struct iso_text *said)
 {
-    fprintf(stderr, "%s (%s); repeat: build/tests/property/prove_sql_core --programs 1 --seed %" PRIu64 "\n", what,
-            said->bytes, own);
-    fprintf(stderr, "violated at %x:\n%.*s\nviolated at %x:\n%.*s\n", of_a, (int)a->used, a->bytes, of_b, (int)b->used,
-            b->bytes);
+    fprintf(stderr,
+            "%s (%s); repeat: build/tests/property/prove_sql_core --programs 1 --seed %" PRIu64
+            "\n",
+            what, said->bytes, own);
+    fprintf(stderr, "violated at %x:\n%.*s\nviolated at %x:\n%.*s\n", of_a, (int)a->used, a->bytes,
+            of_b, (int)b->used, b->bytes);
     return false;
 }
 
@@ -429,7 +461,8 @@ static bool find_states(struct judging *judging, const struct program *made)
     iso_text_put(&judging->rules.core, "assert 1\n");
     put_core(made, &judging->rules.core, &judging->core);
     iso_prove_program_init(&program);
-    if (iso_prove_read_core(&program, "core", judging->core.bytes, judging->core.used, 1, &error) == ISO_OK)
+    if (iso_prove_read_core(&program, "core", judging->core.bytes, judging->core.used, 1, &error) ==
+        ISO_OK)
         program_oracle_run(&judging->oracle, &program, ~0u, MOST, true);
     iso_prove_program_release(&program);
     if (error.status)
@@ -439,7 +472,8 @@ static bool find_states(struct judging *judging, const struct program *made)
     return some && !judging->oracle.too_many;
 }
 
-static bool compare(struct judging *judging, const struct program *made, struct random *random, uint64_t own)
+static bool compare(struct judging *judging, const struct program *made, struct random *random,
+                    uint64_t own)
 {
     unsigned mask = made->not_rc ? ~(unsigned)RC : ~0u;
     put_rules(made, random, &judging->oracle, &judging->rules);
@@ -455,17 +489,21 @@ static bool compare(struct judging *judging, const struct program *made, struct 
         return true;
     unsigned sql = ask(&judging->sql, &judging->said);
     if ((core ^ sql) & mask)
-        return fail("SQL and core differ", own, &judging->core, core, &judging->sql, sql, &judging->said);
+        return fail("SQL and core differ", own, &judging->core, core, &judging->sql, sql,
+                    &judging->said);
     if (!monotone(sql))
-        return fail("a weaker level holds", own, &judging->core, core, &judging->sql, sql, &judging->said);
+        return fail("a weaker level holds", own, &judging->core, core, &judging->sql, sql,
+                    &judging->said);
     rename_all(&judging->sql, &judging->other);
     unsigned renamed = ask(&judging->other, &judging->said);
     if (renamed != sql)
-        return fail("other names", own, &judging->sql, sql, &judging->other, renamed, &judging->said);
+        return fail("other names", own, &judging->sql, sql, &judging->other, renamed,
+                    &judging->said);
     put_sql(made, true, &judging->rules.sql, &judging->other);
     unsigned turned = ask(&judging->other, &judging->said);
     if (turned != sql)
-        return fail("another order of calls", own, &judging->sql, sql, &judging->other, turned, &judging->said);
+        return fail("another order of calls", own, &judging->sql, sql, &judging->other, turned,
+                    &judging->said);
     statistics.programs++;
     statistics.differ += sql && sql != (1u << ISO_PROVE_LEVELS) - 1;
     statistics.at_rc += !made->not_rc;
@@ -494,23 +532,28 @@ static bool judge(const struct program *made, struct random *random, uint64_t ow
 
 int main(int argc, char **argv)
 {
-    const struct argument known[] = {
-        {"--programs", &programs, NULL}, {"--seed", &seed, NULL}, {"--show", &show, NULL}, {NULL, NULL, NULL}};
+    const struct argument known[] = {{"--programs", &programs, NULL},
+                                     {"--seed", &seed, NULL},
+                                     {"--show", &show, NULL},
+                                     {NULL, NULL, NULL}};
     uint64_t failed = 0;
     if (!arguments_read(known, argc, argv))
         return 2;
     for (uint64_t i = 0; statistics.programs < programs && failed < 3; i++) {
         struct random random = {.state = seed + i};
         struct program program;
-        random.state = random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
+        random.state =
+            random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
         make_program(&random, &program);
         failed += !judge(&program, &random, seed + i);
         release_program(&program);
     }
     printf("1..1\n%s 1 - SQL and what it means in the core language have the same verdicts\n",
            failed ? "not ok" : "ok");
-    printf("# %" PRIu64 " programs (seed %" PRIu64 "), %" PRIu64 " with levels that differ, %" PRIu64
-           " compared at rc, too, %" PRIu64 " with ranges, %" PRIu64 " with rows inserted\n",
-           statistics.programs, seed, statistics.differ, statistics.at_rc, statistics.ranges, statistics.inserts);
+    printf("# %" PRIu64 " programs (seed %" PRIu64 "), %" PRIu64
+           " with levels that differ, %" PRIu64 " compared at rc, too, %" PRIu64
+           " with ranges, %" PRIu64 " with rows inserted\n",
+           statistics.programs, seed, statistics.differ, statistics.at_rc, statistics.ranges,
+           statistics.inserts);
     return failed ? 1 : 0;
 }

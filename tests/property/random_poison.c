@@ -1,14 +1,19 @@
 /* One record that is not honest, of every kind and at every place, beside honest streams.
  *
- * A stream is a few transactions of a few keys, many of them wrong. What is asked of each with the forged record in it:
+ * A stream is a few transactions of a few keys, many of them wrong. What is asked of each with the
+ * forged record in it:
  *
- *  - what honest records alone show is told, certain or doubtful; where it is not, the run says that something is in
- *    doubt: it does not hold, and counts a contradiction, a record left out, or a read that it did not judge;
- *  - what is told as certain of honest transactions alone is what honest records alone show: no false alarm;
- *  - a record that contradicts none of them, and says nothing of what they read, takes nothing away.
+ *  - what honest records alone show is told, certain or doubtful; where it is not, the run says
+ *    that something is in
+ *    doubt: it does not hold, and counts a contradiction, a record left out, or a read that it did
+ *      not judge;
+ *  - what is told as certain of honest transactions alone is what honest records alone show: no
+ *    false alarm;
+ *  - a record that contradicts none of them, and says nothing of what they read, takes nothing
+ *    away.
  *
- * What no checker can see is left out: a forged writer that gives a stale read the value it needs, under a tid of its
- * own.
+ * What no checker can see is left out: a forged writer that gives a stale read the value it needs,
+ * under a tid of its own.
  *
  * random_poison [--streams N] [--seed S]
  */
@@ -23,7 +28,15 @@
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
 
-enum { DEFAULT_STREAMS = 2000, TRANSACTIONS = 9, KEYS = 3, SESSIONS = 3, RECORD = 400, FINDINGS = 200, REPORTS = 3 };
+enum {
+    DEFAULT_STREAMS = 2000,
+    TRANSACTIONS = 9,
+    KEYS = 3,
+    SESSIONS = 3,
+    RECORD = 400,
+    FINDINGS = 200,
+    REPORTS = 3
+};
 
 enum kind {
     GARBAGE,
@@ -41,9 +54,10 @@ enum kind {
     KINDS
 };
 
-static const char *const names[KINDS] = {"garbage",       "another read",  "another write",      "aborted",
-                                         "unknown",       "fresh unknown", "fresh aborted",      "append",
-                                         "far watermark", "far write",     "write of new value", "end of a session"};
+static const char *const names[KINDS] = {
+    "garbage",       "another read",  "another write",      "aborted",
+    "unknown",       "fresh unknown", "fresh aborted",      "append",
+    "far watermark", "far write",     "write of new value", "end of a session"};
 
 /* Where it takes away what it may: what follows from it is in doubt. */
 static bool contradicts(enum kind kind)
@@ -77,8 +91,9 @@ static int put_operations(struct random *random, char *text, size_t size)
     int used = 0, count = 1 + (int)random_below(random, 3);
     for (int i = 0; i < count; i++) {
         bool reads = random_percent(random, 55);
-        used += snprintf(text + used, size - (size_t)used, "%s{\"t\":\"%s\",\"k\":\"k%u\",\"v\":%u}", i ? "," : "",
-                         reads ? "r" : "w", random_below(random, KEYS), 1 + random_below(random, 5));
+        used += snprintf(text + used, size - (size_t)used,
+                         "%s{\"t\":\"%s\",\"k\":\"k%u\",\"v\":%u}", i ? "," : "", reads ? "r" : "w",
+                         random_below(random, KEYS), 1 + random_below(random, 5));
     }
     return used;
 }
@@ -95,8 +110,9 @@ static void make_stream(struct random *random, struct stream *stream)
         put_operations(random, operations, sizeof operations);
         stream->session[t] = session;
         snprintf(stream->records[t], RECORD,
-                 "{\"tid\":%u,\"sid\":%u,\"sno\":%u,\"sts\":%" PRIu64 ",\"cts\":%" PRIu64 ",\"ops\":[%s]}", t + 1,
-                 session, stream->place[session]++, start, end, operations);
+                 "{\"tid\":%u,\"sid\":%u,\"sno\":%u,\"sts\":%" PRIu64 ",\"cts\":%" PRIu64
+                 ",\"ops\":[%s]}",
+                 t + 1, session, stream->place[session]++, start, end, operations);
     }
 }
 
@@ -110,20 +126,23 @@ static void forge(struct random *random, enum kind kind, const struct stream *st
         snprintf(text, RECORD, "{\"tid\":%u,", tid);
         break;
     case SQUAT_READ:
-        snprintf(text, RECORD,
-                 "{\"tid\":%u,\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"r\",\"k\":\"k%u\",\"v\":%u}]}", tid,
-                 time, time, key, value);
+        snprintf(
+            text, RECORD,
+            "{\"tid\":%u,\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"r\",\"k\":\"k%u\",\"v\":%u}]}",
+            tid, time, time, key, value);
         break;
     case SQUAT_WRITE:
-        snprintf(text, RECORD,
-                 "{\"tid\":%u,\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}", tid,
-                 time, time + 1, key, value);
+        snprintf(
+            text, RECORD,
+            "{\"tid\":%u,\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}",
+            tid, time, time + 1, key, value);
         break;
     case SQUAT_ABORTED:
     case SQUAT_UNKNOWN:
-        snprintf(text, RECORD,
-                 "{\"tid\":%u,\"sid\":%u,\"status\":\"%s\",\"sts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}",
-                 tid, session, kind == SQUAT_ABORTED ? "aborted" : "unknown", time, key, value);
+        snprintf(
+            text, RECORD,
+            "{\"tid\":%u,\"sid\":%u,\"status\":\"%s\",\"sts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}",
+            tid, session, kind == SQUAT_ABORTED ? "aborted" : "unknown", time, key, value);
         break;
     case UNKNOWN:
     case ABORTED:
@@ -139,21 +158,25 @@ static void forge(struct random *random, enum kind kind, const struct stream *st
             time, time + 1, key, value);
         break;
     case FAR_PROMISE:
-        snprintf(text, RECORD, "{\"watermark\":\"%" PRIu64 "\"}", UINT64_MAX - random_below(random, 3));
+        snprintf(text, RECORD, "{\"watermark\":\"%" PRIu64 "\"}",
+                 UINT64_MAX - random_below(random, 3));
         break;
     case FAR_WRITE:
-        snprintf(text, RECORD,
-                 "{\"tid\":\"f\",\"sid\":\"z\",\"sts\":\"18446744073709551000\",\"cts\":\"18446744073709551600\","
-                 "\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}",
-                 key, value);
+        snprintf(
+            text, RECORD,
+            "{\"tid\":\"f\",\"sid\":\"z\",\"sts\":\"18446744073709551000\",\"cts\":\"18446744073709551600\","
+            "\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":%u}]}",
+            key, value);
         break;
     case FRESH_WRITE:
-        snprintf(text, RECORD,
-                 "{\"tid\":\"f\",\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":77}]}",
-                 time, time + 1, key);
+        snprintf(
+            text, RECORD,
+            "{\"tid\":\"f\",\"sid\":\"z\",\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"k%u\",\"v\":77}]}",
+            time, time + 1, key);
         break;
     default:
-        snprintf(text, RECORD, "{\"tid\":\"f\",\"sid\":%u,\"sno\":%u,\"sts\":90,\"cts\":91,\"ops\":[]}", session,
+        snprintf(text, RECORD,
+                 "{\"tid\":\"f\",\"sid\":%u,\"sno\":%u,\"sts\":90,\"cts\":91,\"ops\":[]}", session,
                  stream->place[session]);
     }
 }
@@ -167,7 +190,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     return ISO_OK;
 }
 
-static void feed(struct iso_pipeline *pipeline, int32_t partition, int64_t *offsets, const char *record)
+static void feed(struct iso_pipeline *pipeline, int32_t partition, int64_t *offsets,
+                 const char *record)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_message message = {.topic = "t",
@@ -190,7 +214,8 @@ static const char *text_of(const json_t *line, const char *member)
 static void name_finding(const json_t *line, struct finding *finding)
 {
     const json_t *tids = json_object_get(line, "tids");
-    const char *one = json_string_value(json_array_get(tids, 0)), *other = json_string_value(json_array_get(tids, 1));
+    const char *one = json_string_value(json_array_get(tids, 0)),
+               *other = json_string_value(json_array_get(tids, 1));
     const char *axiom = text_of(line, "axiom"), *key = text_of(line, "key");
     bool is_pair = !strcmp(axiom, "NOCONFLICT");
     if (is_pair && other && strcmp(one, other) > 0) {
@@ -198,7 +223,8 @@ static void name_finding(const json_t *line, struct finding *finding)
         one = other;
         other = swapped;
     }
-    snprintf(finding->name, sizeof finding->name, "%s %s %s %.2s", axiom, one, is_pair ? other : "", key);
+    snprintf(finding->name, sizeof finding->name, "%s %s %s %.2s", axiom, one, is_pair ? other : "",
+             key);
     finding->doubtful = json_object_get(line, "doubtful");
     char *all = json_dumps(line, JSON_ENCODE_ANY);
     finding->forged = strstr(all, "\"f\"");
@@ -221,7 +247,8 @@ static void take_line(struct verdict *verdict, const char *text, size_t length)
 }
 
 /* `forged`: the record that comes before honest record `place`, or NULL. */
-static void judge(const struct stream *stream, const char *forged, uint32_t place, struct verdict *verdict)
+static void judge(const struct stream *stream, const char *forged, uint32_t place,
+                  struct verdict *verdict)
 {
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
@@ -234,10 +261,12 @@ static void judge(const struct stream *stream, const char *forged, uint32_t plac
     options.sink_context = &verdict->lines;
     options.context = verdict;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(pipeline, "t",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        pipeline, "t",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     for (int32_t partition = 0; partition < 2; partition++)
-        iso_pipeline_declare(pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, partition), 0);
+        iso_pipeline_declare(
+            pipeline, iso_inputs_number(iso_pipeline_inputs(pipeline), "t", 1, partition), 0);
     for (uint32_t t = 0; t <= TRANSACTIONS; t++) {
         if (forged && t == place)
             feed(pipeline, 1, offsets, forged);
@@ -273,12 +302,13 @@ static const struct finding *find(const struct verdict *verdict, const char *nam
 static bool is_in_doubt(const struct verdict *verdict)
 {
     const struct iso_pipeline_stats *stats = &verdict->stats;
-    return verdict->outcome != ISO_OK && stats->contradictions + stats->bad_records + stats->engine.reads_unjudged;
+    return verdict->outcome != ISO_OK &&
+           stats->contradictions + stats->bad_records + stats->engine.reads_unjudged;
 }
 
 /* NULL: all is as it must be. */
-static const char *wrong_with(enum kind kind, const struct verdict *honest, const struct verdict *poisoned,
-                              uint64_t *doubted, uint64_t *hidden)
+static const char *wrong_with(enum kind kind, const struct verdict *honest,
+                              const struct verdict *poisoned, uint64_t *doubted, uint64_t *hidden)
 {
     for (uint32_t i = 0; i < honest->count; i++) {
         const struct finding *told = find(poisoned, honest->list[i].name);
@@ -319,7 +349,8 @@ static bool poison(uint64_t seed, enum kind kind, struct tally *tally)
         const char *wrong = wrong_with(kind, &honest, &poisoned, &tally->doubted, &tally->hidden);
         if (!wrong)
             continue;
-        printf("# seed %" PRIu64 ", %s before record %u: %s\n# %s\n", seed, names[kind], place, wrong, forged);
+        printf("# seed %" PRIu64 ", %s before record %u: %s\n# %s\n", seed, names[kind], place,
+               wrong, forged);
         for (uint32_t t = 0; t < TRANSACTIONS; t++)
             printf("# %s\n", stream.records[t]);
         return false;
@@ -330,7 +361,8 @@ static bool poison(uint64_t seed, enum kind kind, struct tally *tally)
 int main(int count, char **words)
 {
     uint64_t streams = DEFAULT_STREAMS, seed = 1;
-    const struct argument known[] = {{"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--streams", .number = &streams}, {"--seed", .number = &seed}, {0}};
     int failed = 0;
     if (!arguments_read(known, count, words))
         return 2;
@@ -341,10 +373,12 @@ int main(int count, char **words)
         uint32_t bad = 0;
         for (uint64_t i = 0; i < each && bad < REPORTS; i++)
             bad += !poison((seed + i) * KINDS + (uint64_t)kind, (enum kind)kind, &tally);
-        printf("%s %d - %s: in %" PRIu64 " streams no finding of honest records disappears unseen\n",
+        printf("%s %d - %s: in %" PRIu64
+               " streams no finding of honest records disappears unseen\n",
                bad ? "not ok" : "ok", kind + 1, names[kind], tally.runs);
-        printf("# %" PRIu64 " findings: %" PRIu64 " told as doubtful, %" PRIu64 " in doubt and not told\n", tally.found,
-               tally.doubted, tally.hidden);
+        printf("# %" PRIu64 " findings: %" PRIu64 " told as doubtful, %" PRIu64
+               " in doubt and not told\n",
+               tally.found, tally.doubted, tally.hidden);
         failed |= bad || !tally.found;
     }
     return failed;

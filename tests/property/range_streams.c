@@ -1,7 +1,9 @@
-/* Ranges of plain keys through streams of client records: random small histories with row sets among their operations
- * arrive in any order, from one to three partitions with watermarks as they become true; between batches the pipeline is
- * saved and restored at times, of some streams as little is retained as may be, and in some deadlines pass, by which what
- * is found may be retracted. What stands in the end must be what chronos says of the file, as (axiom, transactions, key), and what a set lacks, or has too much, must be called that.
+/* Ranges of plain keys through streams of client records: random small histories with row sets
+ * among their operations arrive in any order, from one to three partitions with watermarks as they
+ * become true; between batches the pipeline is saved and restored at times, of some streams as
+ * little is retained as may be, and in some deadlines pass, by which what is found may be
+ * retracted. What stands in the end must be what chronos says of the file, as (axiom, transactions,
+ * key), and what a set lacks, or has too much, must be called that.
  *
  * range_streams [--histories N] [--seed S]
  */
@@ -42,13 +44,14 @@ struct trial {
     uint64_t retention;     /* UINT64_MAX: everything */
     uint64_t deadline, now; /* deadline 0: none */
     struct found expected, found;
-    bool
-        shares_commits; /* at ser, ranges met writes of their own commit timestamps: which order follows is not judged */
+    bool shares_commits; /* at ser, ranges met writes of their own commit timestamps: which order
+                            follows is not judged */
     char failure[ISO_ERROR_TEXT];
 };
 
 static struct {
-    uint64_t streams, restored, deadlines, retracted, retained, watermarks, missing, extra, unjudged;
+    uint64_t streams, restored, deadlines, retracted, retained, watermarks, missing, extra,
+        unjudged;
 } statistics;
 
 /* ---- what chronos says ---- */
@@ -70,15 +73,15 @@ static bool is_of_set(const char *kind)
     return kind && (!strcmp(kind, "missing-row") || !strcmp(kind, "extra-row"));
 }
 
-static void add_found(const struct trial *trial, struct found *found, const char *axiom, const char *key,
-                      const char *tid, const char *other, const char *kind)
+static void add_found(const struct trial *trial, struct found *found, const char *axiom,
+                      const char *key, const char *tid, const char *other, const char *kind)
 {
     bool matters = !trial->deadline && key && /* by a deadline a read is named by what had come */
                    is_of_set(kind) && is_read_once(trial, tid, key);
     if (found->count == FOUND)
         abort();
-    snprintf(found->list[found->count++], TEXT, "%s %s %s %s %s", axiom, key ? key : "-", tid, other ? other : "-",
-             matters ? kind : "");
+    snprintf(found->list[found->count++], TEXT, "%s %s %s %s %s", axiom, key ? key : "-", tid,
+             other ? other : "-", matters ? kind : "");
 }
 
 static void take_back(struct found *found, const char *id)
@@ -93,7 +96,8 @@ static void take_back(struct found *found, const char *id)
     found->count = kept;
 }
 
-static const char *text_of(const struct iso_history *history, iso_atom atom, char buffer[PLAIN_TEXT])
+static const char *text_of(const struct iso_history *history, iso_atom atom,
+                           char buffer[PLAIN_TEXT])
 {
     char room[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -118,7 +122,9 @@ static bool expect(struct trial *trial)
         const struct iso_violation *violation = &verdict.violations[i];
         bool pair = violation->axiom == ISO_NOCONFLICT;
         add_found(trial, &trial->expected, iso_axiom_name(violation->axiom),
-                  violation->key == ISO_NONE ? NULL : text_of(history, history->key_atom[violation->key], key),
+                  violation->key == ISO_NONE
+                      ? NULL
+                      : text_of(history, history->key_atom[violation->key], key),
                   text_of(history, history->tid[violation->transaction], tid),
                   pair ? text_of(history, history->tid[violation->other], other) : NULL,
                   iso_violation_kind_name(violation->kind));
@@ -153,7 +159,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
         snprintf(trial->found.id[trial->found.count], sizeof *trial->found.id, "%s", id);
     if (is_final)
         add_found(trial, &trial->found, axiom, json_string_value(json_object_get(said, "key")),
-                  json_string_value(json_array_get(tids, 0)), pair ? json_string_value(json_array_get(tids, 1)) : NULL,
+                  json_string_value(json_array_get(tids, 0)),
+                  pair ? json_string_value(json_array_get(tids, 1)) : NULL,
                   json_string_value(json_object_get(said, "kind")));
     json_decref(said);
     return ISO_OK;
@@ -186,7 +193,8 @@ static struct iso_pipeline *open_again(void *context)
     return open_pipeline(context);
 }
 
-/* When it may still change something: committed ones by their commit, others as soon as they start. */
+/* When it may still change something: committed ones by their commit, others as soon as they
+ * start. */
 static uint64_t time_of(const struct plain_transaction *transaction)
 {
     if (transaction->status != ISO_COMMITTED || !transaction->cts.given)
@@ -195,7 +203,8 @@ static uint64_t time_of(const struct plain_transaction *transaction)
 }
 
 /* The promise that is true once `first` of them have arrived. 0: none. */
-static uint64_t promise_at(const struct trial *trial, const uint32_t *partition_of, uint32_t partition, uint32_t first)
+static uint64_t promise_at(const struct trial *trial, const uint32_t *partition_of,
+                           uint32_t partition, uint32_t first)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t t = first; t < trial->line_count; t++) {
@@ -222,7 +231,8 @@ static uint64_t least_retention(const struct trial *trial)
 {
     uint64_t most = 0;
     for (uint32_t t = 0; t < trial->line_count; t++) {
-        uint64_t watermark = promise_at(trial, NULL, PARTITIONS, t), start = start_of(&trial->shorter.transactions[t]);
+        uint64_t watermark = promise_at(trial, NULL, PARTITIONS, t),
+                 start = start_of(&trial->shorter.transactions[t]);
         if (watermark >= start && watermark - start + 1 > most)
             most = watermark - start + 1;
     }
@@ -256,15 +266,17 @@ static void wait_some(struct trial *trial, struct sending *sending, struct iso_e
     statistics.deadlines++;
 }
 
-static void add_message(struct sending *sending, uint32_t partition, const char *text, struct iso_error *error)
+static void add_message(struct sending *sending, uint32_t partition, const char *text,
+                        struct iso_error *error)
 {
     if (sending->count == 8)
         send(sending, error);
-    sending->batch[sending->count++] = (struct iso_message){.topic = "txns",
-                                                            .partition = (int32_t)partition,
-                                                            .input = sending->inputs[partition],
-                                                            .offset = sending->offsets[partition]++,
-                                                            .payload = {(const uint8_t *)text, (uint32_t)strlen(text)}};
+    sending->batch[sending->count++] =
+        (struct iso_message){.topic = "txns",
+                             .partition = (int32_t)partition,
+                             .input = sending->inputs[partition],
+                             .offset = sending->offsets[partition]++,
+                             .payload = {(const uint8_t *)text, (uint32_t)strlen(text)}};
 }
 
 static void give_messages(struct trial *trial, struct sending *sending, struct iso_error *error)
@@ -272,7 +284,8 @@ static void give_messages(struct trial *trial, struct sending *sending, struct i
     struct random *random = &trial->drawing.random;
     uint32_t partitions = 1 + random_below(random, PARTITIONS), partition_of[PLAIN_TRANSACTIONS];
     for (uint32_t i = 0; i < partitions; i++) {
-        sending->inputs[i] = iso_inputs_number(iso_pipeline_inputs(sending->pipeline), "txns", 4, (int32_t)i);
+        sending->inputs[i] =
+            iso_inputs_number(iso_pipeline_inputs(sending->pipeline), "txns", 4, (int32_t)i);
         iso_pipeline_declare(sending->pipeline, sending->inputs[i], 0);
     }
     for (uint32_t t = 0; t < trial->line_count; t++)
@@ -383,8 +396,8 @@ static bool same_found(struct trial *trial)
 
 static void report(const struct trial *trial, uint64_t seed)
 {
-    printf("not ok - seed %" PRIu64 ", %s, retention %" PRIu64 ": %s\n", seed, iso_level_name(trial->level),
-           trial->retention, trial->failure);
+    printf("not ok - seed %" PRIu64 ", %s, retention %" PRIu64 ": %s\n", seed,
+           iso_level_name(trial->level), trial->retention, trial->failure);
     for (uint32_t i = 0; i < trial->expected.count; i++)
         printf("# expected: %s\n", trial->expected.list[i]);
     for (uint32_t i = 0; i < trial->found.count; i++)
@@ -406,7 +419,8 @@ static void shuffle(struct trial *trial)
     plain_history_permute(&trial->drawing.plain, order);
 }
 
-/* With a value that every key begins with, of what nobody writes it is not known that it was there. */
+/* With a value that every key begins with, of what nobody writes it is not known that it was
+ * there. */
 static bool is_streamable(const struct plain_history *plain)
 {
     return plain->initial_value.absent && plain_history_is_streamable(plain);
@@ -437,12 +451,14 @@ static bool carry(struct trial *trial, uint64_t seed)
     trial->expected.count = trial->found.count = 0;
     trial->failure[0] = 0;
     trial->level = random_percent(&trial->drawing.random, 50) ? ISO_SER : ISO_SI;
-    bool retains = random_percent(&trial->drawing.random, 50) && !has_unknown(&trial->drawing.plain);
+    bool retains =
+        random_percent(&trial->drawing.random, 50) && !has_unknown(&trial->drawing.plain);
     trial->retention = retains ? least_retention(trial) : UINT64_MAX;
     trial->shards = 1u << seed % 3;
     trial->now = 1;
-    trial->deadline =
-        !retains && random_percent(&trial->drawing.random, 50) ? 1 + random_below(&trial->drawing.random, 4) : 0;
+    trial->deadline = !retains && random_percent(&trial->drawing.random, 50)
+                          ? 1 + random_below(&trial->drawing.random, 4)
+                          : 0;
     statistics.retained += retains;
     if (expect(trial))
         stream(trial);
@@ -459,21 +475,26 @@ int main(int argc, char **argv)
     struct trial *trial = iso_allocate_zeroed(1, sizeof *trial);
     uint64_t histories = 2000, seed = 1;
     uint32_t failed = 0;
-    const struct argument known[] = {{"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {0}};
+    const struct argument known[] = {
+        {"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++)
         failed += !carry(trial, seed + i);
-    printf("# %" PRIu64 " streams of %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64 " of them empty, %" PRIu64
-           " partial; %" PRIu64 " rows missing, %" PRIu64 " too many, %" PRIu64 " with unjudged reads; %" PRIu64
-           " watermarks, %" PRIu64 " restored, %" PRIu64 " with the least retention, %" PRIu64
+    printf("# %" PRIu64 " streams of %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64
+           " of them empty, %" PRIu64 " partial; %" PRIu64 " rows missing, %" PRIu64
+           " too many, %" PRIu64 " with unjudged reads; %" PRIu64 " watermarks, %" PRIu64
+           " restored, %" PRIu64 " with the least retention, %" PRIu64
            " moments at which deadlines passed, %" PRIu64 " verdicts retracted\n",
            statistics.streams, histories, trial->drawing.drawn.sets, trial->drawing.drawn.empty,
            trial->drawing.drawn.partial, statistics.missing, statistics.extra, statistics.unjudged,
-           statistics.watermarks, statistics.restored, statistics.retained, statistics.deadlines, statistics.retracted);
-    bool enough = statistics.missing > histories / 10 && statistics.extra > histories / 100 && statistics.restored &&
-                  statistics.unjudged && statistics.retained && statistics.retracted;
-    printf("%s 1 - ranges in streams are judged as in files\n1..1\n", !failed && enough ? "ok" : "not ok");
+           statistics.watermarks, statistics.restored, statistics.retained, statistics.deadlines,
+           statistics.retracted);
+    bool enough = statistics.missing > histories / 10 && statistics.extra > histories / 100 &&
+                  statistics.restored && statistics.unjudged && statistics.retained &&
+                  statistics.retracted;
+    printf("%s 1 - ranges in streams are judged as in files\n1..1\n",
+           !failed && enough ? "ok" : "not ok");
     iso_free(trial);
     return failed || !enough;
 }

@@ -1,7 +1,7 @@
-/* Row sets against what they mean: a read of each key of the range that the history names. Random small histories get
- * reads of all keys between two bounds, spelt out here one by one; the same with row sets in their place must finish as
- * the same operations, and be judged alike, but for the words that row sets have. What a page shows of a set differs in
- * the rows that are wrong.
+/* Row sets against what they mean: a read of each key of the range that the history names. Random
+ * small histories get reads of all keys between two bounds, spelt out here one by one; the same
+ * with row sets in their place must finish as the same operations, and be judged alike, but for the
+ * words that row sets have. What a page shows of a set differs in the rows that are wrong.
  *
  * ranges [--histories N] [--seed S]
  */
@@ -26,7 +26,8 @@ static struct {
 
 /* ---- comparing ---- */
 
-static bool same_text(const struct iso_history *a, iso_atom one, const struct iso_history *b, iso_atom other)
+static bool same_text(const struct iso_history *a, iso_atom one, const struct iso_history *b,
+                      iso_atom other)
 {
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
@@ -40,11 +41,13 @@ static bool same_text(const struct iso_history *a, iso_atom one, const struct is
 static bool same_operations(const struct iso_history *a, const struct iso_history *b)
 {
     if (a->operation_count != b->operation_count ||
-        memcmp(a->first_operation, b->first_operation, (a->transaction_count + 1) * sizeof *a->first_operation))
+        memcmp(a->first_operation, b->first_operation,
+               (a->transaction_count + 1) * sizeof *a->first_operation))
         return false;
     for (uint32_t o = 0; o < a->operation_count; o++) {
         bool is_list = iso_kind_of(a, o) == ISO_READ_LIST;
-        if (a->kind[o] != b->kind[o] || !same_text(a, a->key_atom[a->key[o]], b, b->key_atom[b->key[o]]) ||
+        if (a->kind[o] != b->kind[o] ||
+            !same_text(a, a->key_atom[a->key[o]], b, b->key_atom[b->key[o]]) ||
             (!is_list && !same_text(a, a->value[o], b, b->value[o])) ||
             (a->kind[o] & ISO_OPERATION_OTS && a->ots[o] != b->ots[o]))
             return false;
@@ -53,7 +56,8 @@ static bool same_operations(const struct iso_history *a, const struct iso_histor
 }
 
 /* The word that the violation has if its read belongs to a set. */
-static enum iso_violation_kind kind_of(const struct random_sets *trial, const struct iso_history *history,
+static enum iso_violation_kind kind_of(const struct random_sets *trial,
+                                       const struct iso_history *history,
                                        const struct iso_violation *violation)
 {
     if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE)
@@ -61,11 +65,14 @@ static enum iso_violation_kind kind_of(const struct random_sets *trial, const st
     uint32_t at = violation->operation - history->first_operation[violation->transaction];
     for (uint32_t i = 0; i < trial->set_count; i++) {
         const struct random_set *set = &trial->sets[i];
-        if (set->transaction != violation->transaction || at < set->first || at >= set->first + set->count)
+        if (set->transaction != violation->transaction || at < set->first ||
+            at >= set->first + set->count)
             continue;
-        bool was_nothing =
-            violation->expected.is_list ? !violation->expected.count : violation->expected.atom == ISO_ABSENT;
-        return at >= set->first + set->rows ? ISO_MISSING_ROW : was_nothing ? ISO_EXTRA_ROW : violation->kind;
+        bool was_nothing = violation->expected.is_list ? !violation->expected.count
+                                                       : violation->expected.atom == ISO_ABSENT;
+        return at >= set->first + set->rows ? ISO_MISSING_ROW
+               : was_nothing                ? ISO_EXTRA_ROW
+                                            : violation->kind;
     }
     return violation->kind;
 }
@@ -76,17 +83,21 @@ static enum iso_violation_kind kind_of(const struct random_sets *trial, const st
 static const struct iso_value *expected_of(const struct iso_verdict *verdict, uint32_t operation)
 {
     for (uint32_t i = 0; i < verdict->violation_count; i++)
-        if (verdict->violations[i].axiom == ISO_EXT && verdict->violations[i].operation == operation)
+        if (verdict->violations[i].axiom == ISO_EXT &&
+            verdict->violations[i].operation == operation)
             return &verdict->violations[i].expected;
     return NULL;
 }
 
-/* It is the first operation of its transaction on its key, whose timestamps are in order: only the snapshot decides. */
-static bool is_plain(const struct iso_history *history, const struct iso_verdict *verdict, uint32_t operation)
+/* It is the first operation of its transaction on its key, whose timestamps are in order: only the
+ * snapshot decides. */
+static bool is_plain(const struct iso_history *history, const struct iso_verdict *verdict,
+                     uint32_t operation)
 {
     uint32_t transaction = iso_history_owner(history, operation);
     for (uint32_t i = 0; i < verdict->violation_count; i++)
-        if (verdict->violations[i].axiom == ISO_TIMESTAMP && verdict->violations[i].transaction == transaction)
+        if (verdict->violations[i].axiom == ISO_TIMESTAMP &&
+            verdict->violations[i].transaction == transaction)
             return false;
     for (uint32_t o = history->first_operation[transaction]; o < operation; o++)
         if (history->key[o] == history->key[operation])
@@ -94,7 +105,8 @@ static bool is_plain(const struct iso_history *history, const struct iso_verdict
     return true;
 }
 
-/* Each row of the set that the verdict finds wrong differs, and no other one, as far as snapshots alone decide. */
+/* Each row of the set that the verdict finds wrong differs, and no other one, as far as snapshots
+ * alone decide. */
 static bool is_shown_right(const struct iso_argument *argument, const struct iso_verdict *verdict)
 {
     const struct iso_history *history = argument->facts->history;
@@ -141,8 +153,8 @@ static bool are_shown_right(struct iso_history *history, const struct iso_verdic
     return are_right;
 }
 
-static bool same_verdict(const struct random_sets *trial, const struct iso_history *spelt, struct iso_history *sets,
-                         enum iso_level level)
+static bool same_verdict(const struct random_sets *trial, const struct iso_history *spelt,
+                         struct iso_history *sets, enum iso_level level)
 {
     struct iso_check_options options = {.level = level, .session_order = true, .threads = 1};
     struct iso_verdict one, other;
@@ -162,9 +174,10 @@ static bool same_verdict(const struct random_sets *trial, const struct iso_histo
     for (uint32_t i = 0; same && error.status == ISO_OK && i < one.violation_count; i++) {
         const struct iso_violation *left = &one.violations[i], *right = &other.violations[i];
         enum iso_violation_kind kind = kind_of(trial, spelt, left);
-        same = left->axiom == right->axiom && left->transaction == right->transaction && left->other == right->other &&
-               left->operation == right->operation && kind == right->kind &&
-               left->writer_expected == right->writer_expected && left->writer_actual == right->writer_actual;
+        same = left->axiom == right->axiom && left->transaction == right->transaction &&
+               left->other == right->other && left->operation == right->operation &&
+               kind == right->kind && left->writer_expected == right->writer_expected &&
+               left->writer_actual == right->writer_actual;
         statistics.missing += kind == ISO_MISSING_ROW;
         statistics.extra += kind == ISO_EXTRA_ROW;
     }
@@ -199,7 +212,8 @@ int main(int argc, char **argv)
 {
     static struct random_sets trial;
     uint64_t histories = 5000, seed = 1;
-    const struct argument known[] = {{"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {0}};
+    const struct argument known[] = {
+        {"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {0}};
     struct random_history_options options = random_history_defaults();
     if (!arguments_read(known, argc, argv))
         return 2;
@@ -210,18 +224,21 @@ int main(int argc, char **argv)
         random_sets_draw(&trial);
         if (agrees(&trial))
             continue;
-        printf("not ok 1 - row sets are judged as what they mean, seed %" PRIu64 "\n1..1\n", seed + i);
+        printf("not ok 1 - row sets are judged as what they mean, seed %" PRIu64 "\n1..1\n",
+               seed + i);
         random_sets_print(&trial);
         plain_history_print(&trial.plain, stdout, "#   ");
         return 1;
     }
-    printf("# %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64 " of them empty, %" PRIu64 " partial, %" PRIu64
-           " open, %" PRIu64 " with a time of their own; %" PRIu64 " rows missing, %" PRIu64 " too many, shown %" PRIu64
-           " times; %" PRIu64 " checks refused\n",
-           histories, trial.drawn.sets, trial.drawn.empty, trial.drawn.partial, trial.drawn.open, trial.drawn.timed,
-           statistics.missing, statistics.extra, statistics.rows, statistics.refused);
-    bool enough = statistics.rows > histories && trial.drawn.sets > histories && statistics.missing > histories / 4 &&
-                  statistics.extra > histories / 20;
+    printf("# %" PRIu64 " histories: %" PRIu64 " sets, %" PRIu64 " of them empty, %" PRIu64
+           " partial, %" PRIu64 " open, %" PRIu64 " with a time of their own; %" PRIu64
+           " rows missing, %" PRIu64 " too many, shown %" PRIu64 " times; %" PRIu64
+           " checks refused\n",
+           histories, trial.drawn.sets, trial.drawn.empty, trial.drawn.partial, trial.drawn.open,
+           trial.drawn.timed, statistics.missing, statistics.extra, statistics.rows,
+           statistics.refused);
+    bool enough = statistics.rows > histories && trial.drawn.sets > histories &&
+                  statistics.missing > histories / 4 && statistics.extra > histories / 20;
     printf("%s 1 - row sets are judged as what they mean\n1..1\n", enough ? "ok" : "not ok");
     return !enough;
 }

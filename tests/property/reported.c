@@ -1,6 +1,6 @@
-/* Verdicts written and read: whatever members a verdict has, in whatever order, the reader takes all of them, finds its
- * violations as they were written, and takes nothing of the verdict for a violation's. Each member that the writers write
- * is in the reader's table.
+/* Verdicts written and read: whatever members a verdict has, in whatever order, the reader takes
+ * all of them, finds its violations as they were written, and takes nothing of the verdict for a
+ * violation's. Each member that the writers write is in the reader's table.
  *
  * reported [--histories N] [--seed S]
  */
@@ -15,13 +15,14 @@
 
 enum { DEFAULT_VERDICTS = 2000, MOST = 4 };
 
-static const char *const words[] = {"a", "x/1#v", "7", "\"", "\xc3\xa9", "a longer name, with a comma", "\x01"};
+static const char *const words[] = {
+    "a", "x/1#v", "7", "\"", "\xc3\xa9", "a longer name, with a comma", "\x01"};
 
 static struct iso_reported_atom draw_atom(struct random *random, struct iso_atoms *atoms)
 {
     const char *word = words[random_below(random, sizeof words / sizeof *words)];
-    return (struct iso_reported_atom){atoms, random_percent(random, 10) ? ISO_ABSENT
-                                                                        : iso_atoms_text(atoms, word, strlen(word))};
+    return (struct iso_reported_atom){
+        atoms, random_percent(random, 10) ? ISO_ABSENT : iso_atoms_text(atoms, word, strlen(word))};
 }
 
 static struct iso_reported_atom may_draw(struct random *random, struct iso_atoms *atoms)
@@ -31,7 +32,8 @@ static struct iso_reported_atom may_draw(struct random *random, struct iso_atoms
 
 static void draw_stamp(struct random *random, char *stamp)
 {
-    snprintf(stamp, ISO_REPORTED_STAMP, random_percent(random, 50) ? "%u" : "{%u,2}", random_below(random, 1000));
+    snprintf(stamp, ISO_REPORTED_STAMP, random_percent(random, 50) ? "%u" : "{%u,2}",
+             random_below(random, 1000));
 }
 
 struct drawn {
@@ -54,7 +56,8 @@ static void draw_cycle(struct random *random, struct drawn *drawn)
     reported->edge_count = 1 + random_below(random, MOST);
     reported->lemmas = random_below(random, 3);
     for (uint32_t i = 0; i < reported->edge_count; i++)
-        drawn->edges[i] = (struct iso_reported_edge){draw_atom(random, &drawn->atoms), draw_atom(random, &drawn->atoms),
+        drawn->edges[i] = (struct iso_reported_edge){draw_atom(random, &drawn->atoms),
+                                                     draw_atom(random, &drawn->atoms),
                                                      draw_atom(random, &drawn->atoms), "wr"};
 }
 
@@ -66,9 +69,10 @@ static void draw_read(struct random *random, struct drawn *drawn)
     bool is_list = random_percent(random, 30);
     reported->axiom = "EXT";
     reported->kind = "stale";
-    reported->expected = (struct iso_reported_value){&drawn->atoms, drawn->elements,
-                                                     is_list ? random_below(random, MOST) : 1, true, is_list};
-    reported->actual = (struct iso_reported_value){&drawn->atoms, drawn->elements + 1, 1, true, false};
+    reported->expected = (struct iso_reported_value){
+        &drawn->atoms, drawn->elements, is_list ? random_below(random, MOST) : 1, true, is_list};
+    reported->actual =
+        (struct iso_reported_value){&drawn->atoms, drawn->elements + 1, 1, true, false};
     reported->writer_expected = may_draw(random, &drawn->atoms);
     reported->writer_actual = may_draw(random, &drawn->atoms);
     reported->own.is_given = true;
@@ -86,7 +90,8 @@ static void draw_read(struct random *random, struct drawn *drawn)
 static void draw_violation(struct random *random, struct drawn *drawn)
 {
     struct iso_reported *reported = &drawn->reported;
-    *reported = (struct iso_reported){.tids = drawn->tids, .tid_count = 1 + random_below(random, MOST)};
+    *reported =
+        (struct iso_reported){.tids = drawn->tids, .tid_count = 1 + random_below(random, MOST)};
     for (uint32_t i = 0; i < reported->tid_count; i++)
         drawn->tids[i] = draw_atom(random, &drawn->atoms);
     if (random_percent(random, 30))
@@ -100,11 +105,12 @@ static void draw_violation(struct random *random, struct drawn *drawn)
     reported->locations = drawn->locations;
     reported->location_count = 1 + random_below(random, MOST);
     for (uint32_t i = 0; i < reported->location_count; i++)
-        drawn->locations[i] = (struct iso_reported_location){.name = "h.jsonl",
-                                                             .length = 7,
-                                                             .position = random_below(random, 99),
-                                                             .is_message = random_percent(random, 50),
-                                                             .operation = random_percent(random, 50) ? 3 : ISO_NONE};
+        drawn->locations[i] =
+            (struct iso_reported_location){.name = "h.jsonl",
+                                           .length = 7,
+                                           .position = random_below(random, 99),
+                                           .is_message = random_percent(random, 50),
+                                           .operation = random_percent(random, 50) ? 3 : ISO_NONE};
 }
 
 static void put_violation(struct iso_text *text, const struct iso_reported *reported)
@@ -126,14 +132,15 @@ struct verdict {
 /* What only some engines write. */
 static void put_rest(struct random *random, struct iso_text *text)
 {
-    static const char *const rest[] = {",\"stream\":{\"messages\":7,\"doubtful\":3}",
-                                       ",\"join\":{\"rows\":7,\"at\":[]}",
-                                       ",\"books\":{\"reads\":{\"came\":9}}",
-                                       ",\"uncovered\":[{\"table\":\"t\",\"operations\":1,\"known\":true}]",
-                                       ",\"spellings\":[{\"column\":\"c\",\"count\":1}]",
-                                       ",\"seconds\":{\"total\":0.010}",
-                                       ",\"peak_rss_bytes\":1000",
-                                       ",\"steps\":{\"windows\":1}"};
+    static const char *const rest[] = {
+        ",\"stream\":{\"messages\":7,\"doubtful\":3}",
+        ",\"join\":{\"rows\":7,\"at\":[]}",
+        ",\"books\":{\"reads\":{\"came\":9}}",
+        ",\"uncovered\":[{\"table\":\"t\",\"operations\":1,\"known\":true}]",
+        ",\"spellings\":[{\"column\":\"c\",\"count\":1}]",
+        ",\"seconds\":{\"total\":0.010}",
+        ",\"peak_rss_bytes\":1000",
+        ",\"steps\":{\"windows\":1}"};
     for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
         if (random_percent(random, 50))
             iso_text_put(text, rest[i]);
@@ -146,7 +153,8 @@ static void draw_verdict(struct random *random, struct drawn *drawn, struct verd
     struct iso_text *text = &verdict->text;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++) {
         verdict->found += verdict->counts[axiom] = random_below(random, 4);
-        verdict->doubted += verdict->doubtful[axiom] = random_below(random, (uint32_t)verdict->counts[axiom] + 1);
+        verdict->doubted += verdict->doubtful[axiom] =
+            random_below(random, (uint32_t)verdict->counts[axiom] + 1);
     }
     verdict->outcome = outcomes[random_below(random, 3)];
     struct iso_reported_verdict head = {.level = "si",
@@ -180,7 +188,8 @@ static void draw_verdict(struct random *random, struct drawn *drawn, struct verd
     iso_text_put(text, "}");
 }
 
-/* As it was read, written once more. What a member alone says is as it was: a cycle has edges, a time is there. */
+/* As it was read, written once more. What a member alone says is as it was: a cycle has edges, a
+ * time is there. */
 static bool take(void *context, const struct iso_reported *read)
 {
     struct iso_reported again = *read;
@@ -225,13 +234,13 @@ static const char *fault_of(struct verdict *verdict)
                         : !object.is_verdict || object.is_violation     ? "is taken for a violation"
                         : strcmp(object.outcome, verdict->outcome) != 0 ? "has another outcome"
                         : object.found != verdict->found                ? "has other counts"
-                        : object.doubtful != verdict->doubted           ? "has other doubtful counts"
-                        : !same                                         ? "has other violations"
-                        : !knows_members(&verdict->text)                ? "has a member that the table lacks"
-                                                                        : NULL;
+                        : object.doubtful != verdict->doubted ? "has other doubtful counts"
+                        : !same                               ? "has other violations"
+                        : !knows_members(&verdict->text)      ? "has a member that the table lacks"
+                                                              : NULL;
     if (fault && !same)
-        printf("# written: %.*s# read: %.*s", (int)verdict->violations.used, verdict->violations.bytes, (int)again.used,
-               again.bytes);
+        printf("# written: %.*s# read: %.*s", (int)verdict->violations.used,
+               verdict->violations.bytes, (int)again.used, again.bytes);
     iso_reported_reader_free(reader);
     iso_atoms_release(&atoms);
     iso_text_release(&again);
@@ -248,8 +257,8 @@ static bool check_seed(uint64_t seed, uint64_t *violations)
     size_t length = verdict.text.used;
     const char *fault = fault_of(&verdict);
     if (fault)
-        printf("# the verdict %s: reported --histories 1 --seed %" PRIu64 "\n# %.*s\n", fault, seed, (int)length,
-               verdict.text.bytes);
+        printf("# the verdict %s: reported --histories 1 --seed %" PRIu64 "\n# %.*s\n", fault, seed,
+               (int)length, verdict.text.bytes);
     *violations += verdict.violation_count;
     iso_text_release(&verdict.text);
     iso_text_release(&verdict.violations);
@@ -260,12 +269,14 @@ static bool check_seed(uint64_t seed, uint64_t *violations)
 int main(int count, char **arguments)
 {
     uint64_t verdicts = DEFAULT_VERDICTS, seed = 1, faults = 0, violations = 0;
-    const struct argument known[] = {{"--histories", .number = &verdicts}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--histories", .number = &verdicts}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, count, arguments))
         return 2;
     for (uint64_t i = 0; i < verdicts; i++)
         faults += !check_seed(seed + i, &violations);
-    printf("1..1\n%s 1 - %" PRIu64 " verdicts with %" PRIu64 " violations are read as they were written\n",
+    printf("1..1\n%s 1 - %" PRIu64 " verdicts with %" PRIu64
+           " violations are read as they were written\n",
            faults || !violations ? "not ok" : "ok", verdicts, violations);
     return faults || !violations;
 }

@@ -1,8 +1,10 @@
-/* What queries did not find, against the definitions (tests/oracle/table_oracle.h): random small tables with rows that are
- * inserted, deleted and inserted again, cells that nobody wrote, NULLs, writers that abort or of whom nobody knows it.
- * Answers are right, or have something planted. Of each history three judgements: as a finished one; online, in a random
- * order with watermarks, outcomes that are told later, saved and restored at random; and the oracle's. Some are asked of several
- * tables, whose keys differ, each of which has to be judged as if it were alone: on one shard, on two, or on four.
+/* What queries did not find, against the definitions (tests/oracle/table_oracle.h): random small
+ * tables with rows that are inserted, deleted and inserted again, cells that nobody wrote, NULLs,
+ * writers that abort or of whom nobody knows it. Answers are right, or have something planted. Of
+ * each history three judgements: as a finished one; online, in a random order with watermarks,
+ * outcomes that are told later, saved and restored at random; and the oracle's. Some are asked of
+ * several tables, whose keys differ, each of which has to be judged as if it were alone: on one
+ * shard, on two, or on four.
  *
  *     rowsets [--histories N] [--seed N]
  */
@@ -27,8 +29,8 @@ static uint32_t tables; /* of the history at hand: each operation is done in eac
 static struct iso_team *team;
 
 static struct {
-    uint64_t queries, faults, planted, unjudged[4], aggregates, bags, partial, own, held, kept, restored, early,
-        retracted;
+    uint64_t queries, faults, planted, unjudged[4], aggregates, bags, partial, own, held, kept,
+        restored, early, retracted;
 } statistics;
 
 /* ---- random histories ---- */
@@ -41,9 +43,10 @@ static uint32_t below(struct random *random, uint32_t bound)
 static void random_cells(struct random *random, struct table_cell *cells, uint32_t percent)
 {
     for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
-        cells[c] = (struct table_cell){.is_given = random_percent(random, c == 2 ? percent / 3 : percent),
-                                       .is_null = random_percent(random, 20),
-                                       .value = (int)below(random, 4) - 1};
+        cells[c] =
+            (struct table_cell){.is_given = random_percent(random, c == 2 ? percent / 3 : percent),
+                                .is_null = random_percent(random, 20),
+                                .value = (int)below(random, 4) - 1};
 }
 
 static void random_condition(struct random *random, struct table_query *query)
@@ -99,7 +102,8 @@ static void random_query(struct random *random, const struct table_history *hist
         query->to.count = 0;
     if (random_percent(random, 25) && transaction->status != ISO_UNKNOWN) {
         query->time = random_percent(random, 50) ? TABLE_AT_OTS : TABLE_AT_LOCK;
-        query->ots = transaction->sts + below(random, (uint32_t)(transaction->cts - transaction->sts) + 1);
+        query->ots =
+            transaction->sts + below(random, (uint32_t)(transaction->cts - transaction->sts) + 1);
     }
     query->aggregate_count = 1 + below(random, 2);
     for (uint32_t i = 0; i < query->aggregate_count; i++) {
@@ -156,7 +160,8 @@ static void random_keys(struct random *random, struct table_history *history)
 
 /* ---- answers ---- */
 
-static struct table_cell told_of(const struct table_aggregate *aggregate, const struct table_query *query,
+static struct table_cell told_of(const struct table_aggregate *aggregate,
+                                 const struct table_query *query,
                                  const struct table_history *history, const struct table_row *rows)
 {
     struct table_cell told = {.is_given = true};
@@ -164,12 +169,13 @@ static struct table_cell told_of(const struct table_aggregate *aggregate, const 
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
         const struct table_cell *cell = &rows[r].cells[aggregate->column];
         bool asks = aggregate->function != TABLE_COUNT_ROWS;
-        if (!rows[r].is_there || !table_within(query, &history->keys[r]) || !(table_matches(query, &rows[r]) & 1) ||
-            (asks && (cell->is_null || !cell->is_given)))
+        if (!rows[r].is_there || !table_within(query, &history->keys[r]) ||
+            !(table_matches(query, &rows[r]) & 1) || (asks && (cell->is_null || !cell->is_given)))
             continue;
         if (aggregate->function == TABLE_SUM)
             told.value += cell->value;
-        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < told.value : cell->value > told.value))
+        else if (!count || (aggregate->function == TABLE_MIN ? cell->value < told.value
+                                                             : cell->value > told.value))
             told.value = cell->value;
         count++;
     }
@@ -178,14 +184,15 @@ static struct table_cell told_of(const struct table_aggregate *aggregate, const 
     return told;
 }
 
-static void answer(struct random *random, const struct table_history *history, enum iso_level level, uint32_t t,
-                   uint32_t o, struct table_query *query)
+static void answer(struct random *random, const struct table_history *history, enum iso_level level,
+                   uint32_t t, uint32_t o, struct table_query *query)
 {
     struct table_row rows[TABLE_ROWS];
     bool planted = random_percent(random, 25);
     table_state(history, level, t, o, rows);
     for (uint32_t r = 0; r < TABLE_ROWS; r++) {
-        bool matches = rows[r].is_there && table_within(query, &history->keys[r]) && table_matches(query, &rows[r]) & 1;
+        bool matches = rows[r].is_there && table_within(query, &history->keys[r]) &&
+                       table_matches(query, &rows[r]) & 1;
         query->returned[r] = matches != (planted && random_percent(random, 25));
         if (matches != (planted && random_percent(random, 15))) {
             struct table_cell told = rows[r].cells[query->bag_column];
@@ -200,13 +207,15 @@ static void answer(struct random *random, const struct table_history *history, e
     statistics.planted += planted;
 }
 
-static void random_history(struct random *random, struct table_history *history, enum iso_level level)
+static void random_history(struct random *random, struct table_history *history,
+                           enum iso_level level)
 {
     memset(history, 0, sizeof *history);
     history->scan_limit = random_percent(random, 10) ? 1 + below(random, 3) : ISO_SCAN_LIMIT;
     random_keys(random, history);
     uint32_t unknowns = 0;
-    while (history->transaction_count < TABLE_TRANSACTIONS && (history->transaction_count < 4 || below(random, 8))) {
+    while (history->transaction_count < TABLE_TRANSACTIONS &&
+           (history->transaction_count < 4 || below(random, 8))) {
         random_transaction(random, history, history->transaction_count);
         struct table_transaction *added = &history->transactions[history->transaction_count++];
         if (added->status == ISO_UNKNOWN && ++unknowns > 2)
@@ -251,7 +260,8 @@ static void put_table(struct iso_text *text, uint32_t table)
 }
 
 /* Column TABLE_COLUMNS: the row itself. */
-static iso_atom key_atom(struct iso_history *history, uint32_t table, const struct table_key *key, uint32_t column)
+static iso_atom key_atom(struct iso_history *history, uint32_t table, const struct table_key *key,
+                         uint32_t column)
 {
     struct iso_text text = {0};
     put_table(&text, table);
@@ -276,7 +286,8 @@ static void put_node(struct iso_text *text, const struct table_query *query, uin
     static const char *const relations[] = {"", "<", "=", "<=", ">", "<>", ">="};
     const struct table_node *node = &query->nodes[number];
     if (node->kind == TABLE_COMPARE) {
-        iso_text_format(text, "%s %s %d", columns[node->column], relations[node->relation], node->constant);
+        iso_text_format(text, "%s %s %d", columns[node->column], relations[node->relation],
+                        node->constant);
     } else if (node->kind == TABLE_IS_NULL) {
         iso_text_format(text, "%s is null", columns[node->column]);
     } else {
@@ -331,11 +342,13 @@ static iso_atom bound_atom(struct iso_history *history, uint32_t table, const st
     return atom;
 }
 
-static void add_query(struct iso_history *history, uint32_t table, const struct table_history *plain,
-                      const struct table_query *query)
+static void add_query(struct iso_history *history, uint32_t table,
+                      const struct table_history *plain, const struct table_query *query)
 {
-    struct iso_range range = {
-        .form = ISO_SET_QUERY, .where = ISO_ABSENT, .returned = ISO_ABSENT, .is_partial = query->is_partial};
+    struct iso_range range = {.form = ISO_SET_QUERY,
+                              .where = ISO_ABSENT,
+                              .returned = ISO_ABSENT,
+                              .is_partial = query->is_partial};
     struct iso_text text = {0};
     uint32_t rows = 1;
     put_table(&text, table);
@@ -346,7 +359,8 @@ static void add_query(struct iso_history *history, uint32_t table, const struct 
     for (uint32_t r = 0; query->asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++) {
         if (!query->returned[r])
             continue;
-        iso_history_operation(history, ISO_READ, key_atom(history, table, &plain->keys[r], TABLE_COLUMNS),
+        iso_history_operation(history, ISO_READ,
+                              key_atom(history, table, &plain->keys[r], TABLE_COLUMNS),
                               true_atom(history));
         rows++;
     }
@@ -371,12 +385,13 @@ static void add_query(struct iso_history *history, uint32_t table, const struct 
     iso_text_release(&text);
 }
 
-static void add_write(struct iso_history *history, uint32_t table, const struct table_history *plain,
-                      const struct table_operation *operation)
+static void add_write(struct iso_history *history, uint32_t table,
+                      const struct table_history *plain, const struct table_operation *operation)
 {
     const struct table_key *key = &plain->keys[operation->row];
     bool is_delete = operation->kind == TABLE_DELETE;
-    iso_history_operation(history, is_delete ? ISO_DELETE : ISO_WRITE, key_atom(history, table, key, TABLE_COLUMNS),
+    iso_history_operation(history, is_delete ? ISO_DELETE : ISO_WRITE,
+                          key_atom(history, table, key, TABLE_COLUMNS),
                           is_delete ? ISO_ABSENT : true_atom(history));
     for (uint32_t c = 0; !is_delete && c < TABLE_COLUMNS; c++)
         if (operation->cells[c].is_given)
@@ -384,7 +399,8 @@ static void add_write(struct iso_history *history, uint32_t table, const struct 
                                   number_atom(history, &operation->cells[c]));
 }
 
-static void add_transaction(struct iso_history *history, const struct table_history *plain, uint32_t t, bool online)
+static void add_transaction(struct iso_history *history, const struct table_history *plain,
+                            uint32_t t, bool online)
 {
     const struct table_transaction *transaction = &plain->transactions[t];
     uint8_t status = online && transaction->comes_unknown ? ISO_UNKNOWN : transaction->status;
@@ -410,8 +426,8 @@ static void build(struct iso_history *history, const struct table_history *plain
         uint32_t r = i / tables, table = i % tables;
         if (!plain->was_there[r])
             continue;
-        iso_history_initial(history, key_atom(history, table, &plain->keys[r], TABLE_COLUMNS), true_atom(history),
-                            false);
+        iso_history_initial(history, key_atom(history, table, &plain->keys[r], TABLE_COLUMNS),
+                            true_atom(history), false);
         for (uint32_t c = 0; c < TABLE_COLUMNS; c++)
             if (plain->cells[r][c].is_given)
                 iso_history_initial(history, key_atom(history, table, &plain->keys[r], c),
@@ -436,7 +452,8 @@ static void fail(const char *what)
 }
 
 /* Which of the transaction's operations it is: those of the engine are more. */
-static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint32_t table, uint32_t operation)
+static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint32_t table,
+                             uint32_t operation)
 {
     uint32_t at = 0;
     for (uint32_t o = 0; o < plain->transactions[t].operation_count; o++) {
@@ -444,7 +461,9 @@ static uint32_t operation_of(const struct table_history *plain, uint32_t t, uint
         uint32_t width = 1;
         for (uint32_t c = 0; own->kind == TABLE_WRITE && c < TABLE_COLUMNS; c++)
             width += own->cells[c].is_given;
-        for (uint32_t r = 0; own->kind == TABLE_QUERY && own->query.asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++)
+        for (uint32_t r = 0;
+             own->kind == TABLE_QUERY && own->query.asked == TABLE_ASKED_ROWS && r < TABLE_ROWS;
+             r++)
             width += own->query.returned[r];
         if (at + table * width == operation && own->kind == TABLE_QUERY)
             return o;
@@ -484,13 +503,15 @@ static uint32_t row_of(const struct table_history *plain, uint32_t table, struct
 }
 
 /* Of rows without keys both counts, since one report stands for them. */
-static void retract(struct table_judgement *judgement, const struct iso_rowsets_finding *finding, uint32_t row,
-                    bool own)
+static void retract(struct table_judgement *judgement, const struct iso_rowsets_finding *finding,
+                    uint32_t row, bool own)
 {
-    uint32_t *rows = finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
-    bool was_there = row < TABLE_ROWS                 ? *rows >> row & 1
-                     : finding->kind == ISO_AGGREGATE ? judgement->aggregate
-                                                      : judgement->bag_missing || judgement->bag_extra;
+    uint32_t *rows =
+        finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
+    bool was_there = row < TABLE_ROWS ? *rows >> row & 1
+                     : finding->kind == ISO_AGGREGATE
+                         ? judgement->aggregate
+                         : judgement->bag_missing || judgement->bag_extra;
     if (!was_there)
         fail("what nobody found is retracted");
     if (row < TABLE_ROWS)
@@ -517,14 +538,18 @@ static void on_finding(void *context, const struct iso_rowsets_finding *finding)
     struct table_judgement *judgement =
         &found->judgements[table][t][operation_of(found->plain, t, table, finding->operation)];
     bool own = finding->axiom == ISO_INT;
-    uint32_t *rows = finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
-    uint32_t *count = finding->kind == ISO_MISSING_ROW ? &judgement->bag_missing : &judgement->bag_extra;
+    uint32_t *rows =
+        finding->kind == ISO_MISSING_ROW ? &judgement->missing[own] : &judgement->extra[own];
+    uint32_t *count =
+        finding->kind == ISO_MISSING_ROW ? &judgement->bag_missing : &judgement->bag_extra;
     if (finding->state == ISO_ROWSETS_RETRACTED) {
         retract(judgement, finding, row, own);
         return;
     }
     statistics.early += finding->state == ISO_ROWSETS_BY_DEADLINE;
-    if (finding->kind == ISO_AGGREGATE ? judgement->aggregate : row < TABLE_ROWS ? *rows >> row & 1 : *count)
+    if (finding->kind == ISO_AGGREGATE ? judgement->aggregate
+        : row < TABLE_ROWS             ? *rows >> row & 1
+                                       : *count)
         fail("a finding twice");
     if (finding->kind == ISO_AGGREGATE)
         judgement->aggregate = true;
@@ -537,7 +562,8 @@ static void on_finding(void *context, const struct iso_rowsets_finding *finding)
 static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
 {
     struct found *found = context;
-    uint32_t t = (uint32_t)unjudged->transaction.origin, table = table_of(unjudged->table), known = 0;
+    uint32_t t = (uint32_t)unjudged->transaction.origin, table = table_of(unjudged->table),
+             known = 0;
     struct table_judgement *judgement =
         &found->judgements[table][t][operation_of(found->plain, t, table, unjudged->operation)];
     static const struct {
@@ -557,7 +583,8 @@ static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudg
         fail("unjudged for another reason");
 }
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
@@ -565,8 +592,8 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
     return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_INTEGER}};
 }
 
-static struct iso_rowsets_options options_of(const struct table_history *plain, enum iso_level level,
-                                             struct found *found)
+static struct iso_rowsets_options options_of(const struct table_history *plain,
+                                             enum iso_level level, struct found *found)
 {
     struct iso_rowsets_options options;
     memset(found, 0, sizeof *found);
@@ -583,7 +610,8 @@ static struct iso_rowsets_options options_of(const struct table_history *plain, 
 
 /* ---- the three judgements ---- */
 
-static void judge_finished(const struct table_history *plain, enum iso_level level, struct found *found)
+static void judge_finished(const struct table_history *plain, enum iso_level level,
+                           struct found *found)
 {
     struct iso_history history;
     struct iso_error error = ISO_NO_ERROR;
@@ -599,16 +627,16 @@ static void judge_finished(const struct table_history *plain, enum iso_level lev
 }
 
 /* What still has to come: up to its transactions, then up to their outcomes. */
-static uint64_t allowed_watermark(const struct table_history *plain, const bool *came, const bool *resolved,
-                                  uint64_t retention)
+static uint64_t allowed_watermark(const struct table_history *plain, const bool *came,
+                                  const bool *resolved, uint64_t retention)
 {
     uint64_t allowed = UINT64_MAX;
     for (uint32_t t = 0; t < plain->transaction_count; t++) {
         const struct table_transaction *transaction = &plain->transactions[t];
         bool unknown = transaction->status == ISO_UNKNOWN || transaction->comes_unknown;
         uint64_t least = came[t] && (resolved[t] || !transaction->comes_unknown) ? UINT64_MAX
-                         : came[t] || !unknown                                   ? transaction->cts - 1
-                                                                                 : transaction->sts - 1;
+                         : came[t] || !unknown ? transaction->cts - 1
+                                               : transaction->sts - 1;
         if (!came[t] && least > transaction->sts + retention && retention != ISO_ROWSETS_FOREVER)
             least = transaction->sts + retention;
         allowed = least < allowed ? least : allowed;
@@ -622,7 +650,8 @@ static struct iso_rowsets_shards *new_engine(const struct iso_rowsets_options *o
 }
 
 /* Another engine, with all that this one has. */
-static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine, const struct iso_rowsets_options *options,
+static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine,
+                                           const struct iso_rowsets_options *options,
                                            const struct iso_history *history)
 {
     struct iso_archive archive;
@@ -648,8 +677,8 @@ static struct iso_rowsets_shards *restored(struct iso_rowsets_shards *engine, co
     return engine;
 }
 
-static void judge_online(struct random *random, const struct table_history *plain, enum iso_level level,
-                         struct found *found)
+static void judge_online(struct random *random, const struct table_history *plain,
+                         enum iso_level level, struct found *found)
 {
     struct iso_history history;
     struct iso_rowsets_options options = options_of(plain, level, found);
@@ -669,7 +698,8 @@ static void judge_online(struct random *random, const struct table_history *plai
     struct iso_rowsets_shards *engine = new_engine(&options);
     iso_rowsets_shards_block(engine, &history);
     for (uint32_t i = 0; i < history.initial_count; i++)
-        iso_rowsets_shards_initial(engine, history.key_atom[history.initial_key[i]], history.initial_of_key[i], false);
+        iso_rowsets_shards_initial(engine, history.key_atom[history.initial_key[i]],
+                                   history.initial_of_key[i], false);
     while (left || outcomes) {
         uint32_t t = below(random, plain->transaction_count);
         const struct table_transaction *transaction = &plain->transactions[t];
@@ -707,9 +737,11 @@ static void judge_online(struct random *random, const struct table_history *plai
 
 static void put_judgement(const char *name, const struct table_judgement *judgement)
 {
-    printf("# %s: EXT missing %x extra %x, INT missing %x extra %x, aggregate %d, bag %u %u, reasons %x\n", name,
-           judgement->missing[0], judgement->extra[0], judgement->missing[1], judgement->extra[1], judgement->aggregate,
-           judgement->bag_missing, judgement->bag_extra, judgement->reasons);
+    printf(
+        "# %s: EXT missing %x extra %x, INT missing %x extra %x, aggregate %d, bag %u %u, reasons %x\n",
+        name, judgement->missing[0], judgement->extra[0], judgement->missing[1],
+        judgement->extra[1], judgement->aggregate, judgement->bag_missing, judgement->bag_extra,
+        judgement->reasons);
 }
 
 static void put_query(const struct table_query *query)
@@ -725,8 +757,8 @@ static void put_query(const struct table_query *query)
         put_returned(&text, query);
     for (uint32_t r = 0; query->asked == TABLE_ASKED_ROWS && r < TABLE_ROWS; r++)
         iso_text_put(&text, query->returned[r] ? " +" : " -");
-    printf("query %.*s%s time %d ots %" PRIu64, (int)text.used, text.bytes, query->is_partial ? " partial" : "",
-           query->time, query->ots);
+    printf("query %.*s%s time %d ots %" PRIu64, (int)text.used, text.bytes,
+           query->is_partial ? " partial" : "", query->time, query->ots);
     iso_text_release(&text);
 }
 
@@ -737,9 +769,10 @@ static void put_history(const struct table_history *plain)
             printf("# initial %u\n", r);
     for (uint32_t t = 0; t < plain->transaction_count; t++) {
         const struct table_transaction *transaction = &plain->transactions[t];
-        printf("# T%u status %u%s%s%s %" PRIu64 "-%" PRIu64 "\n", transaction->tid, transaction->status,
-               transaction->is_point ? " point" : "", transaction->cdc_writes ? " cdc" : "",
-               transaction->comes_unknown ? " late" : "", transaction->sts, transaction->cts);
+        printf("# T%u status %u%s%s%s %" PRIu64 "-%" PRIu64 "\n", transaction->tid,
+               transaction->status, transaction->is_point ? " point" : "",
+               transaction->cdc_writes ? " cdc" : "", transaction->comes_unknown ? " late" : "",
+               transaction->sts, transaction->cts);
         for (uint32_t o = 0; o < transaction->operation_count; o++) {
             const struct table_operation *operation = &transaction->operations[o];
             struct iso_text text = {0};
@@ -754,15 +787,16 @@ static void put_history(const struct table_history *plain)
             if (operation->kind == TABLE_QUERY)
                 put_query(&operation->query);
             else
-                printf("%s %u%.*s", operation->kind == TABLE_WRITE ? "write" : "delete", operation->row, (int)text.used,
-                       text.bytes);
+                printf("%s %u%.*s", operation->kind == TABLE_WRITE ? "write" : "delete",
+                       operation->row, (int)text.used, text.bytes);
             printf("\n");
             iso_text_release(&text);
         }
     }
 }
 
-static void count_judgement(const struct table_query *query, const struct table_judgement *judgement)
+static void count_judgement(const struct table_query *query,
+                            const struct table_judgement *judgement)
 {
     statistics.queries++;
     statistics.faults += judgement->missing[0] || judgement->extra[0] || judgement->aggregate ||
@@ -795,8 +829,8 @@ static void compare_table(const struct table_history *plain, uint32_t table, enu
             if (same && !memcmp(&wanted, &told, sizeof wanted))
                 continue;
             put_history(plain);
-            printf("# level %s, T%u operation %u, table %u of %u\n", iso_level_name(level), plain->transactions[t].tid,
-                   o, table, tables);
+            printf("# level %s, T%u operation %u, table %u of %u\n", iso_level_name(level),
+                   plain->transactions[t].tid, o, table, tables);
             put_judgement("oracle", &expected);
             put_judgement("finished", &finished->judgements[table][t][o]);
             put_judgement("online", &online->judgements[table][t][o]);
@@ -809,7 +843,8 @@ static void compare_table(const struct table_history *plain, uint32_t table, enu
 int main(int count, char **words)
 {
     uint64_t histories = 4000, seed = 1;
-    const struct argument known[] = {{"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {NULL, NULL, NULL}};
+    const struct argument known[] = {
+        {"--histories", &histories, NULL}, {"--seed", &seed, NULL}, {NULL, NULL, NULL}};
     static struct table_history plain;
     static struct found finished, online;
     if (!arguments_read(known, count, words))
@@ -826,18 +861,20 @@ int main(int count, char **words)
                 compare_table(&plain, table, (enum iso_level)level, &finished, &online, seed + i);
         }
     }
-    printf("# %" PRIu64 " queries, %" PRIu64 " planted, %" PRIu64 " with faults (%" PRIu64 " aggregates, %" PRIu64
-           " bags), %" PRIu64 " INT, %" PRIu64 " partial; unjudged: %" PRIu64 " value, %" PRIu64 " writer, %" PRIu64
-           " own, %" PRIu64 " limit; held %" PRIu64 ", with a retention %" PRIu64 ", restored %" PRIu64
+    printf("# %" PRIu64 " queries, %" PRIu64 " planted, %" PRIu64 " with faults (%" PRIu64
+           " aggregates, %" PRIu64 " bags), %" PRIu64 " INT, %" PRIu64
+           " partial; unjudged: %" PRIu64 " value, %" PRIu64 " writer, %" PRIu64 " own, %" PRIu64
+           " limit; held %" PRIu64 ", with a retention %" PRIu64 ", restored %" PRIu64
            "; found by deadlines %" PRIu64 ", retracted %" PRIu64 "\n",
-           statistics.queries, statistics.planted, statistics.faults, statistics.aggregates, statistics.bags,
-           statistics.own, statistics.partial, statistics.unjudged[0], statistics.unjudged[1], statistics.unjudged[2],
-           statistics.unjudged[3], statistics.held, statistics.kept, statistics.restored, statistics.early,
-           statistics.retracted);
+           statistics.queries, statistics.planted, statistics.faults, statistics.aggregates,
+           statistics.bags, statistics.own, statistics.partial, statistics.unjudged[0],
+           statistics.unjudged[1], statistics.unjudged[2], statistics.unjudged[3], statistics.held,
+           statistics.kept, statistics.restored, statistics.early, statistics.retracted);
     iso_team_free(team);
-    bool enough = histories < 1000 || (statistics.faults && statistics.own && statistics.held && statistics.restored &&
-                                       statistics.early && statistics.retracted && statistics.unjudged[0] &&
-                                       statistics.unjudged[1] && statistics.unjudged[2] && statistics.unjudged[3]);
+    bool enough = histories < 1000 ||
+                  (statistics.faults && statistics.own && statistics.held && statistics.restored &&
+                   statistics.early && statistics.retracted && statistics.unjudged[0] &&
+                   statistics.unjudged[1] && statistics.unjudged[2] && statistics.unjudged[3]);
     printf("%sok 1 - queries are judged as the definitions have it\n1..1\n", enough ? "" : "not ");
     return !enough;
 }

@@ -1,10 +1,11 @@
-/* A TiDB's change feed in each of TiCDC's protocols, joined with what its clients record (tests/support/tidb_world.h):
- * rows of all types, composite keys, statements, rows that move, partitions that lag, repeats after restarts, shared
- * commit timestamps, reads FOR UPDATE and of the past.
+/* A TiDB's change feed in each of TiCDC's protocols, joined with what its clients record
+ * (tests/support/tidb_world.h): rows of all types, composite keys, statements, rows that move,
+ * partitions that lag, repeats after restarts, shared commit timestamps, reads FOR UPDATE and of
+ * the past.
  *
- * Of a correct database nothing is found, and where nothing is lost it holds. Every lie of a client about what the feed
- * surely tells is found, and nothing else is. A feed that lacks a row does not hold. Between batches the pipeline is
- * saved and restored at times.
+ * Of a correct database nothing is found, and where nothing is lost it holds. Every lie of a client
+ * about what the feed surely tells is found, and nothing else is. A feed that lacks a row does not
+ * hold. Between batches the pipeline is saved and restored at times.
  *
  * tidb_streams [--histories N] [--seed S] [--format F]
  */
@@ -31,14 +32,16 @@ struct stream {
     char failure[512];
     enum iso_status outcome;
     const char *reason;
-    uint64_t held, lies, lies_found, lost, lost_noticed, repeats, shared, locks, past, moves, undecided;
+    uint64_t held, lies, lies_found, lost, lost_noticed, repeats, shared, locks, past, moves,
+        undecided;
 };
 
 static bool next_string(const char *line, const char *before, char *text, size_t size)
 {
     const char *start = strstr(line, before);
     if (start)
-        snprintf(text, size, "%.*s", (int)strcspn(start + strlen(before), "\""), start + strlen(before));
+        snprintf(text, size, "%.*s", (int)strcspn(start + strlen(before), "\""),
+                 start + strlen(before));
     return start != NULL;
 }
 
@@ -79,8 +82,9 @@ static struct iso_pipeline *open_pipeline(struct stream *stream)
         abort();
     }
     iso_pipeline_route(pipeline, "ticdc", decoder, false);
-    iso_pipeline_route(pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     return pipeline;
 }
 
@@ -98,7 +102,8 @@ static void check_books(struct stream *stream, const struct iso_pipeline *pipeli
 }
 
 /* Feed and records, each in its own order, mixed; in batches of a few. */
-static void give(struct stream *stream, struct iso_pipeline **place, struct feed *feed, struct iso_error *error)
+static void give(struct stream *stream, struct iso_pipeline **place, struct feed *feed,
+                 struct iso_error *error)
 {
     struct tidb_world *world = &stream->world;
     struct iso_message batch[8];
@@ -106,26 +111,30 @@ static void give(struct stream *stream, struct iso_pipeline **place, struct feed
     struct iso_inputs *inputs = iso_pipeline_inputs(*place);
     for (uint32_t i = 0; i < feed->count; i++) {
         struct iso_message *message = &feed->list[i];
-        message->input = iso_inputs_number(inputs, message->topic, strlen(message->topic), message->partition);
+        message->input =
+            iso_inputs_number(inputs, message->topic, strlen(message->topic), message->partition);
         iso_pipeline_declare(*place, message->input, 0);
     }
     uint32_t client = iso_inputs_number(inputs, "clients", 7, 0);
     iso_pipeline_declare(*place, client, 0);
     while ((row < feed->count || record < world->line_count) && error->status == ISO_OK) {
-        if (row < feed->count && (record == world->line_count || random_percent(&world->random, bias))) {
+        if (row < feed->count &&
+            (record == world->line_count || random_percent(&world->random, bias))) {
             batch[count++] = feed->list[row++];
         } else {
             const char *line = world->lines[record];
-            batch[count++] = (struct iso_message){.topic = "clients",
-                                                  .input = client,
-                                                  .offset = record++,
-                                                  .payload = {(const uint8_t *)line, (uint32_t)strlen(line)}};
+            batch[count++] =
+                (struct iso_message){.topic = "clients",
+                                     .input = client,
+                                     .offset = record++,
+                                     .payload = {(const uint8_t *)line, (uint32_t)strlen(line)}};
         }
         const struct iso_message *last = &batch[count - 1];
         if (getenv("SHOW_FEED"))
             printf("# %s %d %.*s\n", last->topic, last->partition, (int)last->payload.size,
                    (const char *)last->payload.data);
-        if (count < 8 && !random_percent(&world->random, 25) && (row < feed->count || record < world->line_count))
+        if (count < 8 && !random_percent(&world->random, 25) &&
+            (row < feed->count || record < world->line_count))
             continue;
         iso_pipeline_feed(*place, batch, count, 0, error);
         count = 0;
@@ -165,10 +174,13 @@ static void compare(struct stream *stream)
             snprintf(stream->failure, sizeof stream->failure, "not found: %s", world->told[i].text);
     }
     bool whole = !world->was_lost && !world->lies && !world->statements && !world->has_lossy;
-    bool first_file = !strcmp(world->format, "csv") && stream->reason && !strcmp(stream->reason, "schema");
+    bool first_file =
+        !strcmp(world->format, "csv") && stream->reason && !strcmp(stream->reason, "schema");
     /* Rows that a transaction wrote over, unlisted; writes of what the encoder loses. */
-    bool own_order = stream->reason && (!strcmp(stream->reason, "own-order") || !strcmp(stream->reason, "lossy"));
-    if (whole && stream->outcome != ISO_OK && !first_file && !own_order) /* csv: a first file may be another name's */
+    bool own_order = stream->reason &&
+                     (!strcmp(stream->reason, "own-order") || !strcmp(stream->reason, "lossy"));
+    if (whole && stream->outcome != ISO_OK && !first_file &&
+        !own_order) /* csv: a first file may be another name's */
         snprintf(stream->failure, sizeof stream->failure, "whole, and not judged: %s",
                  stream->reason ? stream->reason : "violated");
     if (world->was_lost && stream->outcome == ISO_OK && !world->lies)
@@ -213,7 +225,8 @@ static bool carry(struct stream *stream, uint64_t seed)
         compare(stream);
     if (stream->failure[0]) {
         printf("not ok - %s, seed %" PRIu64 ": %s\n", format, seed, stream->failure);
-        printf("# outcome %d, reason %s\n", stream->outcome, stream->reason ? stream->reason : "none");
+        printf("# outcome %d, reason %s\n", stream->outcome,
+               stream->reason ? stream->reason : "none");
         for (uint32_t i = 0; i < stream->found_count; i++)
             printf("# found: %s\n", stream->found[i]);
     }
@@ -230,16 +243,19 @@ static bool run_format(const char *format, uint64_t histories, uint64_t seed)
     stream->world.format = format;
     for (uint64_t i = 0; i < histories && failed < MAX_REPORTS; i++)
         failed += !carry(stream, seed + i);
-    bool holds =
-        !strcmp(format, "csv") || stream->held; /* of rows that a first file may have brought nothing is said */
-    bool occurred = holds && stream->lies_found && stream->lost_noticed && stream->repeats && stream->shared &&
-                    stream->locks && stream->past && stream->moves;
-    printf("# %s: %" PRIu64 " held, %" PRIu64 " undecided, %" PRIu64 " lies surely told, %" PRIu64 " found, %" PRIu64
-           " lost rows noticed, %" PRIu64 " not, %" PRIu64 " repeats, %" PRIu64 " shared commits, %" PRIu64
-           " locking reads, %" PRIu64 " of the past, %" PRIu64 " moves\n",
-           format, stream->held, stream->undecided, stream->lies, stream->lies_found, stream->lost_noticed,
-           stream->lost, stream->repeats, stream->shared, stream->locks, stream->past, stream->moves);
-    printf("%s - %s: %" PRIu64 " histories of a TiDB\n", !failed && occurred ? "ok" : "not ok", format, histories);
+    bool holds = !strcmp(format, "csv") ||
+                 stream->held; /* of rows that a first file may have brought nothing is said */
+    bool occurred = holds && stream->lies_found && stream->lost_noticed && stream->repeats &&
+                    stream->shared && stream->locks && stream->past && stream->moves;
+    printf("# %s: %" PRIu64 " held, %" PRIu64 " undecided, %" PRIu64 " lies surely told, %" PRIu64
+           " found, %" PRIu64 " lost rows noticed, %" PRIu64 " not, %" PRIu64 " repeats, %" PRIu64
+           " shared commits, %" PRIu64 " locking reads, %" PRIu64 " of the past, %" PRIu64
+           " moves\n",
+           format, stream->held, stream->undecided, stream->lies, stream->lies_found,
+           stream->lost_noticed, stream->lost, stream->repeats, stream->shared, stream->locks,
+           stream->past, stream->moves);
+    printf("%s - %s: %" PRIu64 " histories of a TiDB\n", !failed && occurred ? "ok" : "not ok",
+           format, histories);
     iso_free(stream);
     return !failed && occurred;
 }
@@ -251,8 +267,10 @@ int main(int argc, char **argv)
     uint64_t histories = 400, seed = 1;
     const char *only = NULL;
     bool good = true;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--format", .text = &only}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--format", .text = &only},
+                                     {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)

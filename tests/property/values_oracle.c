@@ -1,8 +1,10 @@
-/* Values by type against an oracle that knows what they mean: whatever spelling a random value has, its canonical one is
- * that of the stream, two values that differ never get one, and comparing two spellings says so.
+/* Values by type against an oracle that knows what they mean: whatever spelling a random value has,
+ * its canonical one is that of the stream, two values that differ never get one, and comparing two
+ * spellings says so.
  *
- * The oracle makes values, not texts: a number of a scale, microseconds, bytes. It spells each in one of the ways in
- * which servers, streams and drivers do, and compares values by themselves. It shares nothing with the library.
+ * The oracle makes values, not texts: a number of a scale, microseconds, bytes. It spells each in
+ * one of the ways in which servers, streams and drivers do, and compares values by themselves. It
+ * shares nothing with the library.
  *
  *     values_oracle [PAIRS]        of each type (20,000)
  */
@@ -31,7 +33,7 @@ struct kind {
     void (*make)(struct iso_rng *random, struct value *value);
     bool (*equal)(const struct value *one, const struct value *other);
     void (*spell)(struct iso_rng *random, const struct value *value, char *text); /* in some way */
-    void (*stream)(const struct value *value, char *text);                        /* in the stream's */
+    void (*stream)(const struct value *value, char *text); /* in the stream's */
 };
 
 static uint64_t below(struct iso_rng *random, uint64_t bound)
@@ -89,7 +91,8 @@ static void put_scaled(int64_t number, int scale, char *text)
         digits[--first] = (char)('0' + rest % 10);
     char *at = digits + first;
     int whole = (int)strlen(at) - scale;
-    snprintf(text, TEXT, "%s%.*s%s%s", number < 0 ? "-" : "", whole, at, scale ? "." : "", at + whole);
+    snprintf(text, TEXT, "%s%.*s%s%s", number < 0 ? "-" : "", whole, at, scale ? "." : "",
+             at + whole);
 }
 
 static void stream_decimal(const struct value *value, char *text)
@@ -163,7 +166,8 @@ static void stream_boolean(const struct value *value, char *text)
 
 static void spell_boolean(struct iso_rng *random, const struct value *value, char *text)
 {
-    static const char *const words[2][4] = {{"false", "False", "f", "0"}, {"true", "True", "t", "1"}};
+    static const char *const words[2][4] = {{"false", "False", "f", "0"},
+                                            {"true", "True", "t", "1"}};
     strcpy(text, words[value->number][below(random, 4)]);
 }
 
@@ -207,7 +211,8 @@ static void spell_double(struct iso_rng *random, const struct value *value, char
 
 static void make_days(struct iso_rng *random, struct value *value)
 {
-    value->number = (int64_t)below(random, below(random, 2) ? 60 : 40000) - (int64_t)below(random, 20000);
+    value->number =
+        (int64_t)below(random, below(random, 2) ? 60 : 40000) - (int64_t)below(random, 20000);
 }
 
 static void make_moment(struct iso_rng *random, struct value *value)
@@ -220,7 +225,8 @@ static void make_moment(struct iso_rng *random, struct value *value)
 
 static void make_time(struct iso_rng *random, struct value *value)
 {
-    value->number = (int64_t)below(random, 838 * 3600) * SECOND + (int64_t)below(random, 3) * 500000;
+    value->number =
+        (int64_t)below(random, 838 * 3600) * SECOND + (int64_t)below(random, 3) * 500000;
     value->number = below(random, 2) ? value->number : -value->number;
 }
 
@@ -240,7 +246,8 @@ static void put_day(int64_t days, char *text)
         }
     }
     for (;; month++) {
-        int length = months[month] + (month == 1 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+        int length =
+            months[month] + (month == 1 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
         if (days < length)
             break;
         days -= length;
@@ -251,10 +258,12 @@ static void put_day(int64_t days, char *text)
 static void put_clock(struct iso_rng *random, int64_t micros, char *text)
 {
     int64_t seconds = micros / SECOND, rest = micros % SECOND;
-    snprintf(text, TEXT, "%02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+    snprintf(text, TEXT, "%02d:%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60),
+             (int)(seconds % 60));
     if (rest || (random && below(random, 2))) {
         snprintf(text + strlen(text), TEXT - strlen(text), ".%06d", (int)rest);
-        while (text[strlen(text) - 1] == '0' && text[strlen(text) - 2] != '.' && !(random && below(random, 4) == 0))
+        while (text[strlen(text) - 1] == '0' && text[strlen(text) - 2] != '.' &&
+               !(random && below(random, 4) == 0))
             text[strlen(text) - 1] = 0;
     }
 }
@@ -284,7 +293,8 @@ static void put_moment(struct iso_rng *random, int64_t micros, char *text)
     split(micros, &days, &rest);
     put_day(days, text);
     put_clock(random, rest, clock);
-    snprintf(text + strlen(text), TEXT - strlen(text), "%c%s", random && below(random, 2) ? ' ' : 'T', clock);
+    snprintf(text + strlen(text), TEXT - strlen(text), "%c%s",
+             random && below(random, 2) ? ' ' : 'T', clock);
 }
 
 static void spell_timestamp(struct iso_rng *random, const struct value *value, char *text)
@@ -309,8 +319,8 @@ static void spell_instant(struct iso_rng *random, const struct value *value, cha
     if (!zone && below(random, 2))
         strcat(text, "Z");
     else
-        snprintf(text + strlen(text), TEXT - strlen(text), zone % 4 ? "%c%02d:%02d" : "%c%02d", zone < 0 ? '-' : '+',
-                 abs(zone) / 4, abs(zone) % 4 * 15);
+        snprintf(text + strlen(text), TEXT - strlen(text), zone % 4 ? "%c%02d:%02d" : "%c%02d",
+                 zone < 0 ? '-' : '+', abs(zone) / 4, abs(zone) % 4 * 15);
 }
 
 static void spell_time(struct iso_rng *random, const struct value *value, char *text)
@@ -320,7 +330,8 @@ static void spell_time(struct iso_rng *random, const struct value *value, char *
     split(value->number, &days, &rest);
     if (below(random, 2) && days) { /* as Python prints it */
         put_clock(random, rest, clock);
-        snprintf(text, TEXT, "%" PRId64 " day%s, %.*s", days, llabs(days) == 1 ? "" : "s", PART, clock);
+        snprintf(text, TEXT, "%" PRId64 " day%s, %.*s", days, llabs(days) == 1 ? "" : "s", PART,
+                 clock);
         return;
     }
     put_clock(random, llabs(value->number), clock);
@@ -344,7 +355,8 @@ static bool same_bytes(const struct value *one, const struct value *other)
 /* Six bits at a time. */
 static void stream_bytes(const struct value *value, char *text)
 {
-    static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     int used = 0;
     for (int bit = 0; bit < value->size * 8; bit += 6) {
         int six = 0;
@@ -369,7 +381,8 @@ static void spell_bytes(struct iso_rng *random, const struct value *value, char 
         if (python && value->bytes[i] >= 'a' && value->bytes[i] <= 'z')
             snprintf(text + strlen(text), TEXT - strlen(text), "%c", value->bytes[i]);
         else
-            snprintf(text + strlen(text), TEXT - strlen(text), python ? "\\x%02x" : "%02x", value->bytes[i]);
+            snprintf(text + strlen(text), TEXT - strlen(text), python ? "\\x%02x" : "%02x",
+                     value->bytes[i]);
     strcat(text, python ? "'" : "");
 }
 
@@ -395,25 +408,60 @@ static void spell_document(struct iso_rng *random, const struct value *value, ch
 {
     const char *space = below(random, 2) ? " " : "", *zeros = below(random, 2) ? ".00" : "";
     if (below(random, 2))
-        snprintf(text, TEXT, "{\"b\":%s[%d%s,null],%s\"\\u0061\":%" PRId64 "%s}", space, value->bytes[0], zeros, space,
-                 value->number, zeros);
+        snprintf(text, TEXT, "{\"b\":%s[%d%s,null],%s\"\\u0061\":%" PRId64 "%s}", space,
+                 value->bytes[0], zeros, space, value->number, zeros);
     else
-        snprintf(text, TEXT, "{%s\"a\":%" PRId64 "%s,\"b\":[%d,%snull]}", space, value->number, zeros, value->bytes[0],
-                 space);
+        snprintf(text, TEXT, "{%s\"a\":%" PRId64 "%s,\"b\":[%d,%snull]}", space, value->number,
+                 zeros, value->bytes[0], space);
 }
 
 static const struct kind kinds[] = {
-    {"decimal", {ISO_VALUE_DECIMAL, true, PLACES}, make_decimal, same_number, spell_decimal, stream_decimal},
-    {"numeric", {ISO_VALUE_NUMERIC, true, 0}, make_numeric, same_numeric, spell_decimal, stream_numeric},
-    {"integer", {ISO_VALUE_INTEGER_64, false, 0}, make_integer, same_number, spell_integer, stream_integer},
-    {"boolean", {ISO_VALUE_BOOLEAN, false, 0}, make_boolean, same_number, spell_boolean, stream_boolean},
+    {"decimal",
+     {ISO_VALUE_DECIMAL, true, PLACES},
+     make_decimal,
+     same_number,
+     spell_decimal,
+     stream_decimal},
+    {"numeric",
+     {ISO_VALUE_NUMERIC, true, 0},
+     make_numeric,
+     same_numeric,
+     spell_decimal,
+     stream_numeric},
+    {"integer",
+     {ISO_VALUE_INTEGER_64, false, 0},
+     make_integer,
+     same_number,
+     spell_integer,
+     stream_integer},
+    {"boolean",
+     {ISO_VALUE_BOOLEAN, false, 0},
+     make_boolean,
+     same_number,
+     spell_boolean,
+     stream_boolean},
     {"double", {ISO_VALUE_DOUBLE, true, 0}, make_double, same_double, spell_double, stream_double},
     {"date", {ISO_VALUE_DATE, false, 0}, make_days, same_number, spell_date, stream_number},
-    {"timestamp", {ISO_VALUE_TIMESTAMP, false, 6}, make_moment, same_number, spell_timestamp, stream_number},
-    {"instant", {ISO_VALUE_INSTANT, true, 0}, make_moment, same_number, spell_instant, stream_instant},
+    {"timestamp",
+     {ISO_VALUE_TIMESTAMP, false, 6},
+     make_moment,
+     same_number,
+     spell_timestamp,
+     stream_number},
+    {"instant",
+     {ISO_VALUE_INSTANT, true, 0},
+     make_moment,
+     same_number,
+     spell_instant,
+     stream_instant},
     {"time", {ISO_VALUE_TIME, false, 6}, make_time, same_number, spell_time, stream_number},
     {"bytes", {ISO_VALUE_BYTES, false, 0}, make_bytes, same_bytes, spell_bytes, stream_bytes},
-    {"json", {ISO_VALUE_JSON, true, 0}, make_document, same_document, spell_document, stream_document},
+    {"json",
+     {ISO_VALUE_JSON, true, 0},
+     make_document,
+     same_document,
+     spell_document,
+     stream_document},
 };
 
 static int failures;
@@ -444,15 +492,19 @@ static void try_pair(struct iso_rng *random, const struct kind *kind, uint64_t c
     kind->spell(random, &other, client);
     bool equal = kind->equal(&one, &other);
     counts[equal]++;
-    if (!iso_value_spell(kind->type, text_of(stream), &left) || !iso_value_spell(kind->type, text_of(client), &right))
+    if (!iso_value_spell(kind->type, text_of(stream), &left) ||
+        !iso_value_spell(kind->type, text_of(client), &right))
         fail(kind, "is not read", stream, client);
-    bool same = left.used == right.used && (!left.used || !memcmp(left.bytes, right.bytes, left.used));
+    bool same =
+        left.used == right.used && (!left.used || !memcmp(left.bytes, right.bytes, left.used));
     if (same != equal)
-        fail(kind, equal ? "two spellings of one value" : "one spelling of two values", stream, client);
+        fail(kind, equal ? "two spellings of one value" : "one spelling of two values", stream,
+             client);
     if (!kind->type.is_respelt &&
         (left.used != strlen(stream) || (left.used && memcmp(left.bytes, stream, left.used) != 0)))
         fail(kind, "the stream's is another", stream, client);
-    enum iso_likeness likeness = iso_values_compare(kind->type, text_of(stream), text_of(client), reads);
+    enum iso_likeness likeness =
+        iso_values_compare(kind->type, text_of(stream), text_of(client), reads);
     if ((likeness == ISO_VALUES_EQUAL) != equal || (likeness == ISO_VALUES_DIFFER && equal))
         fail(kind, equal ? "compared, one value" : "compared, two values", stream, client);
     iso_text_release(&left);
@@ -462,7 +514,8 @@ static void try_pair(struct iso_rng *random, const struct kind *kind, uint64_t c
 int main(int count, char **arguments)
 {
     uint64_t pairs = 20000, seed = 77;
-    const struct argument known[] = {{"--pairs", .number = &pairs}, {"--seed", .number = &seed}, {0}};
+    const struct argument known[] = {
+        {"--pairs", .number = &pairs}, {"--seed", .number = &seed}, {0}};
     if (!arguments_read(known, count, arguments))
         return 2;
     int number = 0;
@@ -474,8 +527,8 @@ int main(int count, char **arguments)
         for (uint64_t pair = 0; pair < pairs; pair++)
             try_pair(&random, &kinds[i], counts);
         bool enough = counts[0] > pairs / 10 && counts[1] > pairs / 10;
-        printf("%sok %d - %s: %" PRIu64 " pairs of one value, %" PRIu64 " of two\n", failures || !enough ? "not " : "",
-               ++number, kinds[i].name, counts[1], counts[0]);
+        printf("%sok %d - %s: %" PRIu64 " pairs of one value, %" PRIu64 " of two\n",
+               failures || !enough ? "not " : "", ++number, kinds[i].name, counts[1], counts[0]);
         if (failures)
             return 1;
     }

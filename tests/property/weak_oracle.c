@@ -1,9 +1,11 @@
-/* The weak levels against two oracles that share no idea, on random small histories; every verdict is verified.
+/* The weak levels against two oracles that share no idea, on random small histories; every verdict
+ * is verified.
  *
- * Histories come from sessions that read more or less stale versions, so that each level holds of some and not of others:
- * in the order in which they were made or in another one, with deletes, lists, initial values, aborted transactions and such
- * of unknown outcome, and (in a part of them) repeated values. Beside that: the levels that a level implies hold where it does, and names and the order of the file change
- * nothing. A disagreement is shrunk and printed.
+ * Histories come from sessions that read more or less stale versions, so that each level holds of
+ * some and not of others: in the order in which they were made or in another one, with deletes,
+ * lists, initial values, aborted transactions and such of unknown outcome, and (in a part of them)
+ * repeated values. Beside that: the levels that a level implies hold where it does, and names and
+ * the order of the file change nothing. A disagreement is shrunk and printed.
  *
  * weak_oracle [--histories N] [--seed S] [--level LEVEL]: histories a level
  */
@@ -39,7 +41,7 @@ struct transaction {
 
 struct plan {
     int count, initial, shift; /* shift: added to names, which changes nothing */
-    bool backwards;            /* sessions' transactions stand in the file from the last on, with sno */
+    bool backwards; /* sessions' transactions stand in the file from the last on, with sno */
     struct transaction transactions[TRANSACTIONS];
 };
 
@@ -68,8 +70,8 @@ struct store {
     unsigned staleness, writes, sessions, keys_used; /* writes: of five operations */
 };
 
-static void make_operation(struct store *store, struct operation *operation, const int *seen, bool *own, int *own_value,
-                           struct operation *own_list)
+static void make_operation(struct store *store, struct operation *operation, const int *seen,
+                           bool *own, int *own_value, struct operation *own_list)
 {
     int key = operation->key = (int)draw(store->keys_used);
     struct versions *versions = &store->keys[key];
@@ -77,7 +79,8 @@ static void make_operation(struct store *store, struct operation *operation, con
     bool wild = store->staleness > 3;
     int at = wild ? (int)draw((unsigned)versions->count)
                   : versions->count - 1 - (draw(3) ? 0 : (int)draw(store->staleness + 1));
-    at = at < seen[key] && !wild && draw(4) ? seen[key] : at; /* mostly not older than what the session saw */
+    at = at < seen[key] && !wild && draw(4) ? seen[key]
+                                            : at; /* mostly not older than what the session saw */
     at = at < 0 ? 0 : at;
     if (list && write) {
         operation->kind = ISO_APPEND;
@@ -102,7 +105,8 @@ static void make_operation(struct store *store, struct operation *operation, con
     }
 }
 
-static void make_transaction(struct store *store, struct transaction *transaction, int seen[SESSIONS][KEYS])
+static void make_transaction(struct store *store, struct transaction *transaction,
+                             int seen[SESSIONS][KEYS])
 {
     bool own[KEYS] = {false};
     int own_value[KEYS];
@@ -111,14 +115,17 @@ static void make_transaction(struct store *store, struct transaction *transactio
     transaction->status = draw(8) ? ISO_COMMITTED : draw(2) ? ISO_ABORTED : ISO_UNKNOWN;
     transaction->count = 1 + (int)draw(OPERATIONS);
     for (int o = 0; o < transaction->count; o++) {
-        make_operation(store, &transaction->operations[o], seen[transaction->session], own, own_value, &own_list);
+        make_operation(store, &transaction->operations[o], seen[transaction->session], own,
+                       own_value, &own_list);
         for (int key = 0; key < KEYS && draw(3); key++) /* reads go forward mostly */
             seen[transaction->session][key] = store->keys[key].count - 1;
     }
-    bool lands = transaction->status == ISO_COMMITTED || draw(2) || (transaction->status == ISO_ABORTED && !draw(4));
+    bool lands = transaction->status == ISO_COMMITTED || draw(2) ||
+                 (transaction->status == ISO_ABORTED && !draw(4));
     for (int key = 0; key < KEYS && lands; key++) {
         struct versions *versions = &store->keys[key];
-        int last = versions->count - 1, room = key == KEYS - 1 && own_list.length ? versions->length[last] : LIST;
+        int last = versions->count - 1,
+            room = key == KEYS - 1 && own_list.length ? versions->length[last] : LIST;
         if (key < KEYS - 1 && own[key]) {
             versions->value[versions->count++] = own_value[key];
         } else if (room + own_list.length <= LIST - OPERATIONS) {
@@ -170,14 +177,15 @@ static bool build(const struct plan *plan, struct iso_history *history)
 {
     struct iso_error error = {0};
     iso_history_init(history);
-    history->initial_value = plan->initial == ABSENT ? ISO_ABSENT : atom_of(history, 'v', plan->initial);
+    history->initial_value =
+        plan->initial == ABSENT ? ISO_ABSENT : atom_of(history, 'v', plan->initial);
     uint32_t input = iso_history_input(history, "plan");
     for (int i = 0; i < plan->count; i++) {
         int t = plan->backwards ? plan->count - 1 - i : i;
         const struct transaction *transaction = &plan->transactions[t];
         iso_history_begin(history, atom_of(history, 't', t + plan->shift),
-                          atom_of(history, 's', transaction->session + plan->shift), (uint8_t)transaction->status,
-                          iso_origin(input, (uint64_t)i + 1));
+                          atom_of(history, 's', transaction->session + plan->shift),
+                          (uint8_t)transaction->status, iso_origin(input, (uint64_t)i + 1));
         iso_history_set_sno(history, (uint64_t)transaction->sno);
         for (int o = 0; o < transaction->count; o++) {
             const struct operation *operation = &transaction->operations[o];
@@ -202,8 +210,8 @@ struct tally {
     unsigned holds, violated, undecided, empty, lemmas, searched, refuted;
 };
 
-static const char *judge(const struct iso_history *history, enum iso_model model, enum iso_outcome *outcome,
-                         struct tally *tally)
+static const char *judge(const struct iso_history *history, enum iso_model model,
+                         enum iso_outcome *outcome, struct tally *tally)
 {
     static char wrong[1200];
     struct iso_polygraph_options options;
@@ -224,13 +232,14 @@ static const char *judge(const struct iso_history *history, enum iso_model model
     tally->undecided += result.outcome == ISO_IS_UNDECIDED;
     tally->lemmas += result.evidence.lemma_count;
     tally->searched += result.counters.solver_calls > 0;
-    tally->refuted += result.outcome == ISO_IS_VIOLATED && result.counters.solver_calls > 0 &&
-                      result.evidence.lemma_count &&
-                      result.evidence.lemmas[result.evidence.lemma_count - 1].kind == ISO_LEMMA_PROPAGATION;
+    tally->refuted +=
+        result.outcome == ISO_IS_VIOLATED && result.counters.solver_calls > 0 &&
+        result.evidence.lemma_count &&
+        result.evidence.lemmas[result.evidence.lemma_count - 1].kind == ISO_LEMMA_PROPAGATION;
     if (!wrong[0] && result.outcome != ISO_IS_UNDECIDED &&
         iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
-        snprintf(wrong, sizeof wrong, "says %s, and that is not confirmed: %s", iso_outcome_name(result.outcome),
-                 error.text);
+        snprintf(wrong, sizeof wrong, "says %s, and that is not confirmed: %s",
+                 iso_outcome_name(result.outcome), error.text);
     iso_polygraph_result_release(&result);
     return wrong[0] ? wrong : NULL;
 }
@@ -250,22 +259,26 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
     }
     const char *found = judge(&history, model, &outcome, tally);
     bool is_many = history.transaction_count > FEW;
-    bool by_orders = is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, model),
+    bool by_orders =
+             is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, model),
          decided = outcome != ISO_IS_UNDECIDED;
     if (found)
         snprintf(wrong, sizeof wrong, "%s", found);
     else if (decided && by_orders != (outcome == ISO_HOLDS))
-        snprintf(wrong, sizeof wrong, "the engine says %s, every order tried says %s", iso_outcome_name(outcome),
-                 by_orders ? "holds" : "violated");
+        snprintf(wrong, sizeof wrong, "the engine says %s, every order tried says %s",
+                 iso_outcome_name(outcome), by_orders ? "holds" : "violated");
     else if (weak_oracle_knows_visibility(model) && history.transaction_count <= 5 &&
              weak_oracle_by_visibility(&history, model) != by_orders)
-        snprintf(wrong, sizeof wrong, "every order tried says %s, every visibility tried says the opposite",
+        snprintf(wrong, sizeof wrong,
+                 "every order tried says %s, every visibility tried says the opposite",
                  by_orders ? "holds" : "violated");
     for (int weak = 0; weak < ISO_MODELS && !wrong[0] && by_orders && !is_many; weak++) {
         enum iso_level level = (enum iso_level)weak;
-        if (iso_level_judged_by(level, ISO_BY_WEAK) && iso_level_implies(iso_model_level(model), level) &&
+        if (iso_level_judged_by(level, ISO_BY_WEAK) &&
+            iso_level_implies(iso_model_level(model), level) &&
             !weak_oracle_by_orders(&history, (enum iso_model)weak))
-            snprintf(wrong, sizeof wrong, "it holds, and %s, which it implies, does not", iso_level_name(level));
+            snprintf(wrong, sizeof wrong, "it holds, and %s, which it implies, does not",
+                     iso_level_name(level));
     }
     iso_history_release(&history);
     other.shift = 7;
@@ -310,7 +323,8 @@ static void shrink(struct plan *plan, enum iso_model model)
 
 static void print_plan(const struct plan *plan)
 {
-    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {"", " aborted", " unknown"};
+    static const char *const kinds[] = {"r", "w", "d", "a", "rl"}, *const statuses[] = {
+                                                                       "", " aborted", " unknown"};
     printf("# initial %d\n", plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];
@@ -334,7 +348,8 @@ static const char *kind_name(bool repeats, bool many)
                      : "";
 }
 
-static bool check_level(enum iso_model model, bool repeats, bool many, unsigned count, uint64_t seed, int number)
+static bool check_level(enum iso_model model, bool repeats, bool many, unsigned count,
+                        uint64_t seed, int number)
 {
     struct tally tally = {0};
     for (unsigned i = 0; i < count; i++) {
@@ -352,8 +367,8 @@ static bool check_level(enum iso_model model, bool repeats, bool many, unsigned 
     }
     printf(
         "ok %d - %s%s: %u histories\n# %u hold, %u violated (%u lemmas), %u undecided, %u without a committed transaction; the solver was asked of %u, and refuted %u\n",
-        number, iso_model_name(model), kind_name(repeats, many), count, tally.holds, tally.violated, tally.lemmas,
-        tally.undecided, tally.empty, tally.searched, tally.refuted);
+        number, iso_model_name(model), kind_name(repeats, many), count, tally.holds, tally.violated,
+        tally.lemmas, tally.undecided, tally.empty, tally.searched, tally.refuted);
     fflush(stdout);
     return true;
 }
@@ -370,8 +385,10 @@ int main(int argc, char **argv)
 {
     uint64_t histories = 2000, seed = 1;
     const char *level = NULL;
-    const struct argument known[] = {
-        {"--histories", .number = &histories}, {"--seed", .number = &seed}, {"--level", .text = &level}, {0}};
+    const struct argument known[] = {{"--histories", .number = &histories},
+                                     {"--seed", .number = &seed},
+                                     {"--level", .text = &level},
+                                     {0}};
     if (!arguments_read(known, argc, argv))
         return 2;
     bool fine = true;

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One that it knows, and where its value goes: a number or a text. A table of them ends with a NULL name. */
+/* One that it knows, and where its value goes: a number or a text. A table of them ends with a NULL
+ * name. */
 struct argument {
     const char *name; /* with its dashes */
     uint64_t *number;

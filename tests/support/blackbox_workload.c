@@ -91,7 +91,8 @@ static void add_version(struct versions *versions, uint32_t time, uint32_t value
 {
     if (versions->count == versions->capacity) {
         versions->capacity = 2 * versions->capacity + 4;
-        versions->items = iso_reallocate(versions->items, versions->capacity * sizeof *versions->items);
+        versions->items =
+            iso_reallocate(versions->items, versions->capacity * sizeof *versions->items);
     }
     versions->items[versions->count].time = time;
     versions->items[versions->count++].value = value;
@@ -119,13 +120,15 @@ static void begin(struct generator *generator, struct open_transaction *open, ui
             open->operations[open->count].key = key;
             open->operations[open->count].write = true;
             open->operations[open->count++].value =
-                repeat ? 1 + draw(generator, generator->value_table, VALUES) : generator->next_value++;
+                repeat ? 1 + draw(generator, generator->value_table, VALUES)
+                       : generator->next_value++;
         }
     }
 }
 
 /* False: it aborts. */
-static bool may_commit(const struct generator *generator, const struct open_transaction *open, bool serial)
+static bool may_commit(const struct generator *generator, const struct open_transaction *open,
+                       bool serial)
 {
     for (uint32_t o = 0; o < open->count; o++) {
         const struct versions *versions = &generator->versions[open->operations[o].key];
@@ -140,20 +143,23 @@ static void commit(struct generator *generator, const struct open_transaction *o
 {
     for (uint32_t o = 0; o < open->count; o++) {
         if (open->operations[o].write)
-            add_version(&generator->versions[open->operations[o].key], time, open->operations[o].value);
+            add_version(&generator->versions[open->operations[o].key], time,
+                        open->operations[o].value);
     }
 }
 
-static void record(struct iso_history *history, const struct open_transaction *open, uint32_t session)
+static void record(struct iso_history *history, const struct open_transaction *open,
+                   uint32_t session)
 {
     uint32_t tid = history->transaction_count;
     iso_history_begin(history, tid, session, ISO_COMMITTED, iso_origin(0, tid + 1u));
     for (uint32_t o = 0; o < open->count; o++)
-        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ, open->operations[o].key,
-                              open->operations[o].value);
+        iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ,
+                              open->operations[o].key, open->operations[o].value);
 }
 
-static void run(struct generator *generator, struct iso_history *history, const struct blackbox_workload *shape)
+static void run(struct generator *generator, struct iso_history *history,
+                const struct blackbox_workload *shape)
 {
     struct open_transaction *open = iso_allocate_zeroed(shape->sessions, sizeof *open);
     uint32_t time = 1;

@@ -29,7 +29,8 @@ static iso_atom atom_of(struct iso_history *history, const char *text)
 {
     if (!text)
         malformed("a word is missing", "the end of an operation");
-    return strcmp(text, "null") == 0 ? ISO_ABSENT : iso_atoms_text(&history->atoms, text, strlen(text));
+    return strcmp(text, "null") == 0 ? ISO_ABSENT
+                                     : iso_atoms_text(&history->atoms, text, strlen(text));
 }
 
 static uint32_t snapshot_of(struct iso_history *history, const char *text)
@@ -44,7 +45,8 @@ static uint32_t list_of(struct iso_history *history, char *text)
 {
     uint32_t list = iso_history_list(history);
     char *rest = NULL;
-    for (char *element = strtok_r(text, "[],", &rest); element; element = strtok_r(NULL, "[],", &rest))
+    for (char *element = strtok_r(text, "[],", &rest); element;
+         element = strtok_r(NULL, "[],", &rest))
         iso_history_element(history, atom_of(history, element));
     return list;
 }
@@ -67,7 +69,8 @@ static void add_operation(struct iso_history *history, char *text)
     else if (*kind == 'd')
         iso_history_operation(history, ISO_DELETE, key_atom, ISO_ABSENT);
     else if (*kind == 'w' || *kind == 'a')
-        iso_history_operation(history, *kind == 'w' ? ISO_WRITE : ISO_APPEND, key_atom, atom_of(history, value));
+        iso_history_operation(history, *kind == 'w' ? ISO_WRITE : ISO_APPEND, key_atom,
+                              atom_of(history, value));
     else
         malformed("w, r, d or a was expected", kind);
     for (char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
@@ -85,7 +88,8 @@ static void add_operation(struct iso_history *history, char *text)
 static void add_initial(struct iso_history *history, char *text)
 {
     char *rest = NULL, *kind = strtok_r(text, " ", &rest), *key = strtok_r(NULL, " ", &rest);
-    iso_history_initial(history, atom_of(history, key), atom_of(history, strtok_r(NULL, " ", &rest)), *kind == 'a');
+    iso_history_initial(history, atom_of(history, key),
+                        atom_of(history, strtok_r(NULL, " ", &rest)), *kind == 'a');
 }
 
 static void add_word(struct iso_history *history, const char *word)
@@ -111,10 +115,12 @@ static void add_word(struct iso_history *history, const char *word)
 static void begin(struct iso_history *history, char *tid, char **rest)
 {
     uint64_t line = history->transaction_count + 1;
-    char *session = strtok_r(NULL, " ", rest), *sts = strtok_r(NULL, " ", rest), *cts = strtok_r(NULL, " ", rest);
+    char *session = strtok_r(NULL, " ", rest), *sts = strtok_r(NULL, " ", rest),
+         *cts = strtok_r(NULL, " ", rest);
     if (!cts)
         malformed("tid, session, sts and cts were expected", tid);
-    iso_history_begin(history, atom_of(history, tid), atom_of(history, session), ISO_COMMITTED, iso_origin(0, line));
+    iso_history_begin(history, atom_of(history, tid), atom_of(history, session), ISO_COMMITTED,
+                      iso_origin(0, line));
     if (*sts != '-' || *cts != '-')
         history->clock = ISO_CLOCK_SCALAR;
     if (*sts != '-')
@@ -127,7 +133,8 @@ static void begin(struct iso_history *history, char *tid, char **rest)
 
 static void add_line(struct iso_history *history, char *line)
 {
-    char *rest = NULL, *words = NULL, *head = strtok_r(line, "|", &rest), *first = strtok_r(head, " ", &words);
+    char *rest = NULL, *words = NULL, *head = strtok_r(line, "|", &rest),
+         *first = strtok_r(head, " ", &words);
     bool initial = strcmp(first, "initial") == 0;
     if (strcmp(first, "initially") == 0) {
         history->initial_value = atom_of(history, strtok_r(NULL, " ", &words));
@@ -135,7 +142,8 @@ static void add_line(struct iso_history *history, char *line)
     }
     if (!initial)
         begin(history, first, &words);
-    for (char *operation = strtok_r(NULL, "|", &rest); operation; operation = strtok_r(NULL, "|", &rest)) {
+    for (char *operation = strtok_r(NULL, "|", &rest); operation;
+         operation = strtok_r(NULL, "|", &rest)) {
         if (initial)
             add_initial(history, operation);
         else
@@ -162,11 +170,13 @@ static void print_atom(FILE *file, const struct iso_history *history, iso_atom a
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length = 4;
-    const char *text = atom == ISO_ABSENT ? "null" : iso_atom_text(&history->atoms, atom, buffer, &length);
+    const char *text =
+        atom == ISO_ABSENT ? "null" : iso_atom_text(&history->atoms, atom, buffer, &length);
     fprintf(file, "%.*s", (int)length, text);
 }
 
-static void print_value(FILE *file, const struct iso_history *history, const struct iso_value *value)
+static void print_value(FILE *file, const struct iso_history *history,
+                        const struct iso_value *value)
 {
     if (!value->is_list) {
         print_atom(file, history, value->atom);
@@ -189,7 +199,8 @@ static void print_writer(FILE *file, const struct iso_history *history, uint32_t
         print_atom(file, history, history->tid[writer]);
 }
 
-static void print_read(FILE *file, const struct iso_history *history, const struct iso_violation *violation)
+static void print_read(FILE *file, const struct iso_history *history,
+                       const struct iso_violation *violation)
 {
     fprintf(file, ": ");
     print_value(file, history, &violation->actual);
@@ -201,7 +212,8 @@ static void print_read(FILE *file, const struct iso_history *history, const stru
         print_writer(file, history, violation->writer_expected);
 }
 
-static void print_violation(FILE *file, const struct iso_history *history, const struct iso_violation *violation)
+static void print_violation(FILE *file, const struct iso_history *history,
+                            const struct iso_violation *violation)
 {
     fprintf(file, "%s ", iso_axiom_name(violation->axiom));
     if (violation->kind != ISO_KIND_NONE)

@@ -6,7 +6,8 @@
 
 void test_capture_start(struct iso_output *output);
 
-/* Closes the output; the text is NUL-terminated and the caller's to free. Fails the test if writing failed.
+/* Closes the output; the text is NUL-terminated and the caller's to free. Fails the test if writing
+ * failed.
  */
 char *test_capture_end(struct iso_output *output);
 

@@ -72,12 +72,13 @@ bool carriage_can_carry(const struct carriage *carriage, const struct plain_hist
     return true;
 }
 
-void carriage_print_key(const struct format *format, char key[PLAIN_TEXT], uint32_t table, uint32_t number)
+void carriage_print_key(const struct format *format, char key[PLAIN_TEXT], uint32_t table,
+                        uint32_t number)
 {
     snprintf(key, PLAIN_TEXT, format->keys, table, number);
 }
-static void rename_key(const struct carriage *carriage, struct plain_text *key, char names[][PLAIN_TEXT],
-                       uint32_t *count)
+static void rename_key(const struct carriage *carriage, struct plain_text *key,
+                       char names[][PLAIN_TEXT], uint32_t *count)
 {
     uint32_t number = 0;
     while (number < *count && strcmp(names[number], key->text))
@@ -103,7 +104,8 @@ void carriage_rename_keys(const struct carriage *carriage, struct plain_history 
         rename_key(carriage, &history->initials[i].key, names, &count);
 }
 
-/* Times with room between them, in the order in which they were; writers' commits are made unique. */
+/* Times with room between them, in the order in which they were; writers' commits are made
+ * unique. */
 static uint64_t rank_of(const uint64_t *times, uint32_t count, uint64_t time)
 {
     uint64_t rank = 0;
@@ -128,7 +130,8 @@ void carriage_spread_times(struct plain_history *history)
         transaction->sts.physical = rank_of(times, count, transaction->sts.physical);
         transaction->cts.physical = rank_of(times, count, transaction->cts.physical);
         for (uint32_t i = 0; i < transaction->operation_count; i++)
-            transaction->operations[i].ots.physical = rank_of(times, count, transaction->operations[i].ots.physical);
+            transaction->operations[i].ots.physical =
+                rank_of(times, count, transaction->operations[i].ots.physical);
         if (!plain_transaction_writes(transaction))
             continue;
         transaction->sts.physical += ++writers; /* no two start at once */
@@ -172,14 +175,16 @@ void carriage_draw_outcomes(struct carriage *carriage)
         if (transaction->status == ISO_UNKNOWN && carriage->format->mode == BY_TIMESTAMPS)
             committed = !ids && random_percent(&carriage->random, 50) && transaction->cts.given;
         carriage->commits[t] = committed && writes ? cts_of(transaction) : 0;
-        carriage->withheld[t] = committed && writes && carriage->format->mode == BY_TIMESTAMPS && !ids &&
-                                transaction->status == ISO_COMMITTED && random_percent(&carriage->random, 15);
+        carriage->withheld[t] = committed && writes && carriage->format->mode == BY_TIMESTAMPS &&
+                                !ids && transaction->status == ISO_COMMITTED &&
+                                random_percent(&carriage->random, 15);
         if (transaction->status == ISO_UNKNOWN)
             transaction->cts.given = false;
     }
     carriage->source = carriage->client;
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
-        carriage->source.transactions[t].status = carriage->commits[t] ? ISO_COMMITTED : ISO_ABORTED;
+        carriage->source.transactions[t].status =
+            carriage->commits[t] ? ISO_COMMITTED : ISO_ABORTED;
 }
 
 /* The feed tells something else: a value altered, or a write too many. */
@@ -188,12 +193,14 @@ void carriage_alter(struct carriage *carriage)
     struct plain_history *source = &carriage->source;
     uint32_t t = random_below(&carriage->random, source->transaction_count);
     struct plain_transaction *transaction = &source->transactions[t];
-    if (!carriage->commits[t] || carriage->withheld[t] || carriage->client.transactions[t].status != ISO_COMMITTED)
+    if (!carriage->commits[t] || carriage->withheld[t] ||
+        carriage->client.transactions[t].status != ISO_COMMITTED)
         return;
     if (random_percent(&carriage->random, 50) && transaction->operation_count < PLAIN_OPERATIONS) {
         char key[PLAIN_TEXT];
         carriage_print_key(carriage->format, key, 1, 60);
-        struct plain_operation *extra = plain_history_operation(transaction, ISO_WRITE, key, "424242");
+        struct plain_operation *extra =
+            plain_history_operation(transaction, ISO_WRITE, key, "424242");
         extra->ots.given = false;
         carriage->statistics->altered++;
         return;

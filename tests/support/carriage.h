@@ -1,5 +1,6 @@
-/* A random history on its way through a change stream: what clients publish, what the database did and its feed tells,
- * and what the join must make of both, worked out from the rules alone by looking at everything.
+/* A random history on its way through a change stream: what clients publish, what the database did
+ * and its feed tells, and what the join must make of both, worked out from the rules alone by
+ * looking at everything.
  *
  * tests/property/join_feeds.c carries them through the pipeline.
  */
@@ -40,8 +41,8 @@ struct format {
 };
 
 struct statistics {
-    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online, restored, held,
-        timeless;
+    uint64_t carried, foreign, committed, aborted, unresolved, altered, repeats, violated, online,
+        restored, held, timeless;
 };
 
 /* Client records that came, by an account of its own. */
@@ -67,7 +68,8 @@ struct carriage {
     bool places_left_out; /* records come in the order of their sessions and do not say it */
     bool drops;           /* the feed has no row where nothing changed */
     bool online;          /* clients' promises come between their records */
-    bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but something must be */
+    bool lost;         /* a row of the feed was left out: what is found is not told beforehand, but
+                          something must be */
     uint64_t beyond;   /* reads that differed beyond what surely came */
     uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
@@ -91,10 +93,12 @@ void carriage_put_atom(char *text, size_t size, const struct iso_history *histor
 /* ---- carriage.c: histories that a feed can carry ---- */
 
 bool carriage_can_carry(const struct carriage *carriage, const struct plain_history *history);
-void carriage_print_key(const struct format *format, char key[PLAIN_TEXT], uint32_t table, uint32_t number);
+void carriage_print_key(const struct format *format, char key[PLAIN_TEXT], uint32_t table,
+                        uint32_t number);
 void carriage_rename_keys(const struct carriage *carriage, struct plain_history *history);
 
-/* Times with room between them, in the order in which they were; writers' starts and commits are made unique. */
+/* Times with room between them, in the order in which they were; writers' starts and commits are
+ * made unique. */
 void carriage_spread_times(struct plain_history *history);
 
 /* Two of a session at one place have the order of the file, or of arrival: lets there be none. */
@@ -114,10 +118,12 @@ const struct plain_operation *carriage_final_write(const struct plain_transactio
 bool carriage_same_value(const struct plain_operation *left, const struct plain_operation *right);
 struct plain_text carriage_written(const struct plain_operation *write);
 bool carriage_same_text(const struct plain_text *left, const struct plain_text *right);
-struct value_of_key *carriage_value_of(struct value_of_key *values, uint32_t *count, const struct carriage *carriage,
+struct value_of_key *carriage_value_of(struct value_of_key *values, uint32_t *count,
+                                       const struct carriage *carriage,
                                        const struct plain_text *key);
 
-/* Instances of CDC: final writes of one side that the other does not have, or has otherwise; before images. */
+/* Instances of CDC: final writes of one side that the other does not have, or has otherwise; before
+ * images. */
 void carriage_compare_writes(struct carriage *carriage, const struct plain_transaction *client,
                              const struct plain_transaction *source);
 void carriage_compare_before_images(struct carriage *carriage);
@@ -125,8 +131,8 @@ void carriage_compare_before_images(struct carriage *carriage);
 /* Transaction `t` of the source as a version and nothing else. */
 void carriage_make_foreign(struct carriage *carriage, struct plain_transaction *told, uint32_t t);
 
-/* Takes out of records what the marker or the order of their arrival has to tell. After what is expected was worked
- * out. */
+/* Takes out of records what the marker or the order of their arrival has to tell. After what is
+ * expected was worked out. */
 void carriage_strip(struct carriage *carriage);
 
 /* Fills `told`, where clients say timestamps. */
@@ -149,7 +155,8 @@ void carriage_check_books(struct carriage *carriage, const struct iso_pipeline *
 
 /* ---- carriage_alone.c ---- */
 
-/* The same where records travel in the transactions, and where nobody tells anything but the stream. */
+/* The same where records travel in the transactions, and where nobody tells anything but the
+ * stream. */
 bool carriage_in_band(struct carriage *carriage);
 bool carriage_by_before_images(struct carriage *carriage);
 

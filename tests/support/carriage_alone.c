@@ -9,7 +9,8 @@ static bool has_own_times(const struct plain_history *history)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++)
         for (uint32_t i = 0; i < history->transactions[t].operation_count; i++)
-            if (history->transactions[t].operations[i].ots.given || history->transactions[t].operations[i].lock ||
+            if (history->transactions[t].operations[i].ots.given ||
+                history->transactions[t].operations[i].lock ||
                 history->transactions[t].operations[i].snapshot.given)
                 return true;
     return false;
@@ -29,7 +30,8 @@ bool carriage_in_band(struct carriage *carriage)
     carriage->client.transaction_count = kept;
     for (uint32_t t = 0; t < kept; t++) {
         const struct plain_transaction *transaction = &carriage->client.transactions[t];
-        carriage->commits[t] = transaction->cts.given ? transaction->cts.physical : transaction->sts.physical;
+        carriage->commits[t] =
+            transaction->cts.given ? transaction->cts.physical : transaction->sts.physical;
         carriage->withheld[t] = false;
     }
     carriage->source = carriage->told = carriage->client;
@@ -39,12 +41,14 @@ bool carriage_in_band(struct carriage *carriage)
 /* ---- by before images alone ---- */
 
 /* Every row a read of what stood there, where it is told, and a write. */
-static bool tell_rows(struct carriage *carriage, struct value_of_key *values, uint32_t *count, uint32_t t)
+static bool tell_rows(struct carriage *carriage, struct value_of_key *values, uint32_t *count,
+                      uint32_t t)
 {
     const struct plain_transaction *source = &carriage->source.transactions[t];
     char tid[PLAIN_TEXT];
     snprintf(tid, sizeof tid, carriage->format->binlog ? "cdc:0-1-%" PRIu64 : "cdc:%" PRIu64,
-             (carriage->format->binlog ? carriage->commits[t] : carriage->first_xid + t) & 0xffffffff);
+             (carriage->format->binlog ? carriage->commits[t] : carriage->first_xid + t) &
+                 0xffffffff);
     struct plain_transaction *told = plain_history_begin(&carriage->told, tid, tid);
     told->tid.quoted = told->session.quoted = true;
     told->sts = plain_stamp(carriage->commits[t] - 1);
@@ -91,7 +95,8 @@ bool carriage_by_before_images(struct carriage *carriage)
     for (;;) {
         uint32_t t = ISO_NONE;
         for (uint32_t i = 0; i < carriage->source.transaction_count; i++)
-            if (!done[i] && carriage->commits[i] && (t == ISO_NONE || carriage->commits[i] < carriage->commits[t]))
+            if (!done[i] && carriage->commits[i] &&
+                (t == ISO_NONE || carriage->commits[i] < carriage->commits[t]))
                 t = i;
         if (t == ISO_NONE)
             break;
@@ -99,7 +104,8 @@ bool carriage_by_before_images(struct carriage *carriage)
         if (!tell_rows(carriage, values, &count, t))
             return false;
     }
-    carriage->lost = carriage->format->encoding == FEED_JSON && carriage_is_of(carriage->format, "debezium") &&
+    carriage->lost = carriage->format->encoding == FEED_JSON &&
+                     carriage_is_of(carriage->format, "debezium") &&
                      random_percent(&carriage->random, 25);
     return carriage->told.transaction_count > 0;
 }

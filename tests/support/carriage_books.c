@@ -1,4 +1,5 @@
-/* What a run may say when it is cut off: never that all holds while something that came was not judged. */
+/* What a run may say when it is cut off: never that all holds while something that came was not
+ * judged. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,13 @@ void carriage_count_line(struct carriage *carriage, const char *line, uint32_t l
     if (strstr(text, "\"watermark\""))
         return;
     came->records++;
-    came->tids_end += (size_t)snprintf(came->tids + came->tids_end, sizeof came->tids - came->tids_end, "%s", "\n");
+    came->tids_end += (size_t)snprintf(came->tids + came->tids_end,
+                                       sizeof came->tids - came->tids_end, "%s", "\n");
     const char *tid = strstr(text, "\"tid\":") + strlen("\"tid\":");
     size_t digits = strcspn(tid, ",") - 2u * (*tid == '"');
-    came->tids_end += (size_t)snprintf(came->tids + came->tids_end, sizeof came->tids - came->tids_end, "%.*s",
-                                       (int)digits, tid + (*tid == '"'));
+    came->tids_end +=
+        (size_t)snprintf(came->tids + came->tids_end, sizeof came->tids - came->tids_end, "%.*s",
+                         (int)digits, tid + (*tid == '"'));
     bool committed = !strstr(text, "\"status\":");
     for (const char *at = text; (at = strstr(at, "\"t\":\"r\"")); at++) {
         came->reads++;
@@ -45,18 +48,21 @@ void carriage_check_books(struct carriage *carriage, const struct iso_pipeline *
     iso_pipeline_accounting(pipeline, &books);
     if (!books.balanced) {
         iso_accounting_imbalance_text(&books, &text);
-        snprintf(carriage->failure, sizeof carriage->failure, "books: %.*s", (int)text.used, text.bytes);
+        snprintf(carriage->failure, sizeof carriage->failure, "books: %.*s", (int)text.used,
+                 text.bytes);
     }
     iso_text_release(&text);
     bool alone = carriage->format->mode != BY_TIMESTAMPS && carriage->format->mode != BY_SNAPSHOTS;
-    if (alone || carriage->came.from_file || iso_pipeline_outcome(pipeline, false, &reason) != ISO_OK)
+    if (alone || carriage->came.from_file ||
+        iso_pipeline_outcome(pipeline, false, &reason) != ISO_OK)
         return;
     carriage->statistics->held++;
     came->tids_held = came->tids_end;
-    if (books.came[ISO_UNIT_RECORDS] != came->records || books.came[ISO_UNIT_READS] != came->reads ||
+    if (books.came[ISO_UNIT_RECORDS] != came->records ||
+        books.came[ISO_UNIT_READS] != came->reads ||
         books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED] <
             came->committed_reads) /* more: of those that turned out committed */
         snprintf(carriage->failure, sizeof carriage->failure,
-                 "holds, and of %" PRIu64 " reads in %" PRIu64 " records %" PRIu64 " are judged", came->committed_reads,
-                 came->records, books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED]);
+                 "holds, and of %" PRIu64 " reads in %" PRIu64 " records %" PRIu64 " are judged",
+                 came->committed_reads, came->records, books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED]);
 }

@@ -54,14 +54,17 @@ static void draw_snapshot_outcomes(struct carriage *carriage)
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
         struct plain_transaction *transaction = &carriage->client.transactions[t];
         bool writes = plain_transaction_writes(transaction);
-        if (transaction->status == ISO_UNKNOWN && (!transaction->snapshot.given || !transaction->xid || !writes))
+        if (transaction->status == ISO_UNKNOWN &&
+            (!transaction->snapshot.given || !transaction->xid || !writes))
             transaction->status = ISO_ABORTED;
-        bool committed = transaction->status == ISO_COMMITTED ||
-                         (transaction->status == ISO_UNKNOWN && random_percent(&carriage->random, 50));
+        bool committed =
+            transaction->status == ISO_COMMITTED ||
+            (transaction->status == ISO_UNKNOWN && random_percent(&carriage->random, 50));
         carriage->statistics->committed += transaction->status == ISO_UNKNOWN && committed;
         carriage->statistics->aborted += transaction->status == ISO_UNKNOWN && !committed;
         carriage->commits[t] = committed && writes;
-        carriage->withheld[t] = transaction->status == ISO_COMMITTED && writes && random_percent(&carriage->random, 15);
+        carriage->withheld[t] =
+            transaction->status == ISO_COMMITTED && writes && random_percent(&carriage->random, 15);
     }
     carriage->source = carriage->client;
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
@@ -75,13 +78,15 @@ static void find_breaches(struct carriage *carriage, const struct iso_history *h
 {
     for (uint32_t i = 0; i < history->snapshot_violation_count; i++) {
         char text[FOUND_TEXT] = "TIMESTAMP ";
-        carriage_put_atom(text, sizeof text, history, history->tid[history->snapshot_violations[i].transaction]);
+        carriage_put_atom(text, sizeof text, history,
+                          history->tid[history->snapshot_violations[i].transaction]);
         strcat(text, " ");
         carriage_add_found(&carriage->expected, text);
     }
 }
 
-/* Places as the snapshots that are known say; commits between two of them in the order of the log, which is drawn here.
+/* Places as the snapshots that are known say; commits between two of them in the order of the log,
+ * which is drawn here.
  */
 enum { ROOM = 1000 };
 
@@ -166,7 +171,8 @@ bool carriage_by_snapshots(struct carriage *carriage)
     tell_places(carriage, &history);
     for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
         if (carriage->commits[t] && !carriage->withheld[t])
-            carriage_compare_writes(carriage, &carriage->client.transactions[t], &carriage->source.transactions[t]);
+            carriage_compare_writes(carriage, &carriage->client.transactions[t],
+                                    &carriage->source.transactions[t]);
     if (!carriage->format->default_identity)
         carriage_compare_before_images(carriage);
     iso_history_release(&history);

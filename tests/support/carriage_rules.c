@@ -13,7 +13,8 @@ const struct plain_operation *carriage_final_write(const struct plain_transactio
 {
     const struct plain_operation *last = NULL;
     for (uint32_t i = 0; i < transaction->operation_count; i++)
-        if (plain_writes(&transaction->operations[i]) && plain_equal(&transaction->operations[i].key, key))
+        if (plain_writes(&transaction->operations[i]) &&
+            plain_equal(&transaction->operations[i].key, key))
             last = &transaction->operations[i];
     return last;
 }
@@ -21,7 +22,8 @@ const struct plain_operation *carriage_final_write(const struct plain_transactio
 bool carriage_same_value(const struct plain_operation *left, const struct plain_operation *right)
 {
     bool left_absent = left->kind == ISO_DELETE, right_absent = right->kind == ISO_DELETE;
-    return left_absent || right_absent ? left_absent == right_absent : plain_equal(&left->value, &right->value);
+    return left_absent || right_absent ? left_absent == right_absent
+                                       : plain_equal(&left->value, &right->value);
 }
 
 struct plain_text carriage_written(const struct plain_operation *write)
@@ -30,7 +32,8 @@ struct plain_text carriage_written(const struct plain_operation *write)
 }
 
 /* What stood there when transaction `t` of the source committed. */
-static struct plain_text found_by(const struct carriage *carriage, uint32_t t, const struct plain_text *key)
+static struct plain_text found_by(const struct carriage *carriage, uint32_t t,
+                                  const struct plain_text *key)
 {
     struct plain_text found = carriage->client.initial_value;
     uint64_t newest = 0;
@@ -38,9 +41,10 @@ static struct plain_text found_by(const struct carriage *carriage, uint32_t t, c
         if (plain_equal(&carriage->client.initials[i].key, key))
             found = carriage->client.initials[i].value;
     for (uint32_t i = 0; i < carriage->source.transaction_count; i++) {
-        const struct plain_operation *write = carriage_final_write(&carriage->source.transactions[i], key);
-        if (!write || carriage->commits[i] >= carriage->commits[t] || carriage->commits[i] < newest ||
-            !carriage->commits[i])
+        const struct plain_operation *write =
+            carriage_final_write(&carriage->source.transactions[i], key);
+        if (!write || carriage->commits[i] >= carriage->commits[t] ||
+            carriage->commits[i] < newest || !carriage->commits[i])
             continue;
         newest = carriage->commits[i];
         found = carriage_written(write);
@@ -56,15 +60,17 @@ void carriage_compare_writes(struct carriage *carriage, const struct plain_trans
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < sides[side]->operation_count; i++) {
             const struct plain_operation *operation = &sides[side]->operations[i];
-            const struct plain_operation *other = carriage_final_write(sides[!side], &operation->key);
+            const struct plain_operation *other =
+                carriage_final_write(sides[!side], &operation->key);
             char text[FOUND_TEXT];
-            if (!plain_writes(operation) || carriage_final_write(sides[side], &operation->key) != operation ||
+            if (!plain_writes(operation) ||
+                carriage_final_write(sides[side], &operation->key) != operation ||
                 (other && carriage_same_value(operation, other)))
                 continue;
             if (side && !other && carriage->format->identity == BY_SHARED_COMMIT_TIMESTAMP)
                 continue; /* it may be another transaction's */
-            struct plain_text before =
-                found_by(carriage, (uint32_t)(source - carriage->source.transactions), &operation->key);
+            struct plain_text before = found_by(
+                carriage, (uint32_t)(source - carriage->source.transactions), &operation->key);
             if (!side && !other && operation->kind == ISO_DELETE && before.absent)
                 continue; /* nothing was there: no row */
             snprintf(text, sizeof text, "CDC %s %s", client->tid.text, operation->key.text);
@@ -74,7 +80,8 @@ void carriage_compare_writes(struct carriage *carriage, const struct plain_trans
 
 /* ---- before images ---- */
 
-struct value_of_key *carriage_value_of(struct value_of_key *values, uint32_t *count, const struct carriage *carriage,
+struct value_of_key *carriage_value_of(struct value_of_key *values, uint32_t *count,
+                                       const struct carriage *carriage,
                                        const struct plain_text *key)
 {
     struct plain_text initial = carriage->client.initial_value;
@@ -93,8 +100,8 @@ bool carriage_same_text(const struct plain_text *left, const struct plain_text *
     return left->absent || right->absent ? left->absent == right->absent : plain_equal(left, right);
 }
 
-/* What the feed says was there before must be what the clients' versions say; so must what a delete without a row
- * found. */
+/* What the feed says was there before must be what the clients' versions say; so must what a delete
+ * without a row found. */
 void carriage_compare_before_images(struct carriage *carriage)
 {
     struct value_of_key values[PLAIN_TRANSACTIONS * PLAIN_OPERATIONS];
@@ -103,7 +110,8 @@ void carriage_compare_before_images(struct carriage *carriage)
     for (uint32_t step = 0; step < carriage->source.transaction_count; step++) {
         uint32_t t = ISO_NONE;
         for (uint32_t i = 0; i < carriage->source.transaction_count; i++)
-            if (!done[i] && carriage->commits[i] && (t == ISO_NONE || carriage->commits[i] < carriage->commits[t]))
+            if (!done[i] && carriage->commits[i] &&
+                (t == ISO_NONE || carriage->commits[i] < carriage->commits[t]))
                 t = i;
         if (t == ISO_NONE)
             return;
@@ -112,9 +120,11 @@ void carriage_compare_before_images(struct carriage *carriage)
                                        *client = &carriage->client.transactions[t];
         for (uint32_t i = 0; i < source->operation_count; i++) {
             const struct plain_operation *operation = &source->operations[i];
-            if (!plain_writes(operation) || carriage_final_write(source, &operation->key) != operation)
+            if (!plain_writes(operation) ||
+                carriage_final_write(source, &operation->key) != operation)
                 continue;
-            struct value_of_key *value = carriage_value_of(values, &count, carriage, &operation->key);
+            struct value_of_key *value =
+                carriage_value_of(values, &count, carriage, &operation->key);
             char text[FOUND_TEXT];
             if (carriage->withheld[t] || carriage->told.transactions[t].status != ISO_COMMITTED ||
                 carriage_same_text(&value->source, &value->client))
@@ -145,7 +155,7 @@ void carriage_make_foreign(struct carriage *carriage, struct plain_transaction *
     told->xid = 0;
     told->snapshot.given = false;
     snprintf(told->tid.text, PLAIN_TEXT, "cdc:%" PRIu64,
-             carriage->format->identity == BY_XID               ? (carriage->first_xid + t) & 0xffffffff
+             carriage->format->identity == BY_XID ? (carriage->first_xid + t) & 0xffffffff
              : carriage->format->identity == BY_START_TIMESTAMP ? source->sts.physical
                                                                 : carriage->commits[t]);
     told->tid.quoted = true;
@@ -167,15 +177,18 @@ static bool fits(const struct carriage *carriage, uint32_t u, uint32_t t)
     const struct plain_transaction *record = &carriage->client.transactions[u];
     const struct plain_transaction *source = &carriage->source.transactions[t];
     bool valued = false;
-    bool claimed = !carriage->withheld[t] && carriage->client.transactions[t].status == ISO_COMMITTED;
-    if (!carriage->commits[t] || claimed || !record->sts.given || carriage->commits[t] <= record->sts.physical)
+    bool claimed =
+        !carriage->withheld[t] && carriage->client.transactions[t].status == ISO_COMMITTED;
+    if (!carriage->commits[t] || claimed || !record->sts.given ||
+        carriage->commits[t] <= record->sts.physical)
         return false;
     for (uint32_t i = 0; i < record->operation_count; i++) {
         const struct plain_operation *write = &record->operations[i];
         if (!plain_writes(write) || carriage_final_write(record, &write->key) != write)
             continue;
         const struct plain_operation *row = carriage_final_write(source, &write->key);
-        if (write->kind == ISO_DELETE ? row && row->kind != ISO_DELETE : !row || !carriage_same_value(write, row))
+        if (write->kind == ISO_DELETE ? row && row->kind != ISO_DELETE
+                                      : !row || !carriage_same_value(write, row))
             return false;
         valued |= write->kind == ISO_WRITE;
     }
@@ -191,7 +204,8 @@ static bool has_value(const struct plain_transaction *record)
     return false;
 }
 
-/* By looking at all pairs: the transaction that resolves record `u`; ISO_NONE: none fits. False: several do. */
+/* By looking at all pairs: the transaction that resolves record `u`; ISO_NONE: none fits. False:
+ * several do. */
 static bool resolve(const struct carriage *carriage, uint32_t u, uint32_t *found)
 {
     uint32_t count = carriage->client.transaction_count, ways = 0;
@@ -203,7 +217,8 @@ static bool resolve(const struct carriage *carriage, uint32_t u, uint32_t *found
         ways++;
         for (uint32_t other = 0; other < count; other++)
             ways += other != u && carriage->client.transactions[other].status == ISO_UNKNOWN &&
-                    plain_transaction_writes(&carriage->client.transactions[other]) && fits(carriage, other, t);
+                    plain_transaction_writes(&carriage->client.transactions[other]) &&
+                    fits(carriage, other, t);
     }
     return ways <= 1;
 }
@@ -215,8 +230,10 @@ static bool leaves_row(const struct carriage *carriage, uint32_t t)
         const struct plain_operation *write = &source->operations[i];
         if (!plain_writes(write) || carriage_final_write(source, &write->key) != write)
             continue;
-        struct plain_text before = found_by(carriage, t, &write->key), after = carriage_written(write);
-        if ((!before.absent || !after.absent) && (!carriage_same_text(&before, &after) || !carriage->drops))
+        struct plain_text before = found_by(carriage, t, &write->key),
+                          after = carriage_written(write);
+        if ((!before.absent || !after.absent) &&
+            (!carriage_same_text(&before, &after) || !carriage->drops))
             return true;
     }
     return false;
@@ -225,7 +242,8 @@ static bool leaves_row(const struct carriage *carriage, uint32_t t)
 /* Whether a commit of it would be told by its marker. */
 static bool leaves_marker(const struct carriage *carriage, const struct plain_transaction *record)
 {
-    return carriage->format->marker == MARKER_ROWS || (carriage->format->marker == MARKER_COLUMN && has_value(record));
+    return carriage->format->marker == MARKER_ROWS ||
+           (carriage->format->marker == MARKER_COLUMN && has_value(record));
 }
 
 void carriage_strip(struct carriage *carriage)
@@ -237,7 +255,8 @@ void carriage_strip(struct carriage *carriage)
         if (!plain_transaction_writes(record) || !leaves_marker(carriage, record))
             continue;
         record->xid = 0;
-        bool inverted = carriage->commits[t] < record->sts.physical; /* promises go by what records say */
+        bool inverted =
+            carriage->commits[t] < record->sts.physical; /* promises go by what records say */
         if (carriage->commits[t] && !inverted && carriage->format->identity != BY_XID)
             record->cts.given = false;
     }
@@ -248,7 +267,8 @@ static bool shows_marker(const struct carriage *carriage, uint32_t t)
 {
     const struct plain_transaction *source = &carriage->source.transactions[t];
     bool shows = leaves_marker(carriage, source);
-    for (uint32_t i = 0; !carriage_is_of(carriage->format, "ticdc") && i < source->operation_count; i++)
+    for (uint32_t i = 0; !carriage_is_of(carriage->format, "ticdc") && i < source->operation_count;
+         i++)
         shows |= source->operations[i].kind == ISO_WRITE;
     return shows && carriage->commits[t];
 }
@@ -301,7 +321,8 @@ static void tell_unknown(struct carriage *carriage, uint32_t u, bool claimed[PLA
     told->cts = plain_stamp(carriage->commits[t]);
     claimed[t] = true;
     carriage->statistics->committed++;
-    carriage_compare_writes(carriage, &carriage->client.transactions[u], &carriage->source.transactions[t]);
+    carriage_compare_writes(carriage, &carriage->client.transactions[u],
+                            &carriage->source.transactions[t]);
 }
 
 void carriage_expect_by_timestamps(struct carriage *carriage)
@@ -329,7 +350,9 @@ void carriage_expect_by_timestamps(struct carriage *carriage)
         carriage_make_foreign(carriage, &carriage->told.transactions[place], t);
         carriage->statistics->foreign++;
     }
-    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) /* withheld, and resolved an unknown one */
+    for (uint32_t t = 0; t < carriage->client.transaction_count;
+         t++) /* withheld, and resolved an unknown one */
         if (carriage->withheld[t] && claimed[t])
-            carriage->told.transactions[t].operation_count = 0, carriage->told.transactions[t].status = ISO_ABORTED;
+            carriage->told.transactions[t].operation_count = 0,
+            carriage->told.transactions[t].status = ISO_ABORTED;
 }

@@ -7,11 +7,12 @@
 #include "chronos/chronos.h"
 #include "rowsets/rowsets.h"
 
-static void put_cell(struct cell_world *world, struct iso_history *history, enum iso_operation_kind kind, uint32_t row,
-                     bool is_w, int value, bool lock)
+static void put_cell(struct cell_world *world, struct iso_history *history,
+                     enum iso_operation_kind kind, uint32_t row, bool is_w, int value, bool lock)
 {
     char key[CELL_TEXT], cell[CELL_TEXT * 2];
-    snprintf(cell, sizeof cell, "%s#%s", cell_key_of(world, row, key), is_w ? cell_second_column(world) : "v");
+    snprintf(cell, sizeof cell, "%s#%s", cell_key_of(world, row, key),
+             is_w ? cell_second_column(world) : "v");
     iso_atom atom = cell_atom_of(world, history, is_w, value);
     iso_history_operation(history, kind == ISO_WRITE && atom == ISO_ABSENT ? ISO_DELETE : kind,
                           cell_atom(history, cell), atom);
@@ -19,18 +20,20 @@ static void put_cell(struct cell_world *world, struct iso_history *history, enum
         iso_history_set_lock(history);
 }
 
-static void put_register(struct cell_world *world, struct iso_history *history, enum iso_operation_kind kind,
-                         uint32_t row, const struct cells *cells, bool lock)
+static void put_register(struct cell_world *world, struct iso_history *history,
+                         enum iso_operation_kind kind, uint32_t row, const struct cells *cells,
+                         bool lock)
 {
     char key[CELL_TEXT];
     iso_history_operation(history, kind, cell_atom(history, cell_key_of(world, row, key)),
-                          cells->exists ? cell_atom_of(world, history, false, cells->v) : ISO_ABSENT);
+                          cells->exists ? cell_atom_of(world, history, false, cells->v)
+                                        : ISO_ABSENT);
     if (lock)
         iso_history_set_lock(history);
 }
 
-static void put_row(struct cell_world *world, struct iso_history *history, enum iso_operation_kind kind, uint32_t row,
-                    bool exists, bool lock)
+static void put_row(struct cell_world *world, struct iso_history *history,
+                    enum iso_operation_kind kind, uint32_t row, bool exists, bool lock)
 {
     char key[CELL_TEXT];
     iso_history_operation(history, kind, cell_atom(history, cell_key_of(world, row, key)),
@@ -42,23 +45,25 @@ static void put_row(struct cell_world *world, struct iso_history *history, enum 
 /* An update that left all as it was has no row in a stream of net changes. */
 bool cell_has_row(const struct cell_world *world, const struct cell_operation *operation)
 {
-    return !cell_is_of(world, "ticdc") || operation->kind != CELL_UPDATE || operation->before.v != operation->after.v ||
-           operation->before.w != operation->after.w;
+    return !cell_is_of(world, "ticdc") || operation->kind != CELL_UPDATE ||
+           operation->before.v != operation->after.v || operation->before.w != operation->after.w;
 }
 
-static void tell_write(struct cell_world *world, struct iso_history *history, const struct cell_operation *operation,
-                       bool foreign)
+static void tell_write(struct cell_world *world, struct iso_history *history,
+                       const struct cell_operation *operation, bool foreign)
 {
     uint32_t row = operation->row;
-    bool insert = operation->kind == CELL_INSERT, update = operation->kind == CELL_UPDATE, lists = !foreign;
-    bool changes_v = operation->before.v != operation->after.v, changes_w = operation->before.w != operation->after.w;
+    bool insert = operation->kind == CELL_INSERT, update = operation->kind == CELL_UPDATE,
+         lists = !foreign;
+    bool changes_v = operation->before.v != operation->after.v,
+         changes_w = operation->before.w != operation->after.w;
     bool columns_only = cell_is_of(world, "yugabyte") && update;
     if (!cell_has_row(world, operation) &&
         (foreign || !world->format->registers)) /* a record tells of it, if it lists values */
         return;
     if (world->format->registers) {
-        put_register(world, history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE, row, &operation->after,
-                     foreign);
+        put_register(world, history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE, row,
+                     &operation->after, foreign);
         return;
     }
     if (operation->kind == CELL_DELETE) {
@@ -71,10 +76,12 @@ static void tell_write(struct cell_world *world, struct iso_history *history, co
         put_cell(world, history, ISO_WRITE, row, false, operation->after.v, foreign);
     if (insert || changes_w || (lists && operation->lists_w && operation->sets_w))
         put_cell(world, history, ISO_WRITE, row, true, operation->after.w, foreign);
-    world->adopted += lists && ((changes_v && !operation->lists_v) || (changes_w && !operation->lists_w));
+    world->adopted +=
+        lists && ((changes_v && !operation->lists_v) || (changes_w && !operation->lists_w));
 }
 
-static void tell_read(struct cell_world *world, struct iso_history *history, const struct cell_operation *operation)
+static void tell_read(struct cell_world *world, struct iso_history *history,
+                      const struct cell_operation *operation)
 {
     if (world->format->registers) {
         put_register(world, history, ISO_READ, operation->row, &operation->seen, false);
@@ -88,12 +95,15 @@ static void tell_read(struct cell_world *world, struct iso_history *history, con
 }
 
 /* As the native reader makes it of a record. */
-static void tell_query(struct cell_world *world, struct iso_history *history, const struct cell_operation *query)
+static void tell_query(struct cell_world *world, struct iso_history *history,
+                       const struct cell_operation *query)
 {
     char key[CELL_TEXT], table[CELL_TEXT], where[CELL_TEXT], header[CELL_TEXT * 2];
-    struct iso_range set = {.from = ISO_ABSENT, .to = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT};
+    struct iso_range set = {
+        .from = ISO_ABSENT, .to = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT};
     uint32_t before = history->operation_count;
-    snprintf(table, sizeof table, "%.*s", (int)strcspn(cell_key_of(world, query->row, key), "/"), key);
+    snprintf(table, sizeof table, "%.*s", (int)strcspn(cell_key_of(world, query->row, key), "/"),
+             key);
     snprintf(header, sizeof header, "%s#", table);
     iso_history_operation(history, ISO_READ, cell_atom(history, header), ISO_ABSENT);
     for (uint32_t row = 0; row < world->rows; row++) {
@@ -119,14 +129,18 @@ static void tell_transaction(struct cell_world *world, struct iso_history *histo
     cell_name_of(world, t, name);
     uint64_t id = world->format->binlog           ? world->base + transaction->cts
                   : cell_is_of(world, "debezium") ? CELL_FIRST_XID + t
-                  : world->format->protocol && world->format->protocol[0] != 'c' && world->format->protocol[0] != 'o'
+                  : world->format->protocol && world->format->protocol[0] != 'c' &&
+                          world->format->protocol[0] != 'o'
                       ? world->base + transaction->sts
                       : world->base + transaction->cts;
-    snprintf(foreign, sizeof foreign, world->format->binlog ? "cdc:0-1-%" PRIu64 : "cdc:%" PRIu64, id);
+    snprintf(foreign, sizeof foreign, world->format->binlog ? "cdc:0-1-%" PRIu64 : "cdc:%" PRIu64,
+             id);
     iso_history_begin(history, cell_atom(history, withheld ? foreign : name),
-                      cell_atom(history, withheld ? foreign : name), ISO_COMMITTED, iso_origin(0, t + 1));
+                      cell_atom(history, withheld ? foreign : name), ISO_COMMITTED,
+                      iso_origin(0, t + 1));
     iso_history_set_sts(
-        history, (struct iso_stamp){.physical = world->base + (withheld ? transaction->cts - 1 : transaction->sts)});
+        history, (struct iso_stamp){.physical = world->base + (withheld ? transaction->cts - 1
+                                                                        : transaction->sts)});
     iso_history_set_cts(history, (struct iso_stamp){.physical = world->base + transaction->cts});
     for (uint32_t i = 0; i < transaction->operation_count; i++)
         if (cell_writes(&transaction->operations[i]))
@@ -165,10 +179,12 @@ static void expect_of_query(void *context, const struct iso_rowsets_finding *fin
 {
     struct cell_world *world = context;
     char text[CELL_TEXT * 3];
-    snprintf(text, sizeof text, "%s %.*s %.*s", iso_axiom_name(finding->axiom), (int)finding->transaction.tid.length,
-             finding->transaction.tid.at, (int)finding->key.length, finding->key.at);
+    snprintf(text, sizeof text, "%s %.*s %.*s", iso_axiom_name(finding->axiom),
+             (int)finding->transaction.tid.length, finding->transaction.tid.at,
+             (int)finding->key.length, finding->key.at);
     for (uint32_t i = world->of_chronos; i < world->expected.count; i++)
-        if (!strcmp(world->expected.list[i], text)) /* another query of the transaction: one instance */
+        if (!strcmp(world->expected.list[i],
+                    text)) /* another query of the transaction: one instance */
             return;
     cell_add_found(&world->expected, text);
 }

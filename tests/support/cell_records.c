@@ -35,7 +35,8 @@ const char *cell_text_of(const struct cell_world *world, bool is_w, int value, c
     return text;
 }
 
-iso_atom cell_atom_of(const struct cell_world *world, struct iso_history *history, bool is_w, int value)
+iso_atom cell_atom_of(const struct cell_world *world, struct iso_history *history, bool is_w,
+                      int value)
 {
     char text[CELL_TEXT];
     if (value == CELL_NULL)
@@ -58,8 +59,8 @@ void cell_name_of(const struct cell_world *world, uint32_t t, char name[CELL_TEX
     else
         snprintf(name, CELL_TEXT, "%u", t + 1);
 }
-static void print_value(const struct cell_world *world, FILE *file, const char *column, bool is_w, int value,
-                        const char *before)
+static void print_value(const struct cell_world *world, FILE *file, const char *column, bool is_w,
+                        int value, const char *before)
 {
     char text[CELL_TEXT];
     fprintf(file, "%s\"%s\":", before, column);
@@ -69,8 +70,8 @@ static void print_value(const struct cell_world *world, FILE *file, const char *
         fprintf(file, "\"%s\"", cell_text_of(world, is_w, value, text));
 }
 
-static void print_cells(const struct cell_world *world, FILE *file, const struct cells *cells, bool lists_v,
-                        bool lists_w)
+static void print_cells(const struct cell_world *world, FILE *file, const struct cells *cells,
+                        bool lists_v, bool lists_w)
 {
     fprintf(file, ",\"cells\":{");
     if (lists_v)
@@ -80,7 +81,8 @@ static void print_cells(const struct cell_world *world, FILE *file, const struct
     fprintf(file, "}");
 }
 
-static void print_query(const struct cell_world *world, FILE *file, const struct cell_operation *query)
+static void print_query(const struct cell_world *world, FILE *file,
+                        const struct cell_operation *query)
 {
     char key[CELL_TEXT];
     const char *between = "";
@@ -101,7 +103,8 @@ static void print_query(const struct cell_world *world, FILE *file, const struct
     fprintf(file, "}}");
 }
 
-static void print_operation(const struct cell_world *world, FILE *file, const struct cell_operation *operation)
+static void print_operation(const struct cell_world *world, FILE *file,
+                            const struct cell_operation *operation)
 {
     char key[CELL_TEXT];
     if (operation->kind == CELL_QUERY) {
@@ -111,7 +114,8 @@ static void print_operation(const struct cell_world *world, FILE *file, const st
     static const char letters[] = "rwwd";
     cell_key_of(world, operation->row, key);
     if (world->format->registers) {
-        const struct cells *cells = operation->kind == CELL_READ ? &operation->seen : &operation->after;
+        const struct cells *cells =
+            operation->kind == CELL_READ ? &operation->seen : &operation->after;
         fprintf(file, "{\"t\":\"%c\",\"k\":\"%s\"", letters[operation->kind], key);
         if (operation->kind != CELL_DELETE)
             fprintf(file, cells->exists ? ",\"v\":%d" : ",\"v\":null", cells->v);
@@ -123,8 +127,8 @@ static void print_operation(const struct cell_world *world, FILE *file, const st
         fprintf(file, ",\"v\":null");
     else if (operation->kind == CELL_READ)
         print_cells(world, file, &operation->seen, operation->lists_v, operation->lists_w);
-    else if (operation->kind != CELL_DELETE &&
-             ((operation->lists_v && operation->sets_v) || (operation->lists_w && operation->sets_w)))
+    else if (operation->kind != CELL_DELETE && ((operation->lists_v && operation->sets_v) ||
+                                                (operation->lists_w && operation->sets_w)))
         print_cells(world, file, &operation->after, operation->lists_v && operation->sets_v,
                     operation->lists_w && operation->sets_w);
     fprintf(file, "}");
@@ -146,7 +150,8 @@ void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t)
     } else if (cell_is_of(world, "debezium")) {
         if (transaction->writes)
             fprintf(file, ",\"xid\":%u", CELL_FIRST_XID + t);
-        fprintf(file, ",\"snapshot\":\"%" PRIu64 ":%" PRIu64 ":", transaction->xmin, transaction->xmax);
+        fprintf(file, ",\"snapshot\":\"%" PRIu64 ":%" PRIu64 ":", transaction->xmin,
+                transaction->xmax);
         for (uint32_t i = 0; i < transaction->xip_count; i++)
             fprintf(file, i ? ",%" PRIu64 : "%" PRIu64, transaction->xip[i]);
         fprintf(file, "\"");

@@ -25,7 +25,11 @@ const struct cell_format cell_formats[] = {
     {.name = "mariadb-values", .kind = "debezium", .binlog = true, .registers = true},
     {.name = "mariadb-no-metadata", .kind = "debezium", .binlog = true, .no_metadata = true},
     {.name = "mariadb-alone", .kind = "debezium", .alone = true, .binlog = true},
-    {.name = "mariadb-avro-alone", .kind = "debezium", .encoding = FEED_AVRO, .alone = true, .binlog = true},
+    {.name = "mariadb-avro-alone",
+     .kind = "debezium",
+     .encoding = FEED_AVRO,
+     .alone = true,
+     .binlog = true},
     {.name = "ticdc-canal-json", .kind = "ticdc", .protocol = "canal-json"},
     {.name = "ticdc-open-protocol", .kind = "ticdc", .protocol = "open-protocol"},
     {.name = "ticdc-simple", .kind = "ticdc", .protocol = "simple"},
@@ -41,7 +45,8 @@ const struct cell_format cell_formats[] = {
 };
 
 /* "V|W". */
-static iso_atom row_text(const struct cell_world *world, struct iso_history *history, const struct cells *cells)
+static iso_atom row_text(const struct cell_world *world, struct iso_history *history,
+                         const struct cells *cells)
 {
     char text[CELL_TEXT], v[16] = "~", w[16] = "~";
     if (world->format->registers)
@@ -63,7 +68,8 @@ static void tell_rows(const struct iso_history *history, struct feed *feed)
         struct feed_tag *tag = &feed->tags[i];
         if (tag->part != FEED_ROW && tag->part != FEED_SNAPSHOT_ROW)
             continue;
-        const char *key = iso_atom_text(&history->atoms, history->key_atom[tag->key], buffer, &length);
+        const char *key =
+            iso_atom_text(&history->atoms, history->key_atom[tag->key], buffer, &length);
         snprintf(digits, sizeof digits, "%.*s", (int)length, key);
         tag->key = (uint32_t)strtoul(strchr(digits, '/') + 1, NULL, 0) - 1;
     }
@@ -74,8 +80,8 @@ bool cell_has_counts(const struct cell_world *world)
     return cell_is_of(world, "debezium") && !world->format->no_metadata;
 }
 
-static bool write_debezium(struct cell_world *world, struct feed *feed, const struct iso_history *history,
-                           const uint64_t *commits)
+static bool write_debezium(struct cell_world *world, struct feed *feed,
+                           const struct iso_history *history, const uint64_t *commits)
 {
     struct random *random = &world->random;
     struct feed_debezium_options options = {.seed = random_bits(random),
@@ -92,8 +98,8 @@ static bool write_debezium(struct cell_world *world, struct feed *feed, const st
     return feed_debezium_write(feed, history, &options);
 }
 
-static bool write_ticdc(struct cell_world *world, struct feed *feed, const struct iso_history *history,
-                        const uint64_t *commits)
+static bool write_ticdc(struct cell_world *world, struct feed *feed,
+                        const struct iso_history *history, const uint64_t *commits)
 {
     struct random *random = &world->random;
     struct feed_ticdc_options options = {.seed = random_bits(random),
@@ -109,8 +115,8 @@ static bool write_ticdc(struct cell_world *world, struct feed *feed, const struc
     return feed_ticdc_write(feed, history, &options);
 }
 
-static bool write_yugabyte(struct cell_world *world, struct feed *feed, const struct iso_history *history,
-                           const uint64_t *commits)
+static bool write_yugabyte(struct cell_world *world, struct feed *feed,
+                           const struct iso_history *history, const uint64_t *commits)
 {
     struct random *random = &world->random;
     struct feed_yugabyte_options options = {.seed = random_bits(random),
@@ -120,15 +126,16 @@ static bool write_yugabyte(struct cell_world *world, struct feed *feed, const st
     return feed_yugabyte_write(feed, history, &options);
 }
 
-static bool write_dgraph(struct cell_world *world, struct feed *feed, const struct iso_history *history,
-                         const uint64_t *commits)
+static bool write_dgraph(struct cell_world *world, struct feed *feed,
+                         const struct iso_history *history, const uint64_t *commits)
 {
     struct random *random = &world->random;
-    struct feed_dgraph_options options = {.seed = random_bits(random),
-                                          .topic = "dgraph-cdc",
-                                          .groups = world->format->one_group ? 1 : 1 + random_below(random, 2),
-                                          .restarts = random_below(random, 4),
-                                          .commits = commits};
+    struct feed_dgraph_options options = {
+        .seed = random_bits(random),
+        .topic = "dgraph-cdc",
+        .groups = world->format->one_group ? 1 : 1 + random_below(random, 2),
+        .restarts = random_below(random, 4),
+        .commits = commits};
     return feed_dgraph_write(feed, history, &options);
 }
 
@@ -164,18 +171,22 @@ bool cell_write_feed(struct cell_world *world, struct feed *feed)
                           committed ? ISO_COMMITTED : ISO_ABORTED, iso_origin(0, t + 1));
         iso_history_set_sts(&history, (struct iso_stamp){.physical = offset + transaction->sts});
         if (world->format->in_band)
-            iso_history_set_cts(&history, (struct iso_stamp){.physical = offset + transaction->cts});
+            iso_history_set_cts(&history,
+                                (struct iso_stamp){.physical = offset + transaction->cts});
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
             const struct cell_operation *operation = &transaction->operations[i];
             if (cell_writes(operation))
-                iso_history_operation(&history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE,
-                                      cell_atom(&history, cell_key_of(world, operation->row, key)),
-                                      operation->kind == CELL_DELETE ? ISO_ABSENT
-                                                                     : row_text(world, &history, &operation->after));
+                iso_history_operation(
+                    &history, operation->kind == CELL_DELETE ? ISO_DELETE : ISO_WRITE,
+                    cell_atom(&history, cell_key_of(world, operation->row, key)),
+                    operation->kind == CELL_DELETE ? ISO_ABSENT
+                                                   : row_text(world, &history, &operation->after));
             else if (world->format->in_band)
-                iso_history_operation(&history, ISO_READ, cell_atom(&history, cell_key_of(world, operation->row, key)),
-                                      operation->seen.exists ? row_text(world, &history, &operation->seen)
-                                                             : ISO_ABSENT);
+                iso_history_operation(&history, ISO_READ,
+                                      cell_atom(&history, cell_key_of(world, operation->row, key)),
+                                      operation->seen.exists
+                                          ? row_text(world, &history, &operation->seen)
+                                          : ISO_ABSENT);
         }
     }
     bool fits = write(world, feed, &history, commits);
@@ -214,7 +225,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     bool pair = !strcmp(axiom, "NOCONFLICT") && next_string(&at, ",\"", other, sizeof other);
     at = copy;
     next_string(&at, "\"key\":\"", key, sizeof key);
-    snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid, pair ? other : "", key);
+    snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid,
+             pair ? other : "", key);
     bool is_doubtful = strstr(copy, "\"doubtful\":");
     if (retracted)
         cell_drop_found(&world->found, text);
@@ -222,16 +234,18 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
         cell_add_found(is_doubtful ? &world->doubted : &world->found, text);
     return ISO_OK;
 }
-static void add_routes(struct cell_world *world, struct iso_pipeline *pipeline, struct iso_error *error)
+static void add_routes(struct cell_world *world, struct iso_pipeline *pipeline,
+                       struct iso_error *error)
 {
     static const char *const topics[][7] = {
-        {"dbz.public.t0", "dbz.public.t1", "dbz.public.t2", "dbz.public.t3", "dbz.transaction", "dbz.message"},
+        {"dbz.public.t0", "dbz.public.t1", "dbz.public.t2", "dbz.public.t3", "dbz.transaction",
+         "dbz.message"},
         {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3", "yb.transaction"},
         {"ticdc"},
         {"dgraph-cdc"},
     };
-    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder, &iso_yugabyte_decoder,
-                                                              &iso_ticdc_decoder, &iso_dgraph_decoder};
+    static const struct iso_decoder_class *const classes[] = {
+        &iso_debezium_decoder, &iso_yugabyte_decoder, &iso_ticdc_decoder, &iso_dgraph_decoder};
     struct iso_decoder_options options = {.identity = ISO_IDENTITY_FULL};
     int kind = cell_is_of(world, "debezium")   ? 0
                : cell_is_of(world, "yugabyte") ? 1
@@ -247,8 +261,9 @@ static void add_routes(struct cell_world *world, struct iso_pipeline *pipeline, 
     for (const char *const *topic = topics[kind]; *topic; topic++)
         if (world->format->in_band || strcmp(*topic, "dbz.message"))
             iso_pipeline_route(pipeline, *topic, classes[kind]->create(&options, error), false);
-    iso_pipeline_route(pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error), false);
+    iso_pipeline_route(
+        pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error), false);
 }
 
 struct iso_pipeline *cell_open_pipeline(struct cell_world *world)
@@ -289,7 +304,8 @@ void cell_tell_initial(const struct cell_world *world, struct iso_history *histo
         snprintf(cell, sizeof cell, "%s#v", key);
         iso_history_initial(history, cell_atom(history, cell), value, false);
         snprintf(cell, sizeof cell, "%s#%s", key, cell_second_column(world));
-        iso_history_initial(history, cell_atom(history, cell), cell_atom_of(world, history, true, cells->w), false);
+        iso_history_initial(history, cell_atom(history, cell),
+                            cell_atom_of(world, history, true, cells->w), false);
     }
 }
 

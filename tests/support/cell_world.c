@@ -52,7 +52,8 @@ static void begin(struct cell_world *world, uint32_t t)
     for (uint32_t i = 0; i < t; i++)
         if (world->list[i].is_active) {
             transaction->xip[transaction->xip_count++] = CELL_FIRST_XID + i;
-            transaction->xmin = CELL_FIRST_XID + i < transaction->xmin ? CELL_FIRST_XID + i : transaction->xmin;
+            transaction->xmin =
+                CELL_FIRST_XID + i < transaction->xmin ? CELL_FIRST_XID + i : transaction->xmin;
         }
     memcpy(transaction->view, world->now_of, sizeof world->now_of);
 }
@@ -69,7 +70,8 @@ bool cell_matches(const struct cell_world *world, const struct cell_operation *q
            (!query->least || (cells->v != CELL_NULL && cells->v >= query->least));
 }
 
-static void ask(struct cell_world *world, const struct cell_transaction *transaction, struct cell_operation *query)
+static void ask(struct cell_world *world, const struct cell_transaction *transaction,
+                struct cell_operation *query)
 {
     query->kind = CELL_QUERY;
     query->least = (int)random_below(&world->random, 4);
@@ -85,22 +87,28 @@ static void operate(struct cell_world *world, struct cell_transaction *transacti
     struct random *random = &world->random;
     uint32_t row = random_below(random, world->rows);
     struct cells *view = &transaction->view[row];
-    *operation = (struct cell_operation){.row = row, .lists_v = random_percent(random, 70), .seen = *view};
+    *operation =
+        (struct cell_operation){.row = row, .lists_v = random_percent(random, 70), .seen = *view};
     operation->lists_w = random_percent(random, 70);
     operation->lists_v |= world->format->registers;
     /* net changes: one write of a row for each transaction has its place */
-    bool reads = random_percent(random, 45) || (!cell_is_of(world, "debezium") && wrote_row(transaction, row));
+    bool reads = random_percent(random, 45) ||
+                 (!cell_is_of(world, "debezium") && wrote_row(transaction, row));
     if (reads && random_percent(random, 40) && !world->format->registers)
         ask(world, transaction, operation);
     if (reads)
         return;
-    operation->kind = !view->exists ? CELL_INSERT : random_percent(random, 75) ? CELL_UPDATE : CELL_DELETE;
+    operation->kind = !view->exists                ? CELL_INSERT
+                      : random_percent(random, 75) ? CELL_UPDATE
+                                                   : CELL_DELETE;
     operation->before = *view;
     if (operation->kind == CELL_INSERT)
         *view = (struct cells){true, draw_value(world), draw_second(world)};
-    operation->sets_v = operation->kind == CELL_INSERT || (operation->kind == CELL_UPDATE && operation->lists_v);
-    operation->sets_w = operation->kind == CELL_INSERT ||
-                        (operation->kind == CELL_UPDATE && (operation->lists_w || random_percent(random, 30)));
+    operation->sets_v =
+        operation->kind == CELL_INSERT || (operation->kind == CELL_UPDATE && operation->lists_v);
+    operation->sets_w =
+        operation->kind == CELL_INSERT ||
+        (operation->kind == CELL_UPDATE && (operation->lists_w || random_percent(random, 30)));
     if (operation->kind == CELL_UPDATE && operation->sets_v)
         view->v = draw_value(world);
     if (operation->kind == CELL_UPDATE && operation->sets_w)
@@ -117,8 +125,8 @@ static bool may_commit(const struct cell_world *world, const struct cell_transac
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct cell_operation *operation = &transaction->operations[i];
         const uint64_t *changed = world->changed[operation->row];
-        bool by_column =
-            cell_is_of(world, "yugabyte") && operation->kind == CELL_UPDATE && world->now_of[operation->row].exists;
+        bool by_column = cell_is_of(world, "yugabyte") && operation->kind == CELL_UPDATE &&
+                         world->now_of[operation->row].exists;
         if (!cell_writes(operation))
             continue;
         if (by_column ? (operation->sets_v && changed[0] > transaction->sts) ||
@@ -160,24 +168,27 @@ static void commit(struct cell_world *world, struct cell_transaction *transactio
         transaction->cts = world->now;
         return;
     }
-    bool fits = may_commit(world, transaction) || (world->conflicts && random_percent(&world->random, 50));
+    bool fits =
+        may_commit(world, transaction) || (world->conflicts && random_percent(&world->random, 50));
     if (!fits || random_percent(&world->random, 5) || !apply(world, transaction))
         return;
     transaction->cts = world->now;
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct cell_operation *operation = &transaction->operations[i];
         uint64_t *changed = world->changed[operation->row];
-        bool all = operation->kind == CELL_INSERT || operation->kind == CELL_DELETE || !cell_is_of(world, "yugabyte");
+        bool all = operation->kind == CELL_INSERT || operation->kind == CELL_DELETE ||
+                   !cell_is_of(world, "yugabyte");
         if (!cell_writes(operation))
             continue;
         changed[0] = all || operation->sets_v ? world->now : changed[0];
         changed[1] = all || operation->sets_w ? world->now : changed[1];
     }
-    transaction->withheld =
-        random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte") && !world->format->in_band;
+    transaction->withheld = random_percent(&world->random, 15) && !cell_is_of(world, "yugabyte") &&
+                            !world->format->in_band;
 }
 
-/* Nothing that came before in the parts of the stream that have these rows can be missing, once it has come. */
+/* Nothing that came before in the parts of the stream that have these rows can be missing, once it
+ * has come. */
 static void close(struct cell_world *world, uint32_t first, uint32_t end)
 {
     struct cell_transaction *transaction = &world->list[world->count];
@@ -186,7 +197,8 @@ static void close(struct cell_world *world, uint32_t first, uint32_t end)
         struct cell_operation *operation = &transaction->operations[transaction->operation_count++];
         struct cells *view = &transaction->view[row];
         bool exists = view->exists;
-        *operation = (struct cell_operation){.kind = exists ? CELL_UPDATE : CELL_INSERT, .row = row, .before = *view};
+        *operation = (struct cell_operation){
+            .kind = exists ? CELL_UPDATE : CELL_INSERT, .row = row, .before = *view};
         operation->lists_v = operation->lists_w = operation->sets_v = operation->sets_w = true;
         *view = (struct cells){true, exists && view->v != CELL_NULL ? view->v + 1 : 0, 0};
         operation->after = *view;
@@ -205,9 +217,10 @@ void cell_execute(struct cell_world *world)
     if (world->closed && wanted + CLOSING > world->capacity)
         wanted = world->capacity - CLOSING;
     for (uint32_t row = 0; row < world->rows; row++) {
-        bool exists = !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
-        world->initial[row] =
-            (struct cells){exists, exists ? draw_value(world) : CELL_NULL, exists ? draw_second(world) : CELL_NULL};
+        bool exists =
+            !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
+        world->initial[row] = (struct cells){exists, exists ? draw_value(world) : CELL_NULL,
+                                             exists ? draw_second(world) : CELL_NULL};
         world->now_of[row] = world->initial[row];
         world->changed[row][0] = world->changed[row][1] = 0;
     }
@@ -220,7 +233,8 @@ void cell_execute(struct cell_world *world)
             begin(world, begun++);
             active++;
         } else if (world->list[t].is_active) {
-            if (world->list[t].operation_count < CELL_OPERATIONS && random_percent(&world->random, 70))
+            if (world->list[t].operation_count < CELL_OPERATIONS &&
+                random_percent(&world->random, 70))
                 operate(world, &world->list[t]);
             else if (world->list[t].operation_count)
                 active--, commit(world, &world->list[t]);
@@ -240,8 +254,9 @@ void cell_lie(struct cell_world *world, uint32_t percent)
             if (cell_writes(operation) || !random_percent(&world->random, percent))
                 continue;
             if (operation->kind == CELL_QUERY) {
-                uint32_t row = operation->row % world->tables +
-                               world->tables * random_below(&world->random, world->rows / world->tables);
+                uint32_t row =
+                    operation->row % world->tables +
+                    world->tables * random_below(&world->random, world->rows / world->tables);
                 operation->returned[row] = !operation->returned[row];
                 operation->rows[row].exists = true;
                 continue;
@@ -249,7 +264,8 @@ void cell_lie(struct cell_world *world, uint32_t percent)
             operation->seen.exists |= random_percent(&world->random, 30);
             if (operation->seen.exists) {
                 operation->seen.v = draw_value(world);
-                operation->seen.w = random_percent(&world->random, 50) ? draw_second(world) : operation->seen.w;
+                operation->seen.w =
+                    random_percent(&world->random, 50) ? draw_second(world) : operation->seen.w;
             }
         }
 }

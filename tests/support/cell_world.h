@@ -1,16 +1,19 @@
-/* A small database of rows whose columns are registers: transactions run on it at snapshot isolation, clients record which
- * cells they read and wrote, a feed has the rows.
+/* A small database of rows whose columns are registers: transactions run on it at snapshot
+ * isolation, clients record which cells they read and wrote, a feed has the rows.
  *
- * Triggers write columns that no client lists, some clients list no column at all, updates change nothing, rows are
- * inserted, deleted and inserted again; some clients' records are withheld. Some reads are lies, some databases let two
- * transactions update one row.
+ * Triggers write columns that no client lists, some clients list no column at all, updates change
+ * nothing, rows are inserted, deleted and inserted again; some clients' records are withheld. Some
+ * reads are lies, some databases let two transactions update one row.
  *
- *     cell_execute(&world); cell_lie(&world);       what happened, and what some clients tell instead
- *     cell_expect(&world);                          what chronos finds of it, where every cell is known
+ *     cell_execute(&world); cell_lie(&world);       what happened, and what some clients tell
+ *                                                   instead
+ *     cell_expect(&world);                          what chronos finds of it, where every cell is
+ *                                                   known
  *     cell_write_feed(&world, &feed);               what the change stream says
  *     cell_print_record(&world, file, t);           what the client of transaction t says
  *
- * tests/property/cell_feeds.c carries all of it through the pipeline, tests/property/extent.c a part.
+ * tests/property/cell_feeds.c carries all of it through the pipeline, tests/property/extent.c a
+ * part.
  */
 #ifndef TESTS_CELL_WORLD_H
 #define TESTS_CELL_WORLD_H
@@ -56,7 +59,8 @@ struct cell_operation {
     bool lists_v, lists_w;
     bool sets_v, sets_w;
     struct cells seen, before, after; /* CELL_READ: what was found; else the row's, at its commit */
-    /* CELL_QUERY of the table of `row`: v >= least, or, 0, of all rows; which rows it returned, and what they were. */
+    /* CELL_QUERY of the table of `row`: v >= least, or, 0, of all rows; which rows it returned, and
+     * what they were. */
     int least;
     bool returned[CELL_ROWS];
     struct cells rows[CELL_ROWS];
@@ -82,9 +86,11 @@ struct cell_found {
 struct cell_world {
     const struct cell_format *format;
     struct random random;
-    uint32_t tables, rows, capacity; /* rows take turns among the tables; at most so many transactions */
-    bool lies, conflicts;            /* reads do; the database lets writers of one row overlap */
-    bool closed; /* behind all others transactions commit that write wherever the stream has parts */
+    uint32_t tables, rows,
+        capacity;         /* rows take turns among the tables; at most so many transactions */
+    bool lies, conflicts; /* reads do; the database lets writers of one row overlap */
+    bool
+        closed; /* behind all others transactions commit that write wherever the stream has parts */
 
     uint64_t base; /* of timestamps */
     uint64_t now;
@@ -119,7 +125,8 @@ void cell_lie(struct cell_world *world, uint32_t percent);
 const char *cell_key_of(const struct cell_world *world, uint32_t row, char key[CELL_TEXT]);
 const char *cell_second_column(const struct cell_world *world);
 /* As the stream has it. `w` of Debezium's feed is a decimal, which only schemas tell. */
-const char *cell_text_of(const struct cell_world *world, bool is_w, int value, char text[CELL_TEXT]);
+const char *cell_text_of(const struct cell_world *world, bool is_w, int value,
+                         char text[CELL_TEXT]);
 iso_atom cell_atom(struct iso_history *history, const char *text);
 void cell_name_of(const struct cell_world *world, uint32_t t, char name[CELL_TEXT]);
 void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t);
@@ -128,7 +135,8 @@ void cell_print_record(const struct cell_world *world, FILE *file, uint32_t t);
 
 /* An update that left all as it was has no row in a stream of net changes. */
 bool cell_has_row(const struct cell_world *world, const struct cell_operation *operation);
-iso_atom cell_atom_of(const struct cell_world *world, struct iso_history *history, bool is_w, int value);
+iso_atom cell_atom_of(const struct cell_world *world, struct iso_history *history, bool is_w,
+                      int value);
 void cell_add_found(struct cell_found *found, const char *text);
 void cell_drop_found(struct cell_found *found, const char *text);
 bool cell_same_found(struct cell_found *left, struct cell_found *right); /* sorts them */

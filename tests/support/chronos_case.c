@@ -11,8 +11,8 @@
 #include "chronos/chronos.h"
 #include "tests/support/brief_history.h"
 
-static struct chronos_counts check(const struct iso_history *history, enum iso_level level, unsigned threads,
-                                   const char *wanted)
+static struct chronos_counts check(const struct iso_history *history, enum iso_level level,
+                                   unsigned threads, const char *wanted)
 {
     struct iso_check_options options = {.level = level, .session_order = true, .threads = threads};
     struct iso_error error = {.status = ISO_OK};
@@ -24,8 +24,9 @@ static struct chronos_counts check(const struct iso_history *history, enum iso_l
     char *said = brief_verdict(&verdict);
     assert_string_equal(said, wanted);
     assert_string_equal(verdict.engine, "chronos");
-    struct chronos_counts counts = {verdict.reads_judged, verdict.reads_unjudged, verdict.writes_unjudged,
-                                    verdict.per_operation, verdict.outcome};
+    struct chronos_counts counts = {verdict.reads_judged, verdict.reads_unjudged,
+                                    verdict.writes_unjudged, verdict.per_operation,
+                                    verdict.outcome};
     free(said);
     iso_verdict_release(&verdict);
     return counts;
@@ -35,7 +36,8 @@ struct chronos_counts chronos_expect(enum iso_level level, const char *lines, co
 {
     struct iso_history history;
     brief_history(&history, lines);
-    struct chronos_counts one = check(&history, level, 1, wanted), three = check(&history, level, 3, wanted);
+    struct chronos_counts one = check(&history, level, 1, wanted),
+                          three = check(&history, level, 3, wanted);
     assert_int_equal(one.judged, three.judged);
     assert_int_equal(one.unjudged, three.unjudged);
     assert_int_equal(one.writes_unjudged, three.writes_unjudged);

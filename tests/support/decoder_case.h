@@ -1,4 +1,5 @@
-/* What tests of decoders whose messages are one event each share: a message in, a line of text out (event_text.h). */
+/* What tests of decoders whose messages are one event each share: a message in, a line of text out
+ * (event_text.h). */
 #ifndef TESTS_SUPPORT_DECODER_CASE_H
 #define TESTS_SUPPORT_DECODER_CASE_H
 
@@ -36,13 +37,15 @@ static inline void case_close(struct decoder_case *test)
 }
 
 /* What the message becomes; on bad input the error's text, and nothing may have been added. */
-static inline const char *case_bytes(struct decoder_case *test, const char *topic, struct iso_bytes key,
-                                     struct iso_bytes payload)
+static inline const char *case_bytes(struct decoder_case *test, const char *topic,
+                                     struct iso_bytes key, struct iso_bytes payload)
 {
-    struct iso_message message = {.topic = topic, .input = 2, .offset = 41, .key = key, .payload = payload};
+    struct iso_message message = {
+        .topic = topic, .input = 2, .offset = 41, .key = key, .payload = payload};
     iso_events_clear(&test->events);
     test->error = (struct iso_error){0};
-    enum iso_status status = test->decoder->class->decode(test->decoder, &message, &test->events, &test->error);
+    enum iso_status status =
+        test->decoder->class->decode(test->decoder, &message, &test->events, &test->error);
     assert_int_equal(status, test->error.status);
     if (status == ISO_OK) {
         assert_true(test->events.count > 0);
@@ -62,7 +65,8 @@ static inline struct iso_bytes case_text(const char *text)
     return (struct iso_bytes){(const uint8_t *)text, text ? (uint32_t)strlen(text) : 0};
 }
 
-static inline const char *case_decode(struct decoder_case *test, const char *key, const char *payload)
+static inline const char *case_decode(struct decoder_case *test, const char *key,
+                                      const char *payload)
 {
     return case_bytes(test, "dbz.public.kv", case_text(key), case_text(payload));
 }

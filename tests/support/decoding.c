@@ -21,7 +21,8 @@ void decoding_end(struct decoding *decoding)
     iso_free(decoding->text);
 }
 
-const char *decoding_refused(const struct iso_decoder_class *class, const struct iso_decoder_options *options)
+const char *decoding_refused(const struct iso_decoder_class *class,
+                             const struct iso_decoder_options *options)
 {
     static struct iso_error error;
     error = (struct iso_error){0};
@@ -30,7 +31,8 @@ const char *decoding_refused(const struct iso_decoder_class *class, const struct
     return error.text;
 }
 
-static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom, const char *absent)
+static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom,
+                     const char *absent)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -60,7 +62,8 @@ static void put_unreported(struct iso_text *text, const struct iso_event *event)
         iso_text_put(text, " unreported");
 }
 
-static void put_row(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_event *event)
+static void put_row(struct iso_text *text, const struct iso_atoms *atoms,
+                    const struct iso_event *event)
 {
     static const char *const operations[] = {"insert ", "update ", "delete ", "snapshot "};
     iso_text_put(text, operations[event->operation]);
@@ -71,7 +74,8 @@ static void put_row(struct iso_text *text, const struct iso_atoms *atoms, const 
     put_atom(text, atoms, event->after, event->flags & ISO_EVENT_HAS_AFTER ? "-" : "?");
 }
 
-static void put_event(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_event *event)
+static void put_event(struct iso_text *text, const struct iso_atoms *atoms,
+                      const struct iso_event *event)
 {
     static const char *const names[] = {[ISO_EVENT_TRANSACTIONS] = "TRANSACTIONS ",
                                         [ISO_EVENT_ROW] = "ROW ",
@@ -120,14 +124,18 @@ char *decoding_describe(const struct iso_events *events)
     return text.bytes;
 }
 
-const char *decoding_of(struct decoding *decoding, const void *key, size_t key_size, const void *payload, size_t size)
+const char *decoding_of(struct decoding *decoding, const void *key, size_t key_size,
+                        const void *payload, size_t size)
 {
-    struct iso_message message = {
-        .topic = "t", .input = 3, .offset = 41, .key = {key, (uint32_t)key_size}, .payload = {payload, (uint32_t)size}};
+    struct iso_message message = {.topic = "t",
+                                  .input = 3,
+                                  .offset = 41,
+                                  .key = {key, (uint32_t)key_size},
+                                  .payload = {payload, (uint32_t)size}};
     iso_events_clear(&decoding->events);
     decoding->error = (struct iso_error){0};
-    enum iso_status status =
-        decoding->decoder->class->decode(decoding->decoder, &message, &decoding->events, &decoding->error);
+    enum iso_status status = decoding->decoder->class->decode(decoding->decoder, &message,
+                                                              &decoding->events, &decoding->error);
     iso_free(decoding->text);
     if (status == ISO_OK) {
         assert_string_equal(decoding->error.text, "");

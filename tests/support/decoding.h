@@ -25,11 +25,14 @@ void decoding_start(struct decoding *decoding, const struct iso_decoder_class *c
 void decoding_end(struct decoding *decoding);
 
 /* What creating it says, which must fail; static. */
-const char *decoding_refused(const struct iso_decoder_class *class, const struct iso_decoder_options *options);
+const char *decoding_refused(const struct iso_decoder_class *class,
+                             const struct iso_decoder_options *options);
 
-/* The events of one message, each with a newline, or "ERROR text\n"; valid until the next call. Checks that an error
- * left no event behind, and that a message without an error has one. NULL is a null key or payload. */
-const char *decoding_of(struct decoding *decoding, const void *key, size_t key_size, const void *payload, size_t size);
+/* The events of one message, each with a newline, or "ERROR text\n"; valid until the next call.
+ * Checks that an error left no event behind, and that a message without an error has one. NULL is a
+ * null key or payload. */
+const char *decoding_of(struct decoding *decoding, const void *key, size_t key_size,
+                        const void *payload, size_t size);
 const char *decoding_of_text(struct decoding *decoding, const char *payload);
 
 /* The events as they stand, as text; the caller frees it. */

@@ -16,7 +16,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct line *line, const c
     va_start(arguments, format);
     int length = vsnprintf(line->text + line->used, line->size - line->used, format, arguments);
     va_end(arguments);
-    line->used += (size_t)length < line->size - line->used ? (size_t)length : line->size - line->used - 1;
+    line->used +=
+        (size_t)length < line->size - line->used ? (size_t)length : line->size - line->used - 1;
 }
 
 static void put_atom(struct line *line, const char *before, iso_atom atom)
@@ -47,11 +48,12 @@ static void put_row(struct line *line, const struct iso_event *event)
 
 static void put_kind(struct line *line, const struct iso_event *event)
 {
-    static const char *const names[] = {[ISO_EVENT_BEGIN] = "begin",         [ISO_EVENT_END] = "end",
-                                        [ISO_EVENT_COUNTED] = "counted",     [ISO_EVENT_WATERMARK] = "watermark",
-                                        [ISO_EVENT_DROP] = "drop",           [ISO_EVENT_DELETE_IF] = "delete-if",
-                                        [ISO_EVENT_HEARTBEAT] = "heartbeat", [ISO_EVENT_COLLECTION] = "collection",
-                                        [ISO_EVENT_SCHEMA] = "schema"};
+    static const char *const names[] = {
+        [ISO_EVENT_BEGIN] = "begin",         [ISO_EVENT_END] = "end",
+        [ISO_EVENT_COUNTED] = "counted",     [ISO_EVENT_WATERMARK] = "watermark",
+        [ISO_EVENT_DROP] = "drop",           [ISO_EVENT_DELETE_IF] = "delete-if",
+        [ISO_EVENT_HEARTBEAT] = "heartbeat", [ISO_EVENT_COLLECTION] = "collection",
+        [ISO_EVENT_SCHEMA] = "schema"};
     switch (event->type) {
     case ISO_EVENT_TRANSACTIONS:
         put(line, "transactions %u+%u", event->first, event->count);
@@ -70,7 +72,8 @@ static void put_kind(struct line *line, const struct iso_event *event)
     default:
         put(line, "%s", names[event->type]);
     }
-    if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA || event->type == ISO_EVENT_COLLECTION)
+    if (event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_SCHEMA ||
+        event->type == ISO_EVENT_COLLECTION)
         put_atom(line, " ", event->table);
 }
 

@@ -1,7 +1,8 @@
 /* Events as lines of text, so that a test can say in one string what a message must become.
  *
  *     row u dbz public.kv public.kv/2 before -2 after 7 id 749 at 26673544,26673992 #3
- *     transactions 0+1 in-band id 4078   begin id 571 at 0,53195829   end id 571 count 2   ignored: tombstone
+ *     transactions 0+1 in-band id 4078   begin id 571 at 0,53195829 end id 571 count 2 ignored:
+ *                                        tombstone
  *
  * "-": absent; "?": the source does not say. Members that an event does not have are left out.
  */

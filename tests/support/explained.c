@@ -19,7 +19,8 @@ static bool read_history(struct explained *explained, const char *name, struct i
     const char *paths[] = {path};
     size_t length = strlen(name);
     snprintf(path, sizeof path, EXPLAINED_CASES "/%s/history.jsonl", name);
-    if (iso_read_history(paths, 1, &(struct iso_read_options){.threads = 1}, &explained->history, error) != ISO_OK)
+    if (iso_read_history(paths, 1, &(struct iso_read_options){.threads = 1}, &explained->history,
+                         error) != ISO_OK)
         return false;
     if (length >= sizeof suffix && !strcmp(name + length - (sizeof suffix - 1), suffix))
         explained->history.initial_value = 0;
@@ -34,7 +35,8 @@ bool explained_open(struct explained *explained, const char *name)
     *explained = (struct explained){.claims.history = NULL};
     iso_history_init(&explained->history);
     snprintf(path, sizeof path, EXPLAINED_CASES "/%s/verdict.json", name);
-    if (read_history(explained, name, &error) && iso_whole_file_read(&file, path, &error) == ISO_OK) {
+    if (read_history(explained, name, &error) &&
+        iso_whole_file_read(&file, path, &error) == ISO_OK) {
         iso_claims_init(&explained->claims, &explained->history);
         if (iso_claims_read(&explained->claims, file.bytes, file.length, path, &error) == ISO_OK)
             iso_facts_init(&explained->facts, &explained->claims);
@@ -53,7 +55,8 @@ void explained_release(struct explained *explained)
 }
 
 char *explained_written(const struct explained *explained,
-                        void (*write)(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text))
+                        void (*write)(const struct iso_facts *facts, enum iso_wall wall,
+                                      struct iso_text *text))
 {
     struct iso_text text = {0};
     write(&explained->facts, ISO_WALL_COUNTER, &text);
@@ -93,7 +96,8 @@ bool explained_same(const char *name, const char *file, const char *text)
     char *expected = test_read_file(path, &length);
     bool same = expected && !strcmp(expected, text);
     if (!same)
-        fprintf(stderr, "%s: expected\n%s\nactual\n%s\n", path, expected ? expected : "(no such file)", text);
+        fprintf(stderr, "%s: expected\n%s\nactual\n%s\n", path,
+                expected ? expected : "(no such file)", text);
     free(expected);
     return same;
 }

@@ -29,7 +29,8 @@ static uint32_t find_input(struct feed *feed, const char *topic, int32_t partiti
     return feed->input_count++;
 }
 
-void feed_add(struct feed *feed, const char *topic, int32_t partition, struct iso_bytes key, struct iso_bytes payload)
+void feed_add(struct feed *feed, const char *topic, int32_t partition, struct iso_bytes key,
+              struct iso_bytes payload)
 {
     uint32_t input = find_input(feed, topic, partition);
     if (feed->count == feed->capacity) {

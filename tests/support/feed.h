@@ -1,4 +1,5 @@
-/* A feed: the messages of a change stream in the order in which a consumer gets them, made by the encoders feed_*.h. */
+/* A feed: the messages of a change stream in the order in which a consumer gets them, made by the
+ * encoders feed_*.h. */
 #ifndef TESTS_SUPPORT_FEED_H
 #define TESTS_SUPPORT_FEED_H
 
@@ -7,7 +8,15 @@
 #include "iso/message.h"
 
 /* What a message says, for who takes messages away: the writer sets it before it adds one. */
-enum feed_part { FEED_OTHER, FEED_SNAPSHOT_ROW, FEED_ROW, FEED_BEGIN, FEED_END, FEED_RECORD, FEED_PROMISE };
+enum feed_part {
+    FEED_OTHER,
+    FEED_SNAPSHOT_ROW,
+    FEED_ROW,
+    FEED_BEGIN,
+    FEED_END,
+    FEED_RECORD,
+    FEED_PROMISE
+};
 struct feed_tag {
     enum feed_part part;
     uint32_t transaction; /* of the history; ISO_NONE: none's */
@@ -26,7 +35,8 @@ static inline struct feed_tag feed_promise(uint64_t promise)
 
 struct feed {
     uint32_t count, capacity;
-    struct iso_message *list;   /* `input` is the number of (topic, partition) among those of this feed */
+    struct iso_message
+        *list; /* `input` is the number of (topic, partition) among those of this feed */
     struct feed_tag tag, *tags; /* of what is added next, and of each message */
     struct iso_text bytes;      /* keys and payloads, back to back */
     size_t *places;             /* of each message's key, or payload if that is null */
@@ -42,12 +52,14 @@ void feed_init(struct feed *feed);
 void feed_release(struct feed *feed);
 
 /* Adds a message; NULL bytes are null. */
-void feed_add(struct feed *feed, const char *topic, int32_t partition, struct iso_bytes key, struct iso_bytes payload);
+void feed_add(struct feed *feed, const char *topic, int32_t partition, struct iso_bytes key,
+              struct iso_bytes payload);
 
 /* After the last one: lets messages point to their bytes. */
 void feed_finish(struct feed *feed);
 
-/* Names key `index` of a history that is being built anew: `index` is its number, `text` what it was called. */
+/* Names key `index` of a history that is being built anew: `index` is its number, `text` what it
+ * was called. */
 typedef iso_atom feed_name(void *context, struct iso_history *history, uint32_t index);
 void feed_rename_keys(struct iso_history *history, feed_name *name, void *context);
 

@@ -7,7 +7,13 @@
 #include "tests/support/feed_debezium_private.h"
 #include "tests/support/feed_stream.h"
 
-enum { KEY_MAX = 200, TRANSACTION_TOPIC = FEED_DEBEZIUM_TABLES, MESSAGE_TOPIC, TOPICS, COMMIT_BYTES = 48 };
+enum {
+    KEY_MAX = 200,
+    TRANSACTION_TOPIC = FEED_DEBEZIUM_TABLES,
+    MESSAGE_TOPIC,
+    TOPICS,
+    COMMIT_BYTES = 48
+};
 
 static const char *const topics[TOPICS] = {"dbz.public.t0", "dbz.public.t1",   "dbz.public.t2",
                                            "dbz.public.t3", "dbz.transaction", "dbz.message"};
@@ -28,7 +34,8 @@ struct run {
 iso_atom feed_debezium_name(void *context, struct iso_history *history, uint32_t index)
 {
     char text[KEY_MAX];
-    int length = snprintf(text, sizeof text, "public.t%u/%u", index % *(const uint32_t *)context, index + 1);
+    int length =
+        snprintf(text, sizeof text, "public.t%u/%u", index % *(const uint32_t *)context, index + 1);
     return iso_atoms_text(&history->atoms, text, (size_t)length);
 }
 
@@ -40,13 +47,15 @@ static void send_metadata(struct run *run, bool is_end)
         return;
     size_t payload = run->stream.bytes.used;
     run->stream.tag.part = is_end ? FEED_END : FEED_BEGIN;
-    feed_encode_metadata(&run->stream.bytes, run->options->format,
-                         &(struct feed_metadata){is_end, run->options->binlog, run->xid, run->lsn, run->events});
+    feed_encode_metadata(
+        &run->stream.bytes, run->options->format,
+        &(struct feed_metadata){is_end, run->options->binlog, run->xid, run->lsn, run->events});
     feed_stream_add(&run->stream, topics[TRANSACTION_TOPIC], 0, payload, payload);
 }
 
 /* Of a column of text: a column has one type. */
-static struct feed_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
+static struct feed_text text_of(const struct iso_history *history, iso_atom atom,
+                                char buffer[ISO_ATOM_TEXT_MAX])
 {
     struct feed_text text = {NULL, 0, false};
     if (atom == ISO_ABSENT)
@@ -55,14 +64,17 @@ static struct feed_text text_of(const struct iso_history *history, iso_atom atom
     return text;
 }
 
-/* The next position in the log: a little further on, or the same for what one statement did, never twice to one row. */
+/* The next position in the log: a little further on, or the same for what one statement did, never
+ * twice to one row. */
 static void advance(struct run *run, bool further)
 {
-    run->lsn +=
-        !further && random_percent(&run->random, 15) && run->events ? 0 : 8 + 8 * random_below(&run->random, 30);
+    run->lsn += !further && random_percent(&run->random, 15) && run->events
+                    ? 0
+                    : 8 + 8 * random_below(&run->random, 30);
 }
 
-static void send_change(struct run *run, uint32_t topic, const struct feed_text *key, struct feed_change *change)
+static void send_change(struct run *run, uint32_t topic, const struct feed_text *key,
+                        struct feed_change *change)
 {
     bool streamed = !change->snapshot;
     change->binlog = run->options->binlog;
@@ -71,7 +83,8 @@ static void send_change(struct run *run, uint32_t topic, const struct feed_text 
     change->lsn = run->lsn;
     change->order = streamed && run->options->metadata ? run->events : 0;
     size_t start = run->stream.bytes.used;
-    int32_t partition = key ? feed_stream_partition(key->at, key->length, run->options->partitions) : 0;
+    int32_t partition =
+        key ? feed_stream_partition(key->at, key->length, run->options->partitions) : 0;
     if (key)
         feed_encode_key(&run->stream.bytes, run->options->format, key);
     size_t payload = run->stream.bytes.used;
@@ -82,13 +95,14 @@ static void send_change(struct run *run, uint32_t topic, const struct feed_text 
 }
 
 /* "public.t3/17" in its parts. */
-static bool split_key(const struct iso_history *history, uint32_t key, char buffer[ISO_ATOM_TEXT_MAX],
-                      struct feed_text *text, uint32_t *table)
+static bool split_key(const struct iso_history *history, uint32_t key,
+                      char buffer[ISO_ATOM_TEXT_MAX], struct feed_text *text, uint32_t *table)
 {
     static const char prefix[] = "public.t";
     size_t length;
     const char *at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
-    if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) || at[sizeof prefix] != '/')
+    if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) ||
+        at[sizeof prefix] != '/')
         return false;
     *table = (uint32_t)(at[sizeof prefix - 1] - '0');
     *text = (struct feed_text){at + sizeof prefix + 1, length - sizeof prefix - 1, true};
@@ -110,11 +124,12 @@ static void split_value(struct feed_row *row)
         row->value.at = NULL;
 }
 
-static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid, const char *snapshot)
+static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom tid,
+                       const char *snapshot)
 {
     const struct iso_history *history = run->history;
-    char key_buffer[ISO_ATOM_TEXT_MAX], before_buffer[ISO_ATOM_TEXT_MAX], after_buffer[ISO_ATOM_TEXT_MAX],
-        tid_buffer[ISO_ATOM_TEXT_MAX];
+    char key_buffer[ISO_ATOM_TEXT_MAX], before_buffer[ISO_ATOM_TEXT_MAX],
+        after_buffer[ISO_ATOM_TEXT_MAX], tid_buffer[ISO_ATOM_TEXT_MAX];
     iso_atom before = run->now[key];
     struct feed_text text;
     uint32_t table;
@@ -133,7 +148,9 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value, iso_atom t
         .before = {.is_null = before == ISO_ABSENT || snapshot,
                    .key = text,
                    .value = text_of(history, before, before_buffer)},
-        .after = {.is_null = value == ISO_ABSENT, .key = text, .value = text_of(history, value, after_buffer)},
+        .after = {.is_null = value == ISO_ABSENT,
+                  .key = text,
+                  .value = text_of(history, value, after_buffer)},
     };
     if (run->options->cells) {
         split_value(&change.before);
@@ -182,7 +199,8 @@ static void put_member(struct iso_text *text, const char *name, uint64_t number)
     iso_text_put_unsigned(text, number);
 }
 
-static void put_record(struct iso_text *text, const struct iso_history *history, uint32_t t, uint64_t xid)
+static void put_record(struct iso_text *text, const struct iso_history *history, uint32_t t,
+                       uint64_t xid)
 {
     iso_text_put(text, "{\"tid\":");
     put_atom(text, &history->atoms, history->tid[t]);
@@ -199,7 +217,9 @@ static void put_record(struct iso_text *text, const struct iso_history *history,
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         iso_text_put(text, o > history->first_operation[t] ? ",{\"t\":\"" : "{\"t\":\"");
-        iso_text_put(text, kind == ISO_READ ? "r\",\"k\":" : kind == ISO_DELETE ? "d\",\"k\":" : "w\",\"k\":");
+        iso_text_put(text, kind == ISO_READ     ? "r\",\"k\":"
+                           : kind == ISO_DELETE ? "d\",\"k\":"
+                                                : "w\",\"k\":");
         put_atom(text, &history->atoms, history->key_atom[history->key[o]]);
         if (kind != ISO_DELETE) {
             iso_text_put(text, ",\"v\":");
@@ -217,19 +237,23 @@ static void send_record(struct run *run, uint32_t transaction)
     run->stream.tag.part = FEED_RECORD;
     run->events++;
     advance(run, false);
-    send_change(run, MESSAGE_TOPIC, NULL,
-                &(struct feed_change){.op = 'm', .record = record.bytes, .record_length = record.used});
+    send_change(
+        run, MESSAGE_TOPIC, NULL,
+        &(struct feed_change){.op = 'm', .record = record.bytes, .record_length = record.used});
     iso_text_release(&record);
 }
 
 /* ---- the stream ---- */
 
-/* A transaction's changes lie in the log before its commit, and before the ends of others that ran beside it. */
+/* A transaction's changes lie in the log before its commit, and before the ends of others that ran
+ * beside it. */
 static bool send_transaction(struct run *run, uint32_t t)
 {
     const struct iso_history *history = run->history;
     uint64_t back =
-        run->options->binlog ? 0 : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
+        run->options->binlog
+            ? 0
+            : random_below(&run->random, 300); /* in a binlog transactions do not interleave */
     bool fine = true;
     bool numbered = run->options->binlog && run->options->commits;
     run->xid = (uint32_t)(numbered ? run->options->commits[t] : run->options->first_xid + t);
@@ -238,11 +262,13 @@ static bool send_transaction(struct run *run, uint32_t t)
     run->events = 0;
     run->written = UINT32_MAX;
     send_metadata(run, false);
-    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1];
+         o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
-            fine = send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT, history->tid[t],
-                              NULL);
+            fine =
+                send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT,
+                           history->tid[t], NULL);
         else
             fine = kind == ISO_READ;
     }
@@ -254,12 +280,13 @@ static bool send_transaction(struct run *run, uint32_t t)
     return fine;
 }
 
-/* kill -9: some of the messages after a transaction's start were sent, and all of them are sent again, the BEGIN
- * sometimes without its message. */
+/* kill -9: some of the messages after a transaction's start were sent, and all of them are sent
+ * again, the BEGIN sometimes without its message. */
 static void restart(struct run *run, uint32_t done)
 {
     uint32_t first = run->first[done - 1 - random_below(&run->random, done < 4 ? done : 4)];
-    feed_stream_repeat(&run->stream, first + (run->options->metadata && random_percent(&run->random, 50)));
+    feed_stream_repeat(&run->stream,
+                       first + (run->options->metadata && random_percent(&run->random, 50)));
 }
 
 static uint32_t table_of(const struct iso_history *history, uint32_t key)
@@ -293,7 +320,8 @@ static void send_snapshot(struct run *run)
                                    : starts    ? "first"
                                    : begins    ? "first_in_data_collection"
                                                : "true";
-            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT, snapshot);
+            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT,
+                       snapshot);
         }
     run->previous = 0; /* the first transaction of a slot knows of no other */
 }
@@ -301,7 +329,8 @@ static void send_snapshot(struct run *run)
 bool feed_debezium_write(struct feed *feed, const struct iso_history *history,
                          const struct feed_debezium_options *options)
 {
-    struct run run = {.history = history, .options = options, .random = {options->seed}, .lsn = 26392688};
+    struct run run = {
+        .history = history, .options = options, .random = {options->seed}, .lsn = 26392688};
     uint32_t restarts = options->restarts;
     bool fine = true;
     uint32_t count;

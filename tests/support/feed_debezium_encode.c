@@ -85,7 +85,8 @@ static void json_source(struct iso_text *text, const struct feed_change *change)
     iso_text_put(text, ",\"name\":\"dbz\",\"ts_ms\":1795252007426,\"snapshot\":");
     const char *snapshot = change->snapshot ? change->snapshot : "false";
     iso_text_put_string(text, snapshot, strlen(snapshot));
-    iso_text_put(text, change->binlog ? ",\"db\":\"public\",\"sequence\":" : ",\"db\":\"bank\",\"sequence\":");
+    iso_text_put(text, change->binlog ? ",\"db\":\"public\",\"sequence\":"
+                                      : ",\"db\":\"bank\",\"sequence\":");
     sequence(change, numbers);
     if (change->binlog)
         iso_text_put(text, "null");
@@ -131,7 +132,8 @@ static void json_content(struct iso_text *text, const struct feed_change *change
 {
     iso_text_put(text, ",\"message\":{\"prefix\":\"isochron\",\"content\":\"");
     size_t length = iso_base64_length(change->record_length);
-    iso_base64_encode((const uint8_t *)change->record, change->record_length, iso_text_reserve(text, length));
+    iso_base64_encode((const uint8_t *)change->record, change->record_length,
+                      iso_text_reserve(text, length));
     text->used += length;
     iso_text_put(text, "\"}");
 }
@@ -147,8 +149,9 @@ static void json_schema(struct iso_text *text)
     iso_text_put(text, "],\"optional\":true,\"name\":\"dbz.Value\",\"field\":\"before\"},");
     iso_text_put(text, row);
     iso_text_put(text, decimal_schema);
-    iso_text_put(text, "],\"optional\":true,\"name\":\"dbz.Value\",\"field\":\"after\"}],\"optional\":false,"
-                       "\"name\":\"dbz.Envelope\",\"version\":2},\"payload\":");
+    iso_text_put(
+        text, "],\"optional\":true,\"name\":\"dbz.Value\",\"field\":\"after\"}],\"optional\":false,"
+              "\"name\":\"dbz.Envelope\",\"version\":2},\"payload\":");
 }
 
 static void json_change(struct iso_text *text, const struct feed_change *change, bool with_schema)
@@ -174,13 +177,17 @@ static void json_change(struct iso_text *text, const struct feed_change *change,
     iso_text_put(text, with_schema ? "}}" : "}");
 }
 
-static void json_metadata(struct iso_text *text, const struct feed_metadata *metadata, bool with_schema)
+static void json_metadata(struct iso_text *text, const struct feed_metadata *metadata,
+                          bool with_schema)
 {
     char id[64];
     transaction_id(metadata->binlog, metadata->xid, metadata->lsn, id);
     if (with_schema)
-        iso_text_put(text, "{\"schema\":{\"type\":\"struct\",\"fields\":[],\"optional\":false},\"payload\":");
-    iso_text_put(text, metadata->is_end ? "{\"status\":\"END\",\"id\":\"" : "{\"status\":\"BEGIN\",\"id\":\"");
+        iso_text_put(
+            text,
+            "{\"schema\":{\"type\":\"struct\",\"fields\":[],\"optional\":false},\"payload\":");
+    iso_text_put(text, metadata->is_end ? "{\"status\":\"END\",\"id\":\""
+                                        : "{\"status\":\"BEGIN\",\"id\":\"");
     iso_text_put(text, id);
     iso_text_put(text, "\",\"event_count\":");
     if (metadata->is_end)
@@ -331,7 +338,8 @@ static void avro_metadata(struct iso_text *text, const struct feed_metadata *met
         avro_long(text, (int64_t)metadata->count);
 }
 
-static enum iso_status find_avro(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_avro(void *context, uint32_t id, struct iso_schema *schema,
+                                 struct iso_error *error)
 {
     static char texts[ID_MESSAGE + 1][4096];
     (void)context;
@@ -342,7 +350,8 @@ static enum iso_status find_avro(void *context, uint32_t id, struct iso_schema *
             ? "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"dbz.public.t\",\"fields\":["
               "{\"name\":\"before\",\"type\":[\"null\",%s],\"default\":null},"
               "{\"name\":\"after\",\"type\":[\"null\",\"Value\"],\"default\":null},%s],\"connect.version\":2}"
-        : id == ID_KEY ? "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}"
+        : id == ID_KEY
+            ? "{\"type\":\"record\",\"name\":\"Key\",\"fields\":[{\"name\":\"k\",\"type\":\"string\"}]}"
         : id == ID_METADATA
             ? "{\"type\":\"record\",\"name\":\"TransactionMetadataValue\",\"fields\":[{\"name\":\"status\",\"type\":\"string\"},"
               "{\"name\":\"id\",\"type\":\"string\"},{\"name\":\"event_count\",\"type\":[\"null\",\"long\"]}]}"
@@ -358,10 +367,10 @@ const struct iso_schema_provider feed_debezium_avro = {find_avro, NULL};
 
 /* ---- Protobuf ---- */
 
-#define PROTO_SOURCE                                                                                                   \
-    "  message Source {\n    string connector = 1; string name = 2; optional string snapshot = 3; string db = 4;\n"    \
-    "    optional string sequence = 5; optional string schema = 6; string table = 7; optional int64 txId = 8;\n"       \
-    "    optional int64 lsn = 9; optional string gtid = 10; optional string file = 11; optional int64 pos = 12;\n"     \
+#define PROTO_SOURCE                                                                                                \
+    "  message Source {\n    string connector = 1; string name = 2; optional string snapshot = 3; string db = 4;\n" \
+    "    optional string sequence = 5; optional string schema = 6; string table = 7; optional int64 txId = 8;\n"    \
+    "    optional int64 lsn = 9; optional string gtid = 10; optional string file = 11; optional int64 pos = 12;\n"  \
     "    int32 row = 13;\n  }\n  message block { string id = 1; int64 total_order = 2; int64 data_collection_order = 3; }\n"
 
 static const char *const proto_texts[] = {
@@ -372,7 +381,8 @@ static const char *const proto_texts[] = {
         "  Value before = 1; Value after = 2; Source source = 3; block transaction = 4; string op = 5;\n"
         "  optional int64 ts_ms = 6;\n"
         "  message Value { string k = 1; optional string v = 2;\n    .confluent.type.Decimal amt = 3 "
-        "[(confluent.field_meta) = { params: [ { value: \"12\", key: \"precision\" } ] }]; }\n" PROTO_SOURCE "}\n",
+        "[(confluent.field_meta) = { params: [ { value: \"12\", key: \"precision\" } ] }]; }\n" PROTO_SOURCE
+        "}\n",
     [ID_KEY] = "syntax = \"proto3\";\nmessage Key { string k = 1; }\n",
     [ID_METADATA] =
         "syntax = \"proto3\"; // metadata\nmessage TransactionMetadataValue { string status = 1; string id = 2;"
@@ -380,10 +390,12 @@ static const char *const proto_texts[] = {
     [ID_MESSAGE] =
         "syntax = \"proto3\";\nmessage Envelope {\n  Source source = 3; dbz.Envelope.block transaction = 4; string op = 5;\n"
         "  optional int64 ts_ms = 6; MessageMessage message = 7;\n"
-        "  message MessageMessage { string prefix = 1; bytes content = 2; }\n" PROTO_SOURCE "}\npackage dbz;\n",
+        "  message MessageMessage { string prefix = 1; bytes content = 2; }\n" PROTO_SOURCE
+        "}\npackage dbz;\n",
 };
 
-static enum iso_status find_protobuf(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_protobuf(void *context, uint32_t id, struct iso_schema *schema,
+                                     struct iso_error *error)
 {
     (void)context;
     if (id < ID_CHANGE || id > ID_MESSAGE)
@@ -476,7 +488,8 @@ static void proto_change(struct iso_text *text, const struct feed_change *change
 {
     struct iso_text part = {0};
     char id[64];
-    iso_text_put_bytes(text, (char[]){0, 0, 0, 0, change->op == 'm' ? ID_MESSAGE : ID_CHANGE, 0}, 6);
+    iso_text_put_bytes(text, (char[]){0, 0, 0, 0, change->op == 'm' ? ID_MESSAGE : ID_CHANGE, 0},
+                       6);
     if (change->op != 'm') {
         proto_row(text, 1, &change->before);
         proto_row(text, 2, &change->after);
@@ -511,7 +524,8 @@ static void proto_metadata(struct iso_text *text, const struct feed_metadata *me
 
 /* ---- all of them ---- */
 
-void feed_encode_change(struct iso_text *text, enum feed_debezium_format format, const struct feed_change *change)
+void feed_encode_change(struct iso_text *text, enum feed_debezium_format format,
+                        const struct feed_change *change)
 {
     switch (format) {
     case FEED_AVRO:
@@ -526,7 +540,8 @@ void feed_encode_change(struct iso_text *text, enum feed_debezium_format format,
     }
 }
 
-void feed_encode_key(struct iso_text *text, enum feed_debezium_format format, const struct feed_text *key)
+void feed_encode_key(struct iso_text *text, enum feed_debezium_format format,
+                     const struct feed_text *key)
 {
     switch (format) {
     case FEED_AVRO:
@@ -539,15 +554,18 @@ void feed_encode_key(struct iso_text *text, enum feed_debezium_format format, co
         break;
     default:
         if (format == FEED_JSON_SCHEMAS)
-            iso_text_put(text, "{\"schema\":{\"type\":\"struct\",\"fields\":[{\"type\":\"string\",\"optional\":false,"
-                               "\"field\":\"k\"}],\"optional\":false,\"name\":\"dbz.Key\"},\"payload\":");
+            iso_text_put(
+                text,
+                "{\"schema\":{\"type\":\"struct\",\"fields\":[{\"type\":\"string\",\"optional\":false,"
+                "\"field\":\"k\"}],\"optional\":false,\"name\":\"dbz.Key\"},\"payload\":");
         iso_text_put(text, "{\"k\":");
         json_text(text, key);
         iso_text_put(text, format == FEED_JSON_SCHEMAS ? "}}" : "}");
     }
 }
 
-void feed_encode_metadata(struct iso_text *text, enum feed_debezium_format format, const struct feed_metadata *metadata)
+void feed_encode_metadata(struct iso_text *text, enum feed_debezium_format format,
+                          const struct feed_metadata *metadata)
 {
     switch (format) {
     case FEED_AVRO:
@@ -569,8 +587,10 @@ struct iso_decoder_options feed_debezium_decoding(enum feed_debezium_format form
         return (struct iso_decoder_options){
             .format = "avro", .framed = true, .value = "v", .registry = &feed_debezium_avro};
     case FEED_PROTOBUF:
-        return (struct iso_decoder_options){
-            .format = "protobuf", .framed = true, .value = "v", .registry = &feed_debezium_protobuf};
+        return (struct iso_decoder_options){.format = "protobuf",
+                                            .framed = true,
+                                            .value = "v",
+                                            .registry = &feed_debezium_protobuf};
     default:
         return (struct iso_decoder_options){.format = "json", .value = "v"};
     }

@@ -40,8 +40,10 @@ struct feed_metadata {
 };
 
 /* Append the payload, the key. */
-void feed_encode_change(struct iso_text *text, enum feed_debezium_format format, const struct feed_change *change);
-void feed_encode_key(struct iso_text *text, enum feed_debezium_format format, const struct feed_text *key);
+void feed_encode_change(struct iso_text *text, enum feed_debezium_format format,
+                        const struct feed_change *change);
+void feed_encode_key(struct iso_text *text, enum feed_debezium_format format,
+                     const struct feed_text *key);
 void feed_encode_metadata(struct iso_text *text, enum feed_debezium_format format,
                           const struct feed_metadata *metadata);
 

@@ -38,7 +38,8 @@ iso_atom feed_dgraph_name(void *context, struct iso_history *history, uint32_t i
 }
 
 /* "p3/0x1f" in its parts. */
-static bool split_key(const struct iso_history *history, uint32_t key, char predicate[KEY_MAX], uint64_t *uid)
+static bool split_key(const struct iso_history *history, uint32_t key, char predicate[KEY_MAX],
+                      uint64_t *uid)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -78,20 +79,24 @@ static void put_value(struct run *run, uint32_t operation)
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text = iso_atom_text(atoms, value, buffer, &length);
-    bool large = value & ISO_ATOM_TABLE && atoms->form[value & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED &&
+    bool large = value & ISO_ATOM_TABLE &&
+                 atoms->form[value & ~ISO_ATOM_TABLE] == ISO_FORM_UNSIGNED &&
                  atoms->payload[value & ~ISO_ATOM_TABLE] > INT64_MAX;
     if (iso_atom_is_string(atoms, value) || large)
         iso_text_put_string(&run->text, text, length);
     else
         iso_text_put_bytes(&run->text, text, length);
-    iso_text_put(&run->text, iso_atom_is_string(atoms, value) || large ? ",\"value_type\":\"string\"}}"
-                                                                       : ",\"value_type\":\"int\"}}");
+    iso_text_put(&run->text, iso_atom_is_string(atoms, value) || large
+                                 ? ",\"value_type\":\"string\"}}"
+                                 : ",\"value_type\":\"int\"}}");
 }
 
-static void put_write(struct run *run, uint64_t cts, uint32_t operation, const char *predicate, uint64_t uid)
+static void put_write(struct run *run, uint64_t cts, uint32_t operation, const char *predicate,
+                      uint64_t uid)
 {
     struct iso_text *text = &run->text;
-    bool deletes = iso_kind_of(run->history, operation) == ISO_DELETE || run->history->value[operation] == ISO_ABSENT;
+    bool deletes = iso_kind_of(run->history, operation) == ISO_DELETE ||
+                   run->history->value[operation] == ISO_ABSENT;
     iso_text_put(text, "{\"meta\":{\"commit_ts\":");
     iso_text_put_unsigned(text, cts);
     iso_text_put(text, "},\"type\":\"mutation\",\"event\":{\"operation\":");
@@ -111,18 +116,22 @@ static void put_marker(struct run *run, const struct commit *commit)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *tid = iso_atom_text(&run->history->atoms, run->history->tid[commit->transaction], buffer, &length);
+    const char *tid = iso_atom_text(&run->history->atoms, run->history->tid[commit->transaction],
+                                    buffer, &length);
     iso_text_put(&run->text, "{\"meta\":{\"commit_ts\":");
     iso_text_put_unsigned(&run->text, commit->cts);
-    iso_text_put(&run->text, "},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":77,\"attr\":");
+    iso_text_put(&run->text,
+                 "},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":77,\"attr\":");
     iso_text_put_string(&run->text, run->options->marker, strlen(run->options->marker));
     iso_text_put(&run->text, ",\"value\":");
     iso_text_put_string(&run->text, tid, length);
     iso_text_put(&run->text, ",\"value_type\":\"string\"}}");
 }
 
-/* Sends at most `limit` of the transaction's messages in this group; returns how many it has there. */
-static uint32_t send_transaction(struct run *run, const struct commit *commit, uint32_t group, uint32_t limit)
+/* Sends at most `limit` of the transaction's messages in this group; returns how many it has
+ * there. */
+static uint32_t send_transaction(struct run *run, const struct commit *commit, uint32_t group,
+                                 uint32_t limit)
 {
     const struct iso_history *history = run->history;
     uint32_t sent = 0;
@@ -130,7 +139,8 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
                                        .transaction = commit->transaction,
                                        .key = ISO_NONE,
                                        .number = history->operation_count + commit->transaction};
-    if (run->options->marker && group_of(run->options->marker, run->options->groups) == group && sent++ < limit) {
+    if (run->options->marker && group_of(run->options->marker, run->options->groups) == group &&
+        sent++ < limit) {
         put_marker(run, commit);
         send(run);
     }
@@ -138,11 +148,14 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
          o < history->first_operation[commit->transaction + 1]; o++) {
         char predicate[KEY_MAX];
         uint64_t uid;
-        if (!iso_kind_writes(history->kind[o]) || !split_key(history, history->key[o], predicate, &uid) ||
+        if (!iso_kind_writes(history->kind[o]) ||
+            !split_key(history, history->key[o], predicate, &uid) ||
             group_of(predicate, run->options->groups) != group)
             continue;
-        run->feed->tag = (struct feed_tag){
-            .part = FEED_ROW, .transaction = commit->transaction, .key = history->key[o], .number = o};
+        run->feed->tag = (struct feed_tag){.part = FEED_ROW,
+                                           .transaction = commit->transaction,
+                                           .key = history->key[o],
+                                           .number = o};
         if (sent++ < limit) {
             put_write(run, commit->cts, o, predicate, uid);
             send(run);
@@ -151,7 +164,8 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
     return sent;
 }
 
-/* The next transaction of one group, or, cut short and with some of those before it to be sent again, a restart. */
+/* The next transaction of one group, or, cut short and with some of those before it to be sent
+ * again, a restart. */
 static void step(struct run *run, struct sender *sender)
 {
     const struct commit *commit = &run->order[sender->next];
@@ -179,13 +193,18 @@ static bool collect(struct run *run)
     char predicate[KEY_MAX];
     uint64_t uid;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool committed = iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS, writes = false;
-        uint64_t cts = run->options->commits ? run->options->commits[t] : committed ? history->cts[t] : 0;
+        bool committed =
+                 iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS,
+             writes = false;
+        uint64_t cts = run->options->commits ? run->options->commits[t]
+                       : committed           ? history->cts[t]
+                                             : 0;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             if (!iso_kind_writes(history->kind[o]))
                 continue;
             writes = true;
-            if (iso_kind_of(history, o) == ISO_APPEND || !split_key(history, history->key[o], predicate, &uid))
+            if (iso_kind_of(history, o) == ISO_APPEND ||
+                !split_key(history, history->key[o], predicate, &uid))
                 return false;
         }
         if (cts && writes)
@@ -212,10 +231,14 @@ static void interleave(struct run *run)
     }
 }
 
-bool feed_dgraph_write(struct feed *feed, const struct iso_history *history, const struct feed_dgraph_options *options)
+bool feed_dgraph_write(struct feed *feed, const struct iso_history *history,
+                       const struct feed_dgraph_options *options)
 {
-    struct run run = {
-        .feed = feed, .history = history, .options = options, .random = {options->seed}, .restarts = options->restarts};
+    struct run run = {.feed = feed,
+                      .history = history,
+                      .options = options,
+                      .random = {options->seed},
+                      .restarts = options->restarts};
     run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
     run.senders = iso_allocate(options->groups * sizeof *run.senders);
     bool fits = collect(&run);
@@ -227,14 +250,16 @@ bool feed_dgraph_write(struct feed *feed, const struct iso_history *history, con
     return fits;
 }
 
-void feed_dgraph_drop(struct feed *feed, const char *topic, uint64_t commit_ts, const char *predicate)
+void feed_dgraph_drop(struct feed *feed, const char *topic, uint64_t commit_ts,
+                      const char *predicate)
 {
     struct feed_dgraph_options options = {.topic = topic};
     struct run run = {.feed = feed, .options = &options};
     iso_text_put(&run.text, "{\"meta\":{\"commit_ts\":");
     iso_text_put_unsigned(&run.text, commit_ts);
     iso_text_put(&run.text, "},\"type\":\"drop\",\"event\":{\"operation\":");
-    iso_text_put(&run.text, predicate ? "\"predicate\",\"type\":\"\",\"pred\":" : "\"all\",\"type\":\"\",\"pred\":");
+    iso_text_put(&run.text, predicate ? "\"predicate\",\"type\":\"\",\"pred\":"
+                                      : "\"all\",\"type\":\"\",\"pred\":");
     iso_text_put_string(&run.text, predicate ? predicate : "", predicate ? strlen(predicate) : 0);
     iso_text_put(&run.text, "}}");
     send(&run);

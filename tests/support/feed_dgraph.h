@@ -1,7 +1,8 @@
-/* A history as Dgraph would send it: one message a write, groups interleaved, restarts that repeat what was sent.
+/* A history as Dgraph would send it: one message a write, groups interleaved, restarts that repeat
+ * what was sent.
  *
- * Keys must be Dgraph's, `predicate/0xUID` (feed_dgraph_name makes them so). Lists and timestamp pairs cannot be
- * carried, and no two writers may share a cts.
+ * Keys must be Dgraph's, `predicate/0xUID` (feed_dgraph_name makes them so). Lists and timestamp
+ * pairs cannot be carried, and no two writers may share a cts.
  */
 #ifndef TESTS_SUPPORT_FEED_DGRAPH_H
 #define TESTS_SUPPORT_FEED_DGRAPH_H
@@ -22,9 +23,11 @@ struct feed_dgraph_options {
 iso_atom feed_dgraph_name(void *context, struct iso_history *history, uint32_t index);
 
 /* Adds the messages of all writers; false if the history has what Dgraph cannot carry. */
-bool feed_dgraph_write(struct feed *feed, const struct iso_history *history, const struct feed_dgraph_options *options);
+bool feed_dgraph_write(struct feed *feed, const struct iso_history *history,
+                       const struct feed_dgraph_options *options);
 
 /* A drop of everything, or of a predicate. */
-void feed_dgraph_drop(struct feed *feed, const char *topic, uint64_t commit_ts, const char *predicate);
+void feed_dgraph_drop(struct feed *feed, const char *topic, uint64_t commit_ts,
+                      const char *predicate);
 
 #endif

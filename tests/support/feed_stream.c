@@ -23,12 +23,13 @@ static void add(struct feed_stream *stream, struct feed_sent sent)
     stream->list[stream->count++] = sent;
 }
 
-void feed_stream_add(struct feed_stream *stream, const char *topic, int32_t partition, size_t key, size_t payload)
+void feed_stream_add(struct feed_stream *stream, const char *topic, int32_t partition, size_t key,
+                     size_t payload)
 {
     add(stream, (struct feed_sent){.topic = topic,
                                    .partition = partition,
-                                   .tag = {stream->tag.part, stream->tag.transaction, stream->tag.key, 0,
-                                           stream->tag.ends, stream->count},
+                                   .tag = {stream->tag.part, stream->tag.transaction,
+                                           stream->tag.key, 0, stream->tag.ends, stream->count},
                                    .has_key = payload > key,
                                    .key = key,
                                    .key_size = payload - key,
@@ -66,8 +67,11 @@ void feed_stream_deliver(const struct feed_stream *stream, struct random *random
         struct iso_bytes none = {NULL, 0};
         feed->tag = sent->tag;
         feed_add(feed, sent->topic, sent->partition,
-                 sent->has_key ? (struct iso_bytes){bytes + sent->key, (uint32_t)sent->key_size} : none,
-                 sent->is_tombstone ? none : (struct iso_bytes){bytes + sent->payload, (uint32_t)sent->payload_size});
+                 sent->has_key ? (struct iso_bytes){bytes + sent->key, (uint32_t)sent->key_size}
+                               : none,
+                 sent->is_tombstone
+                     ? none
+                     : (struct iso_bytes){bytes + sent->payload, (uint32_t)sent->payload_size});
         memmove(window + pick, window + pick + 1, (--held - pick) * sizeof *window);
     }
 }
@@ -83,12 +87,13 @@ int32_t feed_stream_partition(const char *key, size_t length, uint32_t partition
 static int compare(const void *left, const void *right)
 {
     const struct feed_commit *one = left, *other = right;
-    return one->cts != other->cts ? (one->cts < other->cts ? -1 : 1)
-                                  : (one->transaction > other->transaction) - (one->transaction < other->transaction);
+    return one->cts != other->cts
+               ? (one->cts < other->cts ? -1 : 1)
+               : (one->transaction > other->transaction) - (one->transaction < other->transaction);
 }
 
-struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits, bool readers,
-                                 uint32_t *count)
+struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits,
+                                 bool readers, uint32_t *count)
 {
     struct feed_commit *list = iso_allocate_zeroed(history->transaction_count + 1u, sizeof *list);
     *count = 0;

@@ -62,7 +62,8 @@ static struct iso_bytes text_of(struct run *run, iso_atom atom)
 static bool split_key(struct run *run, uint32_t key, struct feed_ticdc_row *row)
 {
     struct iso_bytes text = text_of(run, run->history->key_atom[key]);
-    const uint8_t *dot = memchr(text.data, '.', text.size), *slash = memchr(text.data, '/', text.size);
+    const uint8_t *dot = memchr(text.data, '.', text.size),
+                  *slash = memchr(text.data, '/', text.size);
     if (!dot || !slash || dot > slash || memchr(text.data, '%', text.size))
         return false;
     row->database = (struct iso_bytes){text.data, (uint32_t)(dot - text.data)};
@@ -98,7 +99,8 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
         if (history->key[o] == key && iso_kind_writes(history->kind[o]))
             return true;
     iso_atom before = run->current[key];
-    iso_atom after = iso_kind_of(history, operation) == ISO_DELETE ? ISO_ABSENT : history->value[operation];
+    iso_atom after =
+        iso_kind_of(history, operation) == ISO_DELETE ? ISO_ABSENT : history->value[operation];
     run->current[key] = after;
     if (before == after && (after == ISO_ABSENT || run->options->drops_unchanged))
         return true;
@@ -106,7 +108,8 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
     if (!split_key(run, key, &item->row))
         return false;
     item->cts = item->row.cts = commit->cts;
-    item->tag = (struct feed_tag){.part = FEED_ROW, .transaction = t, .key = key, .number = operation};
+    item->tag =
+        (struct feed_tag){.part = FEED_ROW, .transaction = t, .key = key, .number = operation};
     item->row.sts = run->options->start_ts && history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
     item->row.cells = run->options->cells;
     item->row.before = text_of(run, before);
@@ -138,7 +141,8 @@ static bool add_rows(struct run *run, const struct commit *commit)
     if (run->options->marker_rows)
         add_marker(run, commit);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        if (iso_kind_writes(history->kind[o]) && (iso_kind_of(history, o) == ISO_APPEND || !add_row(run, commit, o)))
+        if (iso_kind_writes(history->kind[o]) &&
+            (iso_kind_of(history, o) == ISO_APPEND || !add_row(run, commit, o)))
             return false;
     return true;
 }
@@ -154,8 +158,11 @@ static void collect(struct run *run)
 {
     const struct iso_history *history = run->history;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool committed = iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS;
-        uint64_t cts = run->options->commits ? run->options->commits[t] : committed ? history->cts[t] : 0;
+        bool committed =
+            iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS;
+        uint64_t cts = run->options->commits ? run->options->commits[t]
+                       : committed           ? history->cts[t]
+                                             : 0;
         if (cts)
             run->order[run->count++] = (struct commit){cts, t};
     }
@@ -166,7 +173,8 @@ static void collect(struct run *run)
 static bool add_bootstraps(struct run *run)
 {
     for (uint32_t k = 0; k < run->history->key_count; k++) {
-        struct item item = {.is_bootstrap = true, .tag.transaction = ISO_NONE, .row.cells = run->options->cells};
+        struct item item = {
+            .is_bootstrap = true, .tag.transaction = ISO_NONE, .row.cells = run->options->cells};
         if (!split_key(run, k, &item.row))
             return false;
         add_to_all(run, item);
@@ -199,9 +207,9 @@ static bool fill_lanes(struct run *run)
         if (!add_rows(run, &run->order[i]))
             return false;
         if (options->every && !tie && ((i + 1) % options->every == 0 || i + 1 == run->count))
-            add_to_all(
-                run,
-                (struct item){.is_watermark = true, .cts = run->order[i].cts, .tag = feed_promise(run->order[i].cts)});
+            add_to_all(run, (struct item){.is_watermark = true,
+                                          .cts = run->order[i].cts,
+                                          .tag = feed_promise(run->order[i].cts)});
     }
     uint64_t end = latest(run);
     if (run->options->every && run->count && end > run->order[run->count - 1].cts)
@@ -215,17 +223,20 @@ static void send(struct run *run, uint32_t partition, const struct item *item)
 {
     struct feed_ticdc_message message = {.has_key = false};
     run->feed->tag = item->tag;
-    if (feed_ticdc_encode(run->options->format, run->options->compression, item->is_watermark ? NULL : &item->row,
-                          item->cts, item->is_bootstrap, &message))
-        feed_add(
-            run->feed, run->options->topic, (int32_t)partition,
-            (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL, (uint32_t)message.key.used},
-            (struct iso_bytes){(const uint8_t *)message.payload.bytes, (uint32_t)message.payload.used});
+    if (feed_ticdc_encode(run->options->format, run->options->compression,
+                          item->is_watermark ? NULL : &item->row, item->cts, item->is_bootstrap,
+                          &message))
+        feed_add(run->feed, run->options->topic, (int32_t)partition,
+                 (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL,
+                                    (uint32_t)message.key.used},
+                 (struct iso_bytes){(const uint8_t *)message.payload.bytes,
+                                    (uint32_t)message.payload.used});
     iso_text_release(&message.key);
     iso_text_release(&message.payload);
 }
 
-/* Partitions are read at random paces; now and then one goes back to an earlier place, as after a restart. */
+/* Partitions are read at random paces; now and then one goes back to an earlier place, as after a
+ * restart. */
 static void interleave(struct run *run)
 {
     uint32_t partitions = run->options->partitions, open = 0;
@@ -260,10 +271,14 @@ static void release(struct run *run)
     iso_free(run->current);
 }
 
-bool feed_ticdc_write(struct feed *feed, const struct iso_history *history, const struct feed_ticdc_options *options)
+bool feed_ticdc_write(struct feed *feed, const struct iso_history *history,
+                      const struct feed_ticdc_options *options)
 {
-    struct run run = {
-        .feed = feed, .history = history, .options = options, .random = {options->seed}, .restarts = options->restarts};
+    struct run run = {.feed = feed,
+                      .history = history,
+                      .options = options,
+                      .random = {options->seed},
+                      .restarts = options->restarts};
     run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
     run.current = iso_allocate((history->key_count + 1u) * sizeof *run.current);
     run.lanes = iso_allocate_zeroed(options->partitions, sizeof *run.lanes);

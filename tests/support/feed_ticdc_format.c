@@ -28,11 +28,13 @@ static struct iso_bytes split_value(struct iso_bytes *value)
     struct iso_bytes rest = {bar && bar[1] != '~' ? bar + 1 : NULL,
                              bar ? (uint32_t)(value->data + value->size - bar - 1) : 0};
     if (bar)
-        *value = (struct iso_bytes){*value->data == '~' ? NULL : value->data, (uint32_t)(bar - value->data)};
+        *value = (struct iso_bytes){*value->data == '~' ? NULL : value->data,
+                                    (uint32_t)(bar - value->data)};
     return rest;
 }
 
-/* The parts of a composite identity "Z,A,M", of PRIMARY KEY (z, a, m), in the table's order or by name. */
+/* The parts of a composite identity "Z,A,M", of PRIMARY KEY (z, a, m), in the table's order or by
+ * name. */
 enum { PARTS = 3 };
 static const struct part {
     const char *name;
@@ -54,9 +56,10 @@ static struct iso_bytes part_of(struct iso_bytes id, unsigned place)
     return (struct iso_bytes){id.data, comma ? (uint32_t)(comma - id.data) : id.size};
 }
 
-/* Each part behind its name in quotes and `before`, and `after` behind it; or so the one column `id`. */
-static void put_identity(struct iso_text *text, struct iso_bytes id, const struct part parts[PARTS], const char *before,
-                         const char *after)
+/* Each part behind its name in quotes and `before`, and `after` behind it; or so the one column
+ * `id`. */
+static void put_identity(struct iso_text *text, struct iso_bytes id, const struct part parts[PARTS],
+                         const char *before, const char *after)
 {
     bool composite = memchr(id.data, ',', id.size);
     for (unsigned i = 0; i < (composite ? PARTS : 1); i++) {
@@ -73,13 +76,15 @@ static void put_create(struct iso_text *text, const struct feed_ticdc_row *row)
 {
     put(text, "CREATE TABLE `");
     iso_text_put_bytes(text, row->table.data, row->table.size);
-    put(text, is_composite(row)
-                  ? "` (m VARCHAR(99), z VARCHAR(99), a VARCHAR(99), v VARCHAR(99), PRIMARY KEY (z, a, m))"
-                  : "` (id VARCHAR(99) PRIMARY KEY, v VARCHAR(99), w VARCHAR(99) /* of cells */)");
+    put(text,
+        is_composite(row)
+            ? "` (m VARCHAR(99), z VARCHAR(99), a VARCHAR(99), v VARCHAR(99), PRIMARY KEY (z, a, m))"
+            : "` (id VARCHAR(99) PRIMARY KEY, v VARCHAR(99), w VARCHAR(99) /* of cells */)");
 }
 
 /* {"id":..,"v":..}, or null. */
-static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
+static void put_marked_row(struct iso_text *text, struct iso_bytes id, struct iso_bytes value,
+                           struct iso_bytes marker)
 {
     if (!value.data) {
         put(text, "null");
@@ -113,14 +118,16 @@ static void put_member(struct iso_text *text, const char *name, uint64_t number)
     iso_text_put_unsigned(text, number);
 }
 
-static const char *type_of(const struct feed_ticdc_row *row, const char *insert, const char *update, const char *delete)
+static const char *type_of(const struct feed_ticdc_row *row, const char *insert, const char *update,
+                           const char *delete)
 {
     return !row->before.data ? insert : row->after.data ? update : delete;
 }
 
 /* ---- canal-json ---- */
 
-static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_bytes value, struct iso_bytes marker)
+static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_bytes value,
+                     struct iso_bytes marker)
 {
     if (value.data)
         put(text, "[");
@@ -129,7 +136,8 @@ static void put_list(struct iso_text *text, struct iso_bytes id, struct iso_byte
         put(text, "]");
 }
 
-static void canal(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, struct iso_text *text)
+static void canal(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                  struct iso_text *text)
 {
     if (!row) {
         put_member(
@@ -153,14 +161,16 @@ static void canal(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap
     put(text, is_composite(row) ? ",\"pkNames\":[\"m\",\"z\",\"a\"],\"isDdl\":false,\"type\":\""
                                 : ",\"pkNames\":[\"id\"],\"isDdl\":false,\"type\":\"");
     put(text, type_of(row, "INSERT", "UPDATE", "DELETE"));
-    put(text, "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",");
+    put(text,
+        "\",\"es\":1,\"ts\":1,\"sql\":\"\",\"sqlType\":{\"id\":12,\"v\":12},\"mysqlType\":{\"id\":\"varchar\",");
     put(text, row->cells ? "\"w\":\"varchar\"," : "");
     put(text, "\"v\":\"varchar\"},\"old\":");
     static const uint8_t another[] = "another";
     struct iso_bytes before = {row->marker.data ? another : NULL, sizeof another - 1};
     put_list(text, row->id, row->after.data ? row->before : row->after, before);
     put(text, ",\"data\":");
-    put_list(text, row->id, row->after.data ? row->after : row->before, row->after.data ? row->marker : before);
+    put_list(text, row->id, row->after.data ? row->after : row->before,
+             row->after.data ? row->marker : before);
     put_member(text, ",\"_tidb\":{\"commitTs\":", cts);
     put(text, "}}");
 }
@@ -175,7 +185,8 @@ static void put_word(struct iso_text *text, uint64_t word)
     iso_text_put_bytes(text, bytes, sizeof bytes);
 }
 
-static void put_columns(struct iso_text *text, const char *name, struct iso_bytes id, struct iso_bytes value)
+static void put_columns(struct iso_text *text, const char *name, struct iso_bytes id,
+                        struct iso_bytes value)
 {
     put(text, name);
     put(text, "{");
@@ -191,8 +202,8 @@ static void put_columns(struct iso_text *text, const char *name, struct iso_byte
     put(text, "}}");
 }
 
-static void open(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, const char *compression,
-                 struct feed_ticdc_message *message)
+static void open(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                 const char *compression, struct feed_ticdc_message *message)
 {
     struct iso_text key = {0}, value = {0}, packed = {0};
     put_member(&key, "{\"ts\":", bootstrap ? 1 : cts);
@@ -232,19 +243,22 @@ static void open(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
 
 /* ---- simple ---- */
 
-#define COLUMN(name)                                                                                                   \
-    "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"varchar\"},\"nullable\":false,\"default\":null}"
+#define COLUMN(name)                                                                               \
+    "{\"name\":\"" name                                                                            \
+    "\",\"dataType\":{\"mysqlType\":\"varchar\"},\"nullable\":false,\"default\":null}"
 
-static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, struct iso_text *text)
+static void simple(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                   struct iso_text *text)
 {
     if (!row) {
         put_member(text, "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":", cts);
         put(text, ",\"buildTs\":1}");
         return;
     }
-    put(text, bootstrap
-                  ? "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":{\"schema\":"
-                  : "{\"version\":1,\"database\":");
+    put(text,
+        bootstrap
+            ? "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":{\"schema\":"
+            : "{\"version\":1,\"database\":");
     put_json(text, row->database);
     put(text, ",\"table\":");
     put_json(text, row->table);
@@ -315,10 +329,12 @@ static void put_avro_column(struct iso_text *text, const char *name)
     put_text(text, "utf8mb4");
     put_text(text, "utf8mb4_bin");
     put_long(text, 16);
-    iso_text_put_bytes(text, "\0\0\0\0\0\0", 6); /* decimal, elements, unsigned, zerofill; nullable; default */
+    iso_text_put_bytes(text, "\0\0\0\0\0\0",
+                       6); /* decimal, elements, unsigned, zerofill; nullable; default */
 }
 
-static void simple_avro(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, struct iso_text *text)
+static void simple_avro(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                        struct iso_text *text)
 {
     uint64_t kind = !row ? 0 : bootstrap ? 1 : 3;
     put_long(text, 11);
@@ -359,9 +375,10 @@ static void simple_avro(const struct feed_ticdc_row *row, uint64_t cts, bool boo
     put_map(text, row->id, row->before);
 }
 
-#define AVRO_COLUMN(name)                                                                                              \
-    "{\"name\":\"" name "\",\"type\":{\"type\":\"string\",\"connect.parameters\":{\"tidb_type\":\"TEXT\"}}}"
-#define AVRO_RECORD(fields)                                                                                            \
+#define AVRO_COLUMN(name)                                                                          \
+    "{\"name\":\"" name                                                                            \
+    "\",\"type\":{\"type\":\"string\",\"connect.parameters\":{\"tidb_type\":\"TEXT\"}}}"
+#define AVRO_RECORD(fields)                                                                        \
     "{\"name\":\"t0\",\"namespace\":\"default.test\",\"type\":\"record\",\"fields\":[" fields "]}"
 
 static const char avro_schemas[] = AVRO_RECORD(AVRO_COLUMN("id") "," AVRO_COLUMN(
@@ -396,8 +413,8 @@ static void avro(const struct feed_ticdc_row *row, uint64_t cts, struct feed_tic
 
 /* ---- debezium ---- */
 
-static void debezium(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap, const char *compression,
-                     struct feed_ticdc_message *message)
+static void debezium(const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                     const char *compression, struct feed_ticdc_message *message)
 {
     static const struct iso_bytes nothing = {(const uint8_t *)"", 0};
     struct iso_text key = {0}, value = {0};
@@ -475,8 +492,9 @@ static void csv(const struct feed_ticdc_row *row, uint64_t cts, struct iso_text 
 
 /* ---- all of them ---- */
 
-bool feed_ticdc_encode(const char *format, const char *compression, const struct feed_ticdc_row *row, uint64_t cts,
-                       bool bootstrap, struct feed_ticdc_message *message)
+bool feed_ticdc_encode(const char *format, const char *compression,
+                       const struct feed_ticdc_row *row, uint64_t cts, bool bootstrap,
+                       struct feed_ticdc_message *message)
 {
     struct iso_text text = {0};
     if (!strcmp(format, "open-protocol"))
@@ -501,7 +519,8 @@ bool feed_ticdc_encode(const char *format, const char *compression, const struct
     return true;
 }
 
-static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     (void)context;
     static const char *const middle = "]}{\"name\""; /* where the first record ends */

@@ -8,8 +8,8 @@
 
 enum { TABLES = 4, TEXT = 64 };
 
-static const char *const topics[TABLES + 1] = {"yb.public.t0", "yb.public.t1", "yb.public.t2", "yb.public.t3",
-                                               "yb.transaction"};
+static const char *const topics[TABLES + 1] = {"yb.public.t0", "yb.public.t1", "yb.public.t2",
+                                               "yb.public.t3", "yb.transaction"};
 
 struct run {
     const struct iso_history *history;
@@ -102,8 +102,8 @@ static void put_grpc_source(struct run *run, const struct change *change)
 {
     char lsn[TEXT];
     uint64_t write = run->writes[change->tablet]++;
-    snprintf(lsn, sizeof lsn, "1:%llu:a2V5:%llu:%llu", (unsigned long long)run->lsn, (unsigned long long)write,
-             (unsigned long long)run->time - 1);
+    snprintf(lsn, sizeof lsn, "1:%llu:a2V5:%llu:%llu", (unsigned long long)run->lsn,
+             (unsigned long long)write, (unsigned long long)run->time - 1);
     put(run,
         "\"source\":{\"version\":\"dz.1.9.5.yb.grpc\",\"connector\":\"yugabytedb\",\"name\":\"yb\",\"ts_ms\":1,"
         "\"snapshot\":\"false\",\"db\":\"yugabyte\",\"sequence\":\"[\\\"1:4::0:0\\\",\\\"1:6::0:1\\\"]\",\"schema\":\"public\",");
@@ -196,12 +196,15 @@ static void send_metadata(struct run *run, bool is_end, int32_t tablet, uint64_t
 /* ---- transactions ---- */
 
 /* "public.t3/17" in its parts. */
-static bool split_key(struct run *run, uint32_t key, char digits[ISO_ATOM_TEXT_MAX], struct change *change)
+static bool split_key(struct run *run, uint32_t key, char digits[ISO_ATOM_TEXT_MAX],
+                      struct change *change)
 {
     static const char prefix[] = "public.t";
     size_t length;
-    const char *at = iso_atom_text(&run->history->atoms, run->history->key_atom[key], digits, &length);
-    if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) || at[sizeof prefix] != '/')
+    const char *at =
+        iso_atom_text(&run->history->atoms, run->history->key_atom[key], digits, &length);
+    if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) ||
+        at[sizeof prefix] != '/')
         return false;
     change->table = (uint32_t)(at[sizeof prefix - 1] - '0');
     change->key = at + sizeof prefix + 1;
@@ -243,10 +246,12 @@ static bool send_writes(struct run *run, uint32_t t)
     const struct iso_history *history = run->history;
     bool fine = true;
     run->stream.tag.transaction = t;
-    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1];
+         o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
-            fine = send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT);
+            fine = send_write(run, history->key[o],
+                              kind == ISO_WRITE ? history->value[o] : ISO_ABSENT);
         else
             fine = kind == ISO_READ;
     }
@@ -289,7 +294,8 @@ static bool send_logical(struct run *run, uint32_t t, bool begins, bool ends)
 bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
                          const struct feed_yugabyte_options *options)
 {
-    struct run run = {.history = history, .options = options, .random = {options->seed}, .number = 1};
+    struct run run = {
+        .history = history, .options = options, .random = {options->seed}, .number = 1};
     uint32_t restarts = options->restarts, count;
     struct feed_commit *order = feed_commits(history, options->commits, false, &count);
     bool fine = options->tablets >= 1 && options->tablets <= 64;
@@ -300,13 +306,15 @@ bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
     for (uint32_t i = 0; i < history->initial_count; i++)
         run.now[history->initial_key[i]] = history->initial_of_key[i];
     for (uint32_t i = 0; i < count && fine; i++) {
-        bool begins = !i || order[i - 1].cts != order[i].cts, ends = i + 1 == count || order[i + 1].cts != order[i].cts;
+        bool begins = !i || order[i - 1].cts != order[i].cts,
+             ends = i + 1 == count || order[i + 1].cts != order[i].cts;
         run.time = FEED_YUGABYTE_TIME + order[i].cts;
         run.first[i] = options->logical && !begins ? run.first[i - 1] : run.stream.count;
         fine = options->logical ? send_logical(&run, order[i].transaction, begins, ends)
                                 : send_grpc(&run, order[i].transaction);
         if (restarts && (ends || !options->logical) && random_percent(&run.random, 30)) {
-            feed_stream_repeat(&run.stream, run.first[i - random_below(&run.random, i < 3 ? i + 1 : 4)]);
+            feed_stream_repeat(&run.stream,
+                               run.first[i - random_below(&run.random, i < 3 ? i + 1 : 4)]);
             restarts--;
         }
     }

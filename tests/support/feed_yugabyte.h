@@ -1,9 +1,10 @@
 /* A history as YugabyteDB's connectors would send it, in JSON.
  *
- * The gRPC connector: rows in cells, tablets (a partition each) interleaved, each in the order of commit times, BEGIN
- * and END per tablet, restarts that send again. The logical one: transactions whole, with the slot's numbers for them,
- * those of one commit time as one. Keys as in feed_debezium.h; a timestamp t of the history is FEED_YUGABYTE_TIME + t.
- * Topics are yb.public.tN and yb.transaction.
+ * The gRPC connector: rows in cells, tablets (a partition each) interleaved, each in the order of
+ * commit times, BEGIN and END per tablet, restarts that send again. The logical one: transactions
+ * whole, with the slot's numbers for them, those of one commit time as one. Keys as in
+ * feed_debezium.h; a timestamp t of the history is FEED_YUGABYTE_TIME + t. Topics are yb.public.tN
+ * and yb.transaction.
  */
 #ifndef TESTS_SUPPORT_FEED_YUGABYTE_H
 #define TESTS_SUPPORT_FEED_YUGABYTE_H
@@ -17,13 +18,14 @@ struct feed_yugabyte_options {
     bool logical;      /* the logical replication connector, else gRPC */
     bool cells;        /* logical: yboutput, else pgoutput */
     bool sequence;     /* logical: LSNs count, else they are HybridTimes */
-    bool changes_only; /* no before images; gRPC: of a row that is updated, the columns that changed */
+    bool changes_only; /* no before images; gRPC: of a row that is updated, the columns that changed
+                        */
     bool fast_path;    /* gRPC: transactions with one write have no id */
     bool metadata;     /* the transaction topic */
     uint32_t tablets;  /* at least 1 */
     uint32_t restarts; /* of the connector, at most */
-    const uint64_t
-        *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the committed ones, their own */
+    const uint64_t *commits; /* a transaction's cts, 0 if it is not to be sent; NULL: of the
+                                committed ones, their own */
 };
 
 /* The id of transaction t, "00000000-0000-4000-8000-00000000002a". */

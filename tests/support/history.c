@@ -8,21 +8,23 @@ iso_atom test_atom(struct iso_history *history, const char *text)
     return iso_atoms_text(&history->atoms, text, strlen(text));
 }
 
-#define SAME(field)                                                                                                    \
-    do {                                                                                                               \
-        if (left->field != right->field)                                                                               \
-            fail_msg("%s: %s differs: %llu, %llu", what, #field, (unsigned long long)left->field,                      \
-                     (unsigned long long)right->field);                                                                \
+#define SAME(field)                                                                                \
+    do {                                                                                           \
+        if (left->field != right->field)                                                           \
+            fail_msg("%s: %s differs: %llu, %llu", what, #field, (unsigned long long)left->field,  \
+                     (unsigned long long)right->field);                                            \
     } while (0)
 
-static void same_atoms(const struct iso_history *left, const struct iso_history *right, const char *what)
+static void same_atoms(const struct iso_history *left, const struct iso_history *right,
+                       const char *what)
 {
     SAME(atoms.count);
     for (uint32_t i = 0; i < left->atoms.count; i++) {
         char one[ISO_ATOM_TEXT_MAX], other[ISO_ATOM_TEXT_MAX];
         size_t length, other_length;
         const char *text = iso_atom_text(&left->atoms, i | ISO_ATOM_TABLE, one, &length);
-        const char *other_text = iso_atom_text(&right->atoms, i | ISO_ATOM_TABLE, other, &other_length);
+        const char *other_text =
+            iso_atom_text(&right->atoms, i | ISO_ATOM_TABLE, other, &other_length);
         if (length != other_length || memcmp(text, other_text, length))
             fail_msg("%s: atom %u differs", what, i);
     }
@@ -36,7 +38,8 @@ static void same_atoms(const struct iso_history *left, const struct iso_history 
         SAME(session_atom[s]);
 }
 
-static void same_snapshots(const struct iso_history *left, const struct iso_history *right, const char *what)
+static void same_snapshots(const struct iso_history *left, const struct iso_history *right,
+                           const char *what)
 {
     SAME(snapshot_count);
     for (uint32_t s = 0; s < left->snapshot_count; s++) {
@@ -58,8 +61,8 @@ static uint32_t snapshot_of(const struct iso_history *history, uint32_t transact
     return history->snapshot ? history->snapshot[transaction] : ISO_NONE;
 }
 
-static void same_transaction(const struct iso_history *left, const struct iso_history *right, uint32_t t,
-                             const char *what)
+static void same_transaction(const struct iso_history *left, const struct iso_history *right,
+                             uint32_t t, const char *what)
 {
     bool pairs = left->clock == ISO_CLOCK_PAIR && !left->finished;
     SAME(flags[t]);
@@ -83,8 +86,8 @@ static void same_transaction(const struct iso_history *left, const struct iso_hi
         fail_msg("%s: xid or snapshot of transaction %u differs", what, t);
 }
 
-static void same_operation(const struct iso_history *left, const struct iso_history *right, uint32_t o,
-                           const char *what)
+static void same_operation(const struct iso_history *left, const struct iso_history *right,
+                           uint32_t o, const char *what)
 {
     SAME(kind[o]);
     SAME(key[o]);
@@ -95,7 +98,8 @@ static void same_operation(const struct iso_history *left, const struct iso_hist
         SAME(ots_logical[o]);
 }
 
-void test_same_history(const struct iso_history *left, const struct iso_history *right, const char *what)
+void test_same_history(const struct iso_history *left, const struct iso_history *right,
+                       const char *what)
 {
     SAME(transaction_count);
     SAME(operation_count);

@@ -28,7 +28,8 @@ static iso_atom atom(struct join_bench *bench, const char *text)
     return text ? iso_atoms_text(&bench->block.atoms, text, strlen(text)) : ISO_ABSENT;
 }
 
-struct iso_event join_bench_row(struct join_bench *bench, const char *key, const char *before, const char *after)
+struct iso_event join_bench_row(struct join_bench *bench, const char *key, const char *before,
+                                const char *after)
 {
     bool knows_before = !before || strcmp(before, "-"), knows_after = !after || strcmp(after, "-");
     const char *slash = strchr(key, '/');
@@ -37,9 +38,11 @@ struct iso_event join_bench_row(struct join_bench *bench, const char *key, const
         .operation = !after                    ? ISO_ROW_DELETE
                      : knows_before && !before ? ISO_ROW_INSERT
                                                : ISO_ROW_UPDATE,
-        .flags = (uint16_t)((knows_before ? ISO_EVENT_HAS_BEFORE : 0) | (knows_after ? ISO_EVENT_HAS_AFTER : 0)),
+        .flags = (uint16_t)((knows_before ? ISO_EVENT_HAS_BEFORE : 0) |
+                            (knows_after ? ISO_EVENT_HAS_AFTER : 0)),
         .source = ISO_ABSENT,
-        .table = slash ? iso_atoms_text(&bench->block.atoms, key, (size_t)(slash - key)) : ISO_ABSENT,
+        .table =
+            slash ? iso_atoms_text(&bench->block.atoms, key, (size_t)(slash - key)) : ISO_ABSENT,
         .key = atom(bench, key),
         .before = knows_before ? atom(bench, before) : ISO_ABSENT,
         .after = knows_after ? atom(bench, after) : ISO_ABSENT,
@@ -58,7 +61,8 @@ void join_bench_take(struct join_bench *bench, const struct iso_event *event)
     }
 }
 
-void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, char operation, const char *cells)
+void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, char operation,
+                             const char *cells)
 {
     char text[128], *rest = text, column[2] = "", key[64], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -66,7 +70,9 @@ void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, cha
     snprintf(key, sizeof key, "%.*s", (int)length, name);
     snprintf(text, sizeof text, "%s", cells);
     iso_atom there = iso_atoms_text(&bench->block.atoms, "true", 4);
-    row.operation = operation == 'c' ? ISO_ROW_INSERT : operation == 'u' ? ISO_ROW_UPDATE : ISO_ROW_DELETE;
+    row.operation = operation == 'c'   ? ISO_ROW_INSERT
+                    : operation == 'u' ? ISO_ROW_UPDATE
+                                       : ISO_ROW_DELETE;
     row.flags |= ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER;
     row.before = operation == 'c' ? ISO_ABSENT : there;
     row.after = operation == 'd' ? ISO_ABSENT : there;
@@ -86,9 +92,14 @@ void join_bench_row_of_cells(struct join_bench *bench, struct iso_event row, cha
         snprintf(cell_key, sizeof cell_key, "%s#%s", key, column);
         event.key = iso_atoms_text(&bench->block.atoms, cell_key, strlen(cell_key));
         event.flags &= (uint16_t) ~(ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER);
-        event.flags |= (*before != '?' ? ISO_EVENT_HAS_BEFORE : 0) | (*after != '?' ? ISO_EVENT_HAS_AFTER : 0);
-        event.before = strchr("?-", *before) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, before, strlen(before));
-        event.after = strchr("?-", *after) ? ISO_ABSENT : iso_atoms_text(&bench->block.atoms, after, strlen(after));
+        event.flags |=
+            (*before != '?' ? ISO_EVENT_HAS_BEFORE : 0) | (*after != '?' ? ISO_EVENT_HAS_AFTER : 0);
+        event.before = strchr("?-", *before)
+                           ? ISO_ABSENT
+                           : iso_atoms_text(&bench->block.atoms, before, strlen(before));
+        event.after = strchr("?-", *after)
+                          ? ISO_ABSENT
+                          : iso_atoms_text(&bench->block.atoms, after, strlen(after));
         join_bench_take(bench, &event);
     }
 }
@@ -109,8 +120,8 @@ static void set_xid(struct join_bench *bench, struct iso_event *event, uint32_t 
     event->flags |= ISO_EVENT_HAS_ID | ISO_EVENT_HAS_POSITION;
 }
 
-void join_bench_by_xid(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,
-                       const char *before, const char *after)
+void join_bench_by_xid(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn,
+                       const char *key, const char *before, const char *after)
 {
     struct iso_event event = join_bench_row(bench, key, before, after);
     set_xid(bench, &event, xid);
@@ -142,8 +153,9 @@ static uint32_t read_record(struct join_bench *bench, const char *json)
     uint32_t number = bench->block.transaction_count;
     for (size_t i = 0; i < length; i++)
         text[i] = json[i] == '\'' ? '"' : json[i];
-    if (iso_native_read_transaction(&bench->native, text, length, iso_origin(bench->input, bench->offset++),
-                                    &bench->block, &fault) != ISO_OK) {
+    if (iso_native_read_transaction(&bench->native, text, length,
+                                    iso_origin(bench->input, bench->offset++), &bench->block,
+                                    &fault) != ISO_OK) {
         fprintf(stderr, "%s: %s\n", json, fault.text);
         abort();
     }
@@ -157,7 +169,8 @@ void join_bench_record(struct join_bench *bench, const char *json)
     iso_join_take_records(bench->join, &bench->block, number, 1, bench->now);
 }
 
-void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *json)
+void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn,
+                        const char *json)
 {
     struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS,
                               .flags = ISO_EVENT_IN_BAND,
@@ -205,8 +218,8 @@ static void put_operations(struct iso_text *text, const struct iso_history *bloc
     }
 }
 
-static void put_probe(struct iso_text *text, const struct iso_history *block, uint32_t t, enum iso_violation_kind kind,
-                      const char *tid, size_t length)
+static void put_probe(struct iso_text *text, const struct iso_history *block, uint32_t t,
+                      enum iso_violation_kind kind, const char *tid, size_t length)
 {
     iso_text_put(text, "probe ");
     iso_text_put(text, iso_violation_kind_name(kind));
@@ -245,7 +258,8 @@ static void put_transaction(struct iso_text *text, const struct iso_history *blo
     iso_text_put(text, "} ");
 }
 
-static void put_finding(struct iso_text *text, const struct iso_atoms *atoms, const struct iso_join_finding *finding)
+static void put_finding(struct iso_text *text, const struct iso_atoms *atoms,
+                        const struct iso_join_finding *finding)
 {
     iso_text_put(text, iso_violation_kind_name(finding->kind));
     iso_text_put(text, " ");
@@ -261,7 +275,8 @@ static void put_finding(struct iso_text *text, const struct iso_atoms *atoms, co
     iso_text_put(text, " ");
 }
 
-static void put_step(struct iso_text *text, const struct iso_join_output *out, const struct iso_join_step *step)
+static void put_step(struct iso_text *text, const struct iso_join_output *out,
+                     const struct iso_join_step *step)
 {
     switch (step->type) {
     case ISO_JOIN_ADD:

@@ -1,4 +1,5 @@
-/* A reader of single transactions and the history that it fills, as the tests of src/files/native set it up. */
+/* A reader of single transactions and the history that it fills, as the tests of src/files/native
+ * set it up. */
 #ifndef TESTS_SUPPORT_NATIVE_CASE_H
 #define TESTS_SUPPORT_NATIVE_CASE_H
 
@@ -34,8 +35,8 @@ static inline int tear_down(void **state)
 static inline enum iso_status read_bytes(struct fixture *fixture, const char *text, size_t size)
 {
     char *padded = test_padded(text, size, '}');
-    enum iso_status status =
-        iso_native_read_transaction(&fixture->native, padded, size, 1, &fixture->history, &fixture->fault);
+    enum iso_status status = iso_native_read_transaction(&fixture->native, padded, size, 1,
+                                                         &fixture->history, &fixture->fault);
     free(padded);
     return status;
 }

@@ -13,7 +13,8 @@ void pack(struct iso_text *text, const char *compression, const void *bytes, siz
         return;
     }
     bool snappy = !strcmp(compression, "snappy");
-    size_t length = snappy ? snappy_max_compressed_length(size) : LZ4F_compressFrameBound(size, NULL);
+    size_t length =
+        snappy ? snappy_max_compressed_length(size) : LZ4F_compressFrameBound(size, NULL);
     char *room = iso_text_reserve(text, length);
     if (snappy ? snappy_compress(bytes, size, room, &length) != SNAPPY_OK
                : LZ4F_isError(length = LZ4F_compressFrame(room, length, bytes, size, NULL)))

@@ -7,7 +7,8 @@
 
 /* ---- texts ---- */
 
-/* Sign, magnitude: false unless the text is a canonical decimal integer of 64 bits, signed or unsigned. */
+/* Sign, magnitude: false unless the text is a canonical decimal integer of 64 bits, signed or
+ * unsigned. */
 static bool parse_integer(const char *text, bool *negative, uint64_t *magnitude)
 {
     const char *digits = text + (*text == '-');
@@ -67,7 +68,8 @@ int plain_compare(const struct plain_text *left, const struct plain_text *right)
     bool left_number = parse_integer(left->text, &left_negative, &left_size);
     bool right_number = parse_integer(right->text, &right_negative, &right_size);
     if (!left_number || !right_number)
-        return left_number != right_number ? (left_number ? -1 : 1) : strcmp(left->text, right->text);
+        return left_number != right_number ? (left_number ? -1 : 1)
+                                           : strcmp(left->text, right->text);
     if (left_negative != right_negative)
         return left_negative ? -1 : 1;
     if (left_size == right_size)
@@ -84,7 +86,8 @@ void plain_history_clear(struct plain_history *history)
     history->initial_value = plain_text(NULL);
 }
 
-struct plain_transaction *plain_history_begin(struct plain_history *history, const char *tid, const char *session)
+struct plain_transaction *plain_history_begin(struct plain_history *history, const char *tid,
+                                              const char *session)
 {
     assert(history->transaction_count < PLAIN_TRANSACTIONS);
     struct plain_transaction *transaction = &history->transactions[history->transaction_count++];
@@ -94,8 +97,9 @@ struct plain_transaction *plain_history_begin(struct plain_history *history, con
     return transaction;
 }
 
-struct plain_operation *plain_history_operation(struct plain_transaction *transaction, enum iso_operation_kind kind,
-                                                const char *key, const char *value)
+struct plain_operation *plain_history_operation(struct plain_transaction *transaction,
+                                                enum iso_operation_kind kind, const char *key,
+                                                const char *value)
 {
     assert(transaction->operation_count < PLAIN_OPERATIONS);
     struct plain_operation *operation = &transaction->operations[transaction->operation_count++];
@@ -110,7 +114,8 @@ struct plain_operation *plain_history_operation(struct plain_transaction *transa
 
 bool plain_writes(const struct plain_operation *operation)
 {
-    return operation->kind == ISO_WRITE || operation->kind == ISO_DELETE || operation->kind == ISO_APPEND;
+    return operation->kind == ISO_WRITE || operation->kind == ISO_DELETE ||
+           operation->kind == ISO_APPEND;
 }
 
 bool plain_transaction_writes(const struct plain_transaction *transaction)
@@ -170,7 +175,8 @@ uint64_t plain_sno(const struct plain_history *history, uint32_t transaction)
 
 void plain_history_permute(struct plain_history *history, const uint32_t *order)
 {
-    static const uint64_t ROOM = PLAIN_TRANSACTIONS; /* equal snos were told apart by the old place in the file */
+    static const uint64_t ROOM =
+        PLAIN_TRANSACTIONS; /* equal snos were told apart by the old place in the file */
     struct plain_history *old = malloc(sizeof *old);
     assert(old);
     *old = *history;
@@ -194,14 +200,17 @@ static iso_atom atom_of(struct iso_history *into, const struct plain_text *text)
         return iso_atoms_text(&into->atoms, text->text, strlen(text->text));
     bool integer = parse_integer(text->text, &negative, &magnitude);
     assert(integer);
-    return integer ? iso_atoms_add_integer(&into->atoms, negative ? 0 - magnitude : magnitude, negative) : ISO_ABSENT;
+    return integer
+               ? iso_atoms_add_integer(&into->atoms, negative ? 0 - magnitude : magnitude, negative)
+               : ISO_ABSENT;
 }
 
 static void snapshot_text(const struct plain_snapshot *snapshot, char *text, size_t size)
 {
     int used = snprintf(text, size, "%" PRIu64 ":%" PRIu64 ":", snapshot->xmin, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++)
-        used += snprintf(text + used, size - (size_t)used, i ? ",%" PRIu64 : "%" PRIu64, snapshot->xip[i]);
+        used += snprintf(text + used, size - (size_t)used, i ? ",%" PRIu64 : "%" PRIu64,
+                         snapshot->xip[i]);
     assert((size_t)used < size);
 }
 
@@ -230,21 +239,25 @@ static void fill_operation(struct iso_history *into, const struct plain_operatio
     }
     iso_history_operation(into, operation->kind, atom_of(into, &operation->key), value);
     if (operation->ots.given)
-        iso_history_set_ots(into, (struct iso_stamp){operation->ots.physical, operation->ots.logical});
+        iso_history_set_ots(into,
+                            (struct iso_stamp){operation->ots.physical, operation->ots.logical});
     else if (operation->snapshot.given)
         iso_history_set_operation_snapshot(into, fill_snapshot(into, &operation->snapshot));
     if (operation->lock && !operation->ots.given)
         iso_history_set_lock(into);
 }
 
-static void fill_transaction(struct iso_history *into, const struct plain_transaction *transaction, uint64_t line)
+static void fill_transaction(struct iso_history *into, const struct plain_transaction *transaction,
+                             uint64_t line)
 {
-    iso_history_begin(into, atom_of(into, &transaction->tid), atom_of(into, &transaction->session), transaction->status,
-                      iso_origin(0, line));
+    iso_history_begin(into, atom_of(into, &transaction->tid), atom_of(into, &transaction->session),
+                      transaction->status, iso_origin(0, line));
     if (transaction->sts.given)
-        iso_history_set_sts(into, (struct iso_stamp){transaction->sts.physical, transaction->sts.logical});
+        iso_history_set_sts(
+            into, (struct iso_stamp){transaction->sts.physical, transaction->sts.logical});
     if (transaction->cts.given)
-        iso_history_set_cts(into, (struct iso_stamp){transaction->cts.physical, transaction->cts.logical});
+        iso_history_set_cts(
+            into, (struct iso_stamp){transaction->cts.physical, transaction->cts.logical});
     if (transaction->has_sno)
         iso_history_set_sno(into, transaction->sno);
     if (transaction->xid)
@@ -258,14 +271,16 @@ static void fill_transaction(struct iso_history *into, const struct plain_transa
 void plain_history_fill(const struct plain_history *history, struct iso_history *into)
 {
     enum iso_clock clock = plain_clock(history);
-    into->clock = clock == ISO_CLOCK_SNAPSHOT ? ISO_CLOCK_NONE : clock; /* finish finds the snapshots by itself */
+    into->clock = clock == ISO_CLOCK_SNAPSHOT ? ISO_CLOCK_NONE
+                                              : clock; /* finish finds the snapshots by itself */
     iso_history_input(into, PLAIN_INPUT);
     into->initial_value = atom_of(into, &history->initial_value);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         fill_transaction(into, &history->transactions[t], t + 1);
     for (uint32_t i = 0; i < history->initial_count; i++) {
         const struct plain_initial *initial = &history->initials[i];
-        iso_history_initial(into, atom_of(into, &initial->key), atom_of(into, &initial->value), initial->is_append);
+        iso_history_initial(into, atom_of(into, &initial->key), atom_of(into, &initial->value),
+                            initial->is_append);
     }
 }
 
@@ -293,7 +308,8 @@ static void print_stamp(const struct plain_history *history, FILE *file, const c
     if (!stamp->given)
         return;
     if (history->pairs)
-        fprintf(file, ",\"%s\":{\"p\":%" PRIu64 ",\"l\":%" PRIu64 "}", name, stamp->physical, stamp->logical);
+        fprintf(file, ",\"%s\":{\"p\":%" PRIu64 ",\"l\":%" PRIu64 "}", name, stamp->physical,
+                stamp->logical);
     else
         fprintf(file, ",\"%s\":\"%" PRIu64 "\"", name, stamp->physical);
 }
@@ -307,10 +323,14 @@ static void print_snapshot(FILE *file, const struct plain_snapshot *snapshot)
     fprintf(file, ",\"snapshot\":\"%s\"", text);
 }
 
-static void print_operation(const struct plain_history *history, FILE *file, const struct plain_operation *operation)
+static void print_operation(const struct plain_history *history, FILE *file,
+                            const struct plain_operation *operation)
 {
-    static const char *const names[] = {
-        [ISO_READ] = "r", [ISO_WRITE] = "w", [ISO_DELETE] = "d", [ISO_APPEND] = "a", [ISO_READ_LIST] = "r"};
+    static const char *const names[] = {[ISO_READ] = "r",
+                                        [ISO_WRITE] = "w",
+                                        [ISO_DELETE] = "d",
+                                        [ISO_APPEND] = "a",
+                                        [ISO_READ_LIST] = "r"};
     fprintf(file, "{\"t\":\"%s\",\"k\":", names[operation->kind]);
     print_text(file, &operation->key);
     if (operation->kind == ISO_READ_LIST) {
@@ -344,7 +364,8 @@ static void print_transaction(const struct plain_history *history, FILE *file,
         fprintf(file, ",\"xid\":%" PRIu64, transaction->xid);
     print_snapshot(file, &transaction->snapshot);
     if (transaction->status != ISO_COMMITTED)
-        fprintf(file, ",\"status\":\"%s\"", transaction->status == ISO_ABORTED ? "aborted" : "unknown");
+        fprintf(file, ",\"status\":\"%s\"",
+                transaction->status == ISO_ABORTED ? "aborted" : "unknown");
     fputs(",\"ops\":[", file);
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         fputs(i ? "," : "", file);

@@ -1,9 +1,11 @@
-/* A small history as plain structs: what the random generator makes, the oracles read and the shrinker cuts down.
+/* A small history as plain structs: what the random generator makes, the oracles read and the
+ * shrinker cuts down.
  *
- * It is the *unfinished* description, as a file would hold it: timestamps as they were given, snapshots as they were
- * given, no defaults. plain_history_build turns it into an iso_history for the engines; the oracles work on it
- * directly, so that they share nothing with the engines but the meaning. Texts are compared as texts (7 and "7" are
- * equal). Fixed bounds, no pointers: it is copied by assignment.
+ * It is the *unfinished* description, as a file would hold it: timestamps as they were given,
+ * snapshots as they were given, no defaults. plain_history_build turns it into an iso_history for
+ * the engines; the oracles work on it directly, so that they share nothing with the engines but the
+ * meaning. Texts are compared as texts (7 and "7" are equal). Fixed bounds, no pointers: it is
+ * copied by assignment.
  */
 #ifndef TESTS_PLAIN_HISTORY_H
 #define TESTS_PLAIN_HISTORY_H
@@ -83,9 +85,11 @@ struct plain_history {
 void plain_history_clear(struct plain_history *history);
 
 /* Adds an empty transaction, an empty operation; the caller fills them in. */
-struct plain_transaction *plain_history_begin(struct plain_history *history, const char *tid, const char *session);
-struct plain_operation *plain_history_operation(struct plain_transaction *transaction, enum iso_operation_kind kind,
-                                                const char *key, const char *value);
+struct plain_transaction *plain_history_begin(struct plain_history *history, const char *tid,
+                                              const char *session);
+struct plain_operation *plain_history_operation(struct plain_transaction *transaction,
+                                                enum iso_operation_kind kind, const char *key,
+                                                const char *value);
 
 /* Short forms for tests. A text of NULL is null; canonical integers stand without quotes. */
 struct plain_text plain_text(const char *text);
@@ -101,8 +105,8 @@ bool plain_is_integer(const char *text);
 
 bool plain_writes(const struct plain_operation *operation);
 bool plain_transaction_writes(const struct plain_transaction *transaction);
-/* Streams have no snapshots. And of the last timestamp there is who reads there does not see what was committed there
- * (aion/aion.h). */
+/* Streams have no snapshots. And of the last timestamp there is who reads there does not see what
+ * was committed there (aion/aion.h). */
 bool plain_history_is_streamable(const struct plain_history *plain);
 
 bool plain_key_is_list(const struct plain_history *history, const struct plain_text *key);
@@ -110,11 +114,12 @@ bool plain_key_is_list(const struct plain_history *history, const struct plain_t
 /* ISO_CLOCK_SNAPSHOT only if no timestamp is given anywhere: explicit timestamps win. */
 enum iso_clock plain_clock(const struct plain_history *history);
 
-/* The place of a transaction in its session's order: its own sno, or how many of its session precede it. */
+/* The place of a transaction in its session's order: its own sno, or how many of its session
+ * precede it. */
 uint64_t plain_sno(const struct plain_history *history, uint32_t transaction);
 
-/* Puts the transactions into the order `order[0]`, `order[1]`, ... (old indices), with session orders as they were:
- * the snos become explicit. */
+/* Puts the transactions into the order `order[0]`, `order[1]`, ... (old indices), with session
+ * orders as they were: the snos become explicit. */
 void plain_history_permute(struct plain_history *history, const uint32_t *order);
 
 /* Adds everything to an empty iso_history, unfinished. */

@@ -7,8 +7,11 @@
 
 struct random_history_options random_history_defaults(void)
 {
-    return (struct random_history_options){
-        .max_transactions = 10, .max_keys = 4, .max_sessions = 4, .max_operations = 5, .timestamps = true};
+    return (struct random_history_options){.max_transactions = 10,
+                                           .max_keys = 4,
+                                           .max_sessions = 4,
+                                           .max_operations = 5,
+                                           .timestamps = true};
 }
 
 struct plain_text draft_value(struct draft *draft)
@@ -18,7 +21,8 @@ struct plain_text draft_value(struct draft *draft)
 
 static struct plain_text written_value(struct draft *draft)
 {
-    return draft->unique_values ? plain_number(draft->values + draft->next_value++) : draft_value(draft);
+    return draft->unique_values ? plain_number(draft->values + draft->next_value++)
+                                : draft_value(draft);
 }
 
 static enum iso_operation_kind random_kind(struct draft *draft, uint32_t key, bool read_only)
@@ -63,12 +67,14 @@ static struct plain_transaction *add_transaction(struct draft *draft, uint32_t s
     return transaction;
 }
 
-/* Sessions run one transaction after another; `now` moves on slowly, so that transactions overlap and times tie. */
+/* Sessions run one transaction after another; `now` moves on slowly, so that transactions overlap
+ * and times tie. */
 void draft_simulated(struct draft *draft)
 {
     uint32_t clock[DRAFT_KEYS] = {0}, now = random_below(&draft->random, 2);
     uint32_t count = 1 + random_below(&draft->random, draft->options->max_transactions);
-    uint32_t length = 1 + random_below(&draft->random, 5), spread = 1 + random_below(&draft->random, 4);
+    uint32_t length = 1 + random_below(&draft->random, 5),
+             spread = 1 + random_below(&draft->random, 4);
     for (uint32_t t = 0; t < count; t++) {
         uint32_t session = random_below(&draft->random, draft->sessions);
         add_transaction(draft, session);
@@ -78,7 +84,8 @@ void draft_simulated(struct draft *draft)
         clock[session] = times->cts;
         now += random_below(&draft->random, spread + 1);
         add_operations(draft, t);
-        if (!plain_transaction_writes(&draft->history->transactions[t]) && random_percent(&draft->random, 60))
+        if (!plain_transaction_writes(&draft->history->transactions[t]) &&
+            random_percent(&draft->random, 60))
             times->cts = clock[session] = times->sts;
     }
 }
@@ -112,7 +119,8 @@ static void give_initials(struct draft *draft)
         uint32_t key = random_below(&draft->random, draft->keys);
         initial->key = plain_number(key);
         initial->is_append = draft->list[key];
-        initial->value = draft->list[key] || random_percent(&draft->random, 80) ? draft_value(draft) : plain_text(NULL);
+        initial->value = draft->list[key] || random_percent(&draft->random, 80) ? draft_value(draft)
+                                                                                : plain_text(NULL);
     }
 }
 
@@ -130,7 +138,8 @@ static void shuffle(struct draft *draft)
     }
     plain_history_permute(history, order);
     for (uint32_t t = 0; t < count && random_percent(&draft->random, 60); t++) {
-        struct plain_transaction *transaction = &history->transactions[random_below(&draft->random, count)];
+        struct plain_transaction *transaction =
+            &history->transactions[random_below(&draft->random, count)];
         transaction->has_sno = random_percent(&draft->random, 60);
         transaction->sno = random_below(&draft->random, 5);
     }
@@ -141,7 +150,8 @@ static void give_tids(struct draft *draft)
 {
     enum { PRIME = 13 };
     _Static_assert((int)PLAIN_TRANSACTIONS < (int)PRIME, "t * step + offset must not repeat");
-    uint32_t step = 1 + random_below(&draft->random, PRIME - 1), offset = random_below(&draft->random, PRIME);
+    uint32_t step = 1 + random_below(&draft->random, PRIME - 1),
+             offset = random_below(&draft->random, PRIME);
     for (uint32_t t = 0; t < draft->history->transaction_count; t++)
         draft->history->transactions[t].tid = plain_number((t * step + offset) % PRIME);
 }
@@ -162,7 +172,8 @@ static void choose_shape(struct draft *draft)
         draft->list[k] = random_percent(random, 30);
 }
 
-void random_history(uint64_t seed, const struct random_history_options *options, struct plain_history *history)
+void random_history(uint64_t seed, const struct random_history_options *options,
+                    struct plain_history *history)
 {
     struct draft draft = {.random = {seed}, .options = options, .history = history};
     random_bits(&draft.random);

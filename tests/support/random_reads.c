@@ -4,10 +4,12 @@
 /* Whether the store would let the reader see W's version. */
 static bool store_shows(const struct draft *draft, uint32_t reader, uint32_t i, uint32_t w)
 {
-    const struct draft_transaction *r = &draft->transactions[reader], *writer = &draft->transactions[w];
+    const struct draft_transaction *r = &draft->transactions[reader],
+                                   *writer = &draft->transactions[w];
     if (w == reader || !writer->took_place)
         return false;
-    bool late = draft->serial || (!r->own[i] && draft->history->transactions[reader].operations[i].lock);
+    bool late =
+        draft->serial || (!r->own[i] && draft->history->transactions[reader].operations[i].lock);
     if (late)
         return r->sts == r->cts ? writer->cts <= r->cts : writer->cts < r->cts;
     return writer->cts <= (r->own[i] ? r->ots[i] : r->sts);
@@ -24,8 +26,10 @@ static bool same_key(const struct plain_operation *left, const struct plain_oper
     return plain_equal(&left->key, &right->key);
 }
 
-/* Applies all of a transaction's first `count` operations on the read's key to what the read returns. */
-static void apply(const struct plain_transaction *writer, uint32_t count, struct plain_operation *read)
+/* Applies all of a transaction's first `count` operations on the read's key to what the read
+ * returns. */
+static void apply(const struct plain_transaction *writer, uint32_t count,
+                  struct plain_operation *read)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct plain_operation *operation = &writer->operations[i];
@@ -120,7 +124,8 @@ void draft_fill_reads(struct draft *draft)
 }
 
 /* A write of the same key, of any transaction, or NULL. */
-static const struct plain_operation *random_write(struct draft *draft, const struct plain_operation *read)
+static const struct plain_operation *random_write(struct draft *draft,
+                                                  const struct plain_operation *read)
 {
     struct plain_transaction *transactions = draft->history->transactions;
     for (int attempt = 0; attempt < 8; attempt++) {
@@ -128,7 +133,8 @@ static const struct plain_operation *random_write(struct draft *draft, const str
         if (!transactions[t].operation_count)
             continue;
         uint32_t i = random_below(&draft->random, transactions[t].operation_count);
-        if (plain_writes(&transactions[t].operations[i]) && same_key(&transactions[t].operations[i], read))
+        if (plain_writes(&transactions[t].operations[i]) &&
+            same_key(&transactions[t].operations[i], read))
             return &transactions[t].operations[i];
     }
     return NULL;
@@ -169,7 +175,8 @@ static void disturb_read(struct draft *draft, struct plain_operation *read)
     if (read->kind == ISO_READ_LIST)
         disturb_list(draft, read);
     else if (!draft->list[read->key.text[0] - '0'])
-        read->value = random_percent(&draft->random, 15) ? plain_text(NULL) : random_read_value(draft, read);
+        read->value =
+            random_percent(&draft->random, 15) ? plain_text(NULL) : random_read_value(draft, read);
 }
 
 void draft_random_reads(struct draft *draft)
@@ -177,7 +184,9 @@ void draft_random_reads(struct draft *draft)
     for (uint32_t t = 0; t < draft->history->transaction_count; t++) {
         struct plain_transaction *transaction = &draft->history->transactions[t];
         for (uint32_t i = 0; i < transaction->operation_count; i++) {
-            uint32_t times = transaction->operations[i].kind == ISO_READ_LIST ? random_below(&draft->random, 4) : 1;
+            uint32_t times = transaction->operations[i].kind == ISO_READ_LIST
+                                 ? random_below(&draft->random, 4)
+                                 : 1;
             for (; times > 0 && !plain_writes(&transaction->operations[i]); times--)
                 disturb_read(draft, &transaction->operations[i]);
         }

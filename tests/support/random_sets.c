@@ -69,14 +69,17 @@ static void choose_bounds(struct random_sets *drawing, struct random_set *set)
         set->to = plain_text(NULL);
 }
 
-/* Rows first, in the order in which they are drawn; then, unless the set is partial, what it lacks, in the order of keys. */
-static uint32_t spell_out(struct random_sets *drawing, struct random_set *set, struct plain_operation *operations)
+/* Rows first, in the order in which they are drawn; then, unless the set is partial, what it lacks,
+ * in the order of keys. */
+static uint32_t spell_out(struct random_sets *drawing, struct random_set *set,
+                          struct plain_operation *operations)
 {
     bool returned[RANDOM_SETS_KEYS] = {false};
     uint32_t count = 0;
     for (uint32_t k = 0; k < drawing->key_count; k++) {
         struct plain_text value = some_value(drawing, &drawing->keys[k]);
-        if (!is_within(set, &drawing->keys[k]) || value.absent || random_percent(&drawing->random, 40))
+        if (!is_within(set, &drawing->keys[k]) || value.absent ||
+            random_percent(&drawing->random, 40))
             continue;
         returned[k] = true;
         operations[count] = set->time;
@@ -96,7 +99,8 @@ static uint32_t spell_out(struct random_sets *drawing, struct random_set *set, s
 }
 
 /* When the set was read: as one of the transaction's own reads was, or as the transaction. */
-static struct plain_operation time_of(struct random_sets *drawing, const struct plain_transaction *transaction)
+static struct plain_operation time_of(struct random_sets *drawing,
+                                      const struct plain_transaction *transaction)
 {
     struct plain_operation time = {.kind = ISO_READ};
     if (transaction->operation_count) {
@@ -109,13 +113,15 @@ static struct plain_operation time_of(struct random_sets *drawing, const struct 
     return time;
 }
 
-/* Puts a set among the operations of transaction t, if there is room. Those of aborted and unknown ones are not judged. */
+/* Puts a set among the operations of transaction t, if there is room. Those of aborted and unknown
+ * ones are not judged. */
 static void add_set(struct random_sets *drawing, uint32_t t)
 {
     struct plain_transaction *transaction = &drawing->plain.transactions[t];
     struct plain_operation operations[RANDOM_SETS_KEYS];
-    struct random_set set = {
-        .transaction = t, .is_partial = random_percent(&drawing->random, 15), .time = time_of(drawing, transaction)};
+    struct random_set set = {.transaction = t,
+                             .is_partial = random_percent(&drawing->random, 15),
+                             .time = time_of(drawing, transaction)};
     uint32_t lowest = 0;
     for (uint32_t i = 0; i < drawing->set_count; i++) /* sets stand in their order */
         if (drawing->sets[i].transaction == t)
@@ -124,7 +130,8 @@ static void add_set(struct random_sets *drawing, uint32_t t)
     choose_bounds(drawing, &set);
     if (transaction->status != ISO_COMMITTED)
         set.is_partial = true;
-    uint32_t count = spell_out(drawing, &set, operations), tail = transaction->operation_count - set.first;
+    uint32_t count = spell_out(drawing, &set, operations),
+             tail = transaction->operation_count - set.first;
     if (transaction->operation_count + count > PLAIN_OPERATIONS)
         return;
     memmove(&transaction->operations[set.first + count], &transaction->operations[set.first],
@@ -152,7 +159,8 @@ void random_sets_draw(struct random_sets *drawing)
 
 static iso_atom atom_of(struct iso_history *history, const struct plain_text *text)
 {
-    return text->absent ? ISO_ABSENT : iso_atoms_text(&history->atoms, text->text, strlen(text->text));
+    return text->absent ? ISO_ABSENT
+                        : iso_atoms_text(&history->atoms, text->text, strlen(text->text));
 }
 
 /* Without what sets lack. */
@@ -187,7 +195,9 @@ void random_sets_add(const struct random_sets *drawing, struct iso_history *hist
                                     .is_partial = set->is_partial};
         lacked += set->count - set->rows;
         if (!set->rows) {
-            range->kind = set->time.ots.given ? ISO_OPERATION_OTS : set->time.lock ? ISO_OPERATION_LOCK : 0;
+            range->kind = set->time.ots.given ? ISO_OPERATION_OTS
+                          : set->time.lock    ? ISO_OPERATION_LOCK
+                                              : 0;
             range->ots = set->time.ots.physical;
             range->ots_logical = set->time.ots.logical;
             if (range->kind)
@@ -205,8 +215,8 @@ void random_sets_print(const struct random_sets *drawing)
 {
     for (uint32_t s = 0; s < drawing->set_count; s++) {
         const struct random_set *set = &drawing->sets[s];
-        printf("# transaction %u: operations %u to %u, of which %u are rows, from %s to %s\n", set->transaction,
-               set->first, set->first + set->count - 1, set->rows, set->from.absent ? "" : set->from.text,
-               set->to.absent ? "" : set->to.text);
+        printf("# transaction %u: operations %u to %u, of which %u are rows, from %s to %s\n",
+               set->transaction, set->first, set->first + set->count - 1, set->rows,
+               set->from.absent ? "" : set->from.text, set->to.absent ? "" : set->to.text);
     }
 }

@@ -1,9 +1,11 @@
-/* Row sets put at random among the operations of a plain history: spelt out as reads of all keys between two bounds, or as
- * the sets themselves.
+/* Row sets put at random among the operations of a plain history: spelt out as reads of all keys
+ * between two bounds, or as the sets themselves.
  *
- *     random_sets_draw(&sets, percent)          `plain` gets reads of every key of the range, found or not
+ *     random_sets_draw(&sets, percent)          `plain` gets reads of every key of the range, found
+ *                                               or not
  *     random_sets_take_back(&sets, &shorter)    the same without those that were not found
- *     random_sets_add(&sets, &history)          the sets, into a history that was filled from `shorter`
+ *     random_sets_add(&sets, &history)          the sets, into a history that was filled from
+ *                                               `shorter`
  */
 #ifndef TESTS_RANDOM_SETS_H
 #define TESTS_RANDOM_SETS_H
@@ -13,8 +15,8 @@
 
 enum { RANDOM_SETS_KEYS = 16, RANDOM_SETS = 2 * PLAIN_TRANSACTIONS };
 
-/* A row set as it stands in the history that is spelt out: operations `first` to `first + count - 1` of its transaction, of
- * which the first `rows` are what it returned. */
+/* A row set as it stands in the history that is spelt out: operations `first` to `first + count -
+ * 1` of its transaction, of which the first `rows` are what it returned. */
 struct random_set {
     uint32_t transaction, first, rows, count;
     struct plain_text from, to; /* absent: open */

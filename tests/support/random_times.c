@@ -1,4 +1,5 @@
-/* The draft's small times as a file would give them: numbers, pairs, snapshots; and the draft's numbers as texts. */
+/* The draft's small times as a file would give them: numbers, pairs, snapshots; and the draft's
+ * numbers as texts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,8 @@
 
 /* ---- timestamps ---- */
 
-/* How times become numbers; order-preserving, but `LARGEST` lets several times be the largest number. */
+/* How times become numbers; order-preserving, but `LARGEST` lets several times be the largest
+ * number. */
 enum scale { FROM_ZERO, SPREAD, ORACLE, LARGEST, SCALES };
 
 static struct plain_stamp stamp_of(const struct draft *draft, enum scale scale, uint32_t time)
@@ -50,7 +52,8 @@ static void give_stamps(struct draft *draft, bool incomplete)
 
 /* ---- snapshots ---- */
 
-/* What a snapshot taken at `time` says: an xid is in progress from its transaction's sts until its cts. */
+/* What a snapshot taken at `time` says: an xid is in progress from its transaction's sts until its
+ * cts. */
 static struct plain_snapshot snapshot_at(const struct draft *draft, uint32_t time)
 {
     struct plain_snapshot snapshot = {.given = true, .xmax = 100};
@@ -75,7 +78,10 @@ static struct plain_snapshot snapshot_at(const struct draft *draft, uint32_t tim
 static void disturb_snapshot(struct draft *draft, struct plain_snapshot *snapshot)
 {
     uint32_t way = random_below(&draft->random, 6);
-    uint64_t xid = draft->history->transactions[random_below(&draft->random, draft->history->transaction_count)].xid;
+    uint64_t xid =
+        draft->history
+            ->transactions[random_below(&draft->random, draft->history->transaction_count)]
+            .xid;
     if (way < 2 && xid && snapshot->xip_count < PLAIN_XIPS) {
         snapshot->xip[snapshot->xip_count++] = xid;
         snapshot->xmin = xid < snapshot->xmin ? xid : snapshot->xmin;
@@ -102,8 +108,9 @@ static void give_xids(struct draft *draft, bool incomplete)
             uint32_t here = draft->transactions[t].sts, there = draft->transactions[u].sts;
             xid += there < here || (there == here && u < t);
         }
-        bool wanted = plain_transaction_writes(transaction) ? !(incomplete && random_percent(&draft->random, 10))
-                                                            : random_percent(&draft->random, 15);
+        bool wanted = plain_transaction_writes(transaction)
+                          ? !(incomplete && random_percent(&draft->random, 10))
+                          : random_percent(&draft->random, 15);
         transaction->xid = wanted ? xid : 0;
     }
 }
@@ -189,7 +196,8 @@ static void dress(struct draft *draft, enum dress style, struct plain_text *text
     text->quoted |= style >= SOMETIMES_QUOTED && random_percent(&draft->random, 50);
 }
 
-static void dress_operation(struct draft *draft, enum dress keys, enum dress values, struct plain_operation *operation)
+static void dress_operation(struct draft *draft, enum dress keys, enum dress values,
+                            struct plain_operation *operation)
 {
     dress(draft, keys, &operation->key);
     dress(draft, values, &operation->value);

@@ -7,8 +7,9 @@
 
 #include "pipeline/archive.h"
 
-struct iso_pipeline *test_restored(struct iso_pipeline *pipeline, struct iso_pipeline *(*open)(void *context),
-                                   void *context, struct iso_error *error)
+struct iso_pipeline *test_restored(struct iso_pipeline *pipeline,
+                                   struct iso_pipeline *(*open)(void *context), void *context,
+                                   struct iso_error *error)
 {
     struct iso_archive archive;
     int state = memfd_create("state", MFD_CLOEXEC);

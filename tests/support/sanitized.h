@@ -1,5 +1,6 @@
-/* SANITIZED: 1 under the address and the thread sanitizer, which make everything slower by an order of magnitude, keep
- * memory that was freed, and stand in the place of the functions that they watch. */
+/* SANITIZED: 1 under the address and the thread sanitizer, which make everything slower by an order
+ * of magnitude, keep memory that was freed, and stand in the place of the functions that they
+ * watch. */
 #ifndef TESTS_SUPPORT_SANITIZED_H
 #define TESTS_SUPPORT_SANITIZED_H
 

@@ -192,8 +192,8 @@ static void rename_text(struct plain_text *text, void *context)
 
 static void rename_all(struct shrink *shrink)
 {
-    void (*const visits[])(struct plain_history *, visit_text *, void *) = {visit_values, visit_keys, visit_tids,
-                                                                            visit_sessions};
+    void (*const visits[])(struct plain_history *, visit_text *,
+                           void *) = {visit_values, visit_keys, visit_tids, visit_sessions};
     for (size_t i = 0; i < sizeof visits / sizeof visits[0]; i++) {
         struct renaming renaming = {.count = 0};
         visits[i](retry(shrink), rename_text, &renaming);
@@ -201,7 +201,8 @@ static void rename_all(struct shrink *shrink)
     }
 }
 
-static void visit_stamps(struct plain_history *history, void (*visit)(struct plain_stamp *, void *), void *context)
+static void visit_stamps(struct plain_history *history, void (*visit)(struct plain_stamp *, void *),
+                         void *context)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         struct plain_transaction *transaction = &history->transactions[t];
@@ -222,7 +223,8 @@ struct ranking {
 
 static bool above(const struct plain_stamp *left, const struct plain_stamp *right)
 {
-    return left->physical != right->physical ? left->physical > right->physical : left->logical > right->logical;
+    return left->physical != right->physical ? left->physical > right->physical
+                                             : left->logical > right->logical;
 }
 
 /* How many of the stamps lie below. */

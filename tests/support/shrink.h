@@ -1,7 +1,7 @@
 /* Shrinks a history under which something fails to one from which nothing more can be taken.
  *
- * Greedy: drop a transaction, an operation, an element, an attribute; make a value or a time simpler; keep the step if
- * the failure is still there; until no step helps.
+ * Greedy: drop a transaction, an operation, an element, an attribute; make a value or a time
+ * simpler; keep the step if the failure is still there; until no step helps.
  */
 #ifndef TESTS_SHRINK_H
 #define TESTS_SHRINK_H

@@ -11,11 +11,12 @@
 
 #include <cmocka.h>
 
-/* A copy of exactly `length` bytes and the padding that the JSON scanner may read behind them, filled with
- * `filler`; the caller frees it. */
+/* A copy of exactly `length` bytes and the padding that the JSON scanner may read behind them,
+ * filled with `filler`; the caller frees it. */
 char *test_padded(const char *text, size_t length, char filler);
 
-/* Writes a file under the directory for temporary files; `path` gets its name. Fails the test if it cannot.
+/* Writes a file under the directory for temporary files; `path` gets its name. Fails the test if it
+ * cannot.
  */
 enum { TEST_PATH = 256 };
 void test_write_file(char path[TEST_PATH], const char *name, const void *bytes, size_t length);

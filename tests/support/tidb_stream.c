@@ -20,7 +20,8 @@ struct side {
     uint32_t count;
 };
 
-static struct side side_of(const struct tidb_world *world, const struct tidb_event *event, bool before)
+static struct side side_of(const struct tidb_world *world, const struct tidb_event *event,
+                           bool before)
 {
     struct side side;
     side.count = tidb_cells(world, &world->schemas[event->schema],
@@ -29,13 +30,14 @@ static struct side side_of(const struct tidb_world *world, const struct tidb_eve
     return side;
 }
 
-static const struct tidb_schema *schema_of(const struct tidb_world *world, const struct tidb_event *event)
+static const struct tidb_schema *schema_of(const struct tidb_world *world,
+                                           const struct tidb_event *event)
 {
     return &world->schemas[event->schema];
 }
 
-static const char *operation_of(const struct tidb_event *event, const char *insert, const char *update,
-                                const char *delete)
+static const char *operation_of(const struct tidb_event *event, const char *insert,
+                                const char *update, const char *delete)
 {
     return !event->has_before ? insert : event->has_after ? update : delete;
 }
@@ -57,24 +59,29 @@ static void put_sql(struct iso_text *text, const struct tidb_event *event)
 
 /* ---- canal-json ---- */
 
-static void canal(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void canal(const struct tidb_world *world, const struct tidb_event *event,
+                  struct message *message)
 {
     struct iso_text *text = &message->payload;
     if (event->kind == TIDB_WATERMARK) {
-        iso_text_format(text,
-                        "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":"
-                        "\"TIDB_WATERMARK\",\"sql\":\"\",\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":%" PRIu64
-                        "}}",
-                        event->cts);
+        iso_text_format(
+            text,
+            "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":"
+            "\"TIDB_WATERMARK\",\"sql\":\"\",\"data\":null,\"old\":null,\"_tidb\":{\"watermarkTs\":%" PRIu64
+            "}}",
+            event->cts);
         return;
     }
     const struct tidb_schema *schema = schema_of(world, event);
-    iso_text_format(text, "{\"id\":0,\"database\":\"shop\",\"table\":\"%s\",\"pkNames\":", schema->name);
+    iso_text_format(text,
+                    "{\"id\":0,\"database\":\"shop\",\"table\":\"%s\",\"pkNames\":", schema->name);
     if (event->kind == TIDB_DDL) {
         iso_text_format(text, "null,\"isDdl\":true,\"type\":\"%s\",\"sql\":", event->type);
         put_sql(text, event);
-        iso_text_format(text, ",\"mysqlType\":null,\"data\":null,\"old\":null,\"_tidb\":{\"commitTs\":%" PRIu64 "}}",
-                        event->cts);
+        iso_text_format(
+            text,
+            ",\"mysqlType\":null,\"data\":null,\"old\":null,\"_tidb\":{\"commitTs\":%" PRIu64 "}}",
+            event->cts);
         return;
     }
     struct side now = side_of(world, event, false), old = side_of(world, event, true), *data = &now;
@@ -87,7 +94,8 @@ static void canal(const struct tidb_world *world, const struct tidb_event *event
     iso_text_format(text, "],\"isDdl\":false,\"type\":\"%s\",\"sql\":\"\",\"mysqlType\":{",
                     operation_of(event, "INSERT", "UPDATE", "DELETE"));
     for (uint32_t i = data->count; i-- > 0;)
-        iso_text_format(text, "\"%s\":\"%s\"%s", data->cells[i].name, data->cells[i].type->mysql, i ? "," : "");
+        iso_text_format(text, "\"%s\":\"%s\"%s", data->cells[i].name, data->cells[i].type->mysql,
+                        i ? "," : "");
     iso_text_put(text, "},\"old\":");
     if (event->has_before && event->has_after) {
         iso_text_put(text, "[{");
@@ -125,13 +133,17 @@ static void put_open_side(struct iso_text *text, const char *name, struct side s
     iso_text_put(text, "}");
 }
 
-static void open(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void open(const struct tidb_world *world, const struct tidb_event *event,
+                 struct message *message)
 {
     struct iso_text key = {0}, value = {0};
     iso_text_format(&key, "{\"ts\":%" PRIu64, event->cts);
     if (event->kind != TIDB_WATERMARK)
         iso_text_format(&key, ",\"scm\":\"shop\",\"tbl\":\"%s\"", schema_of(world, event)->name);
-    iso_text_format(&key, ",\"t\":%d}", event->kind == TIDB_ROW ? 1 : event->kind == TIDB_DDL ? 2 : 3);
+    iso_text_format(&key, ",\"t\":%d}",
+                    event->kind == TIDB_ROW   ? 1
+                    : event->kind == TIDB_DDL ? 2
+                                              : 3);
     if (event->kind == TIDB_DDL) {
         iso_text_put(&value, "{\"q\":");
         put_sql(&value, event);
@@ -158,32 +170,38 @@ static void open(const struct tidb_world *world, const struct tidb_event *event,
 
 /* ---- simple ---- */
 
-static void put_table(struct iso_text *text, const struct tidb_world *world, const struct tidb_schema *schema)
+static void put_table(struct iso_text *text, const struct tidb_world *world,
+                      const struct tidb_schema *schema)
 {
     struct tidb_values none = {{0}};
     struct side side;
     side.count = tidb_cells(world, schema, world->tables[0].keys[0], &none, side.cells);
-    iso_text_format(text, "{\"schema\":\"shop\",\"table\":\"%s\",\"tableID\":%u,\"version\":%" PRIu64 ",\"columns\":[",
+    iso_text_format(text,
+                    "{\"schema\":\"shop\",\"table\":\"%s\",\"tableID\":%u,\"version\":%" PRIu64
+                    ",\"columns\":[",
                     schema->name, schema->id, schema->version);
     for (uint32_t i = 0; i < side.count; i++) {
         const struct tidb_cell *cell = &side.cells[i];
-        iso_text_format(text, "%s{\"name\":\"%s\",\"dataType\":{\"mysqlType\":\"%.*s\"%s%s},\"nullable\":%s}",
-                        i ? "," : "", cell->name, (int)strcspn(cell->type->mysql, " "), cell->type->mysql,
-                        cell->type->form == TIDB_UNSIGNED ? ",\"unsigned\":true" : "",
-                        cell->type->form == TIDB_ENUM  ? ",\"elements\":[\"a\",\"b\",\"c,d\"]"
-                        : cell->type->form == TIDB_SET ? ",\"elements\":[\"a\",\"b\",\"c\"]"
-                                                       : "",
-                        cell->is_key ? "false" : "true");
+        iso_text_format(
+            text, "%s{\"name\":\"%s\",\"dataType\":{\"mysqlType\":\"%.*s\"%s%s},\"nullable\":%s}",
+            i ? "," : "", cell->name, (int)strcspn(cell->type->mysql, " "), cell->type->mysql,
+            cell->type->form == TIDB_UNSIGNED ? ",\"unsigned\":true" : "",
+            cell->type->form == TIDB_ENUM  ? ",\"elements\":[\"a\",\"b\",\"c,d\"]"
+            : cell->type->form == TIDB_SET ? ",\"elements\":[\"a\",\"b\",\"c\"]"
+                                           : "",
+            cell->is_key ? "false" : "true");
     }
-    iso_text_format(text,
-                    "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":%s,\"nullable\":false,\"columns\":[",
-                    schema->is_unique ? "false" : "true");
+    iso_text_format(
+        text,
+        "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":%s,\"nullable\":false,\"columns\":[",
+        schema->is_unique ? "false" : "true");
     for (uint32_t i = 0; i < schema->key_count; i++)
         iso_text_format(text, "%s\"%s\"", i ? "," : "", tidb_key_name(i));
     iso_text_put(text, "]}]}");
 }
 
-static void put_old_table(struct iso_text *text, const struct tidb_world *world, const struct tidb_event *event)
+static void put_old_table(struct iso_text *text, const struct tidb_world *world,
+                          const struct tidb_event *event)
 {
     if (event->before_schema != ISO_NONE) {
         iso_text_put(text, ",\"preTableSchema\":");
@@ -191,28 +209,32 @@ static void put_old_table(struct iso_text *text, const struct tidb_world *world,
     }
 }
 
-static void simple(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void simple(const struct tidb_world *world, const struct tidb_event *event,
+                   struct message *message)
 {
     struct iso_text *text = &message->payload;
     if (event->kind == TIDB_WATERMARK) {
-        iso_text_format(text, "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":%" PRIu64 ",\"buildTs\":1}",
-                        event->cts);
+        iso_text_format(
+            text, "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":%" PRIu64 ",\"buildTs\":1}",
+            event->cts);
         return;
     }
     const struct tidb_schema *schema = schema_of(world, event);
     if (event->kind == TIDB_DDL) {
         iso_text_format(text, "{\"version\":1,\"type\":\"%s\",\"sql\":", event->type);
         put_sql(text, event);
-        iso_text_format(text, ",\"commitTs\":%" PRIu64 ",\"buildTs\":1,\"tableSchema\":", event->cts);
+        iso_text_format(text,
+                        ",\"commitTs\":%" PRIu64 ",\"buildTs\":1,\"tableSchema\":", event->cts);
         put_table(text, world, schema);
         put_old_table(text, world, event);
         iso_text_put(text, "}");
         return;
     }
-    iso_text_format(text,
-                    "{\"version\":1,\"database\":\"shop\",\"table\":\"%s\",\"tableID\":%u,\"type\":\"%s\","
-                    "\"commitTs\":%" PRIu64 ",",
-                    schema->name, schema->id, operation_of(event, "INSERT", "UPDATE", "DELETE"), event->cts);
+    iso_text_format(
+        text,
+        "{\"version\":1,\"database\":\"shop\",\"table\":\"%s\",\"tableID\":%u,\"type\":\"%s\","
+        "\"commitTs\":%" PRIu64 ",",
+        schema->name, schema->id, operation_of(event, "INSERT", "UPDATE", "DELETE"), event->cts);
     if (world->says_start)
         iso_text_format(text, "\"startTs\":%" PRIu64 ",", event->sts);
     iso_text_format(text, "\"buildTs\":1,\"schemaVersion\":%" PRIu64, schema->version);
@@ -234,7 +256,8 @@ static void put_run(struct iso_text *text, const char *string)
     tidb_put_run(text, string, strlen(string));
 }
 
-static void put_avro_table(struct iso_text *text, const struct tidb_world *world, const struct tidb_schema *schema)
+static void put_avro_table(struct iso_text *text, const struct tidb_world *world,
+                           const struct tidb_schema *schema)
 {
     struct tidb_values none = {{0}};
     struct side side;
@@ -267,14 +290,16 @@ static void put_avro_table(struct iso_text *text, const struct tidb_world *world
 
 static unsigned avro_ddl_type(const char *type)
 {
-    static const char *const types[] = {"CREATE", "RENAME", "ERASE", "?", "TRUNCATE", "ALTER", "QUERY"};
+    static const char *const types[] = {"CREATE",   "RENAME", "ERASE", "?",
+                                        "TRUNCATE", "ALTER",  "QUERY"};
     unsigned number = 0;
     while (strcmp(types[number], type) != 0)
         number++;
     return number;
 }
 
-static void simple_avro(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void simple_avro(const struct tidb_world *world, const struct tidb_event *event,
+                        struct message *message)
 {
     struct iso_text *text = &message->payload;
     uint64_t kind = event->kind == TIDB_WATERMARK ? 0 : event->kind == TIDB_DDL ? 2 : 3;
@@ -333,7 +358,8 @@ static void put_avro_fields(struct iso_text *text, const struct side *side, bool
         if (keys && !cell->is_key)
             continue;
         iso_text_format(text,
-                        cell->is_key ? "%s{\"name\":\"%s\",\"type\":%s}" : "%s{\"name\":\"%s\",\"type\":[\"null\",%s]}",
+                        cell->is_key ? "%s{\"name\":\"%s\",\"type\":%s}"
+                                     : "%s{\"name\":\"%s\",\"type\":[\"null\",%s]}",
                         between, cell->name, cell->type->avro);
         between = ",";
     }
@@ -346,12 +372,15 @@ static void put_avro_schemas(struct tidb_world *world)
         struct tidb_values none = {{0}};
         struct side side;
         struct iso_text *text = &world->texts;
-        side.count = tidb_cells(world, &world->schemas[s], world->tables[0].keys[0], &none, side.cells);
+        side.count =
+            tidb_cells(world, &world->schemas[s], world->tables[0].keys[0], &none, side.cells);
         for (int key = 0; key < 2; key++) {
             const char *name = world->schemas[s].name;
             world->schema_place[s * 2 + (uint32_t)key] = text->used;
-            iso_text_format(text, "{\"type\":\"record\",\"name\":\"%s\",\"namespace\":\"default.shop\",\"fields\":[",
-                            name);
+            iso_text_format(
+                text,
+                "{\"type\":\"record\",\"name\":\"%s\",\"namespace\":\"default.shop\",\"fields\":[",
+                name);
             put_avro_fields(text, &side, key);
             if (!key) {
                 iso_text_format(
@@ -369,7 +398,8 @@ static void put_avro_schemas(struct tidb_world *world)
     }
 }
 
-static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     const struct tidb_world *world = context;
     if (!id || id > world->schema_count * 2)
@@ -385,7 +415,8 @@ static void put_frame(struct iso_text *text, uint32_t id)
     iso_text_put_bytes(text, head, sizeof head);
 }
 
-static void avro(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void avro(const struct tidb_world *world, const struct tidb_event *event,
+                 struct message *message)
 {
     struct iso_text *text = &message->payload;
     if (event->kind == TIDB_WATERMARK) {
@@ -397,8 +428,9 @@ static void avro(const struct tidb_world *world, const struct tidb_event *event,
     if (event->kind == TIDB_DDL) {
         iso_text_put(text, "\1{\"query\":");
         put_sql(text, event);
-        iso_text_format(text, ",\"type\":%u,\"schema\":\"shop\",\"table\":\"%s\",\"commitTs\":%" PRIu64 "}",
-                        event->open_type, schema->name, event->cts);
+        iso_text_format(
+            text, ",\"type\":%u,\"schema\":\"shop\",\"table\":\"%s\",\"commitTs\":%" PRIu64 "}",
+            event->open_type, schema->name, event->cts);
         return;
     }
     struct side now = side_of(world, event, !event->has_after), old = side_of(world, event, true);
@@ -420,7 +452,8 @@ static void avro(const struct tidb_world *world, const struct tidb_event *event,
 
 /* ---- debezium ---- */
 
-static const struct tidb_column *column_of(const struct tidb_schema *schema, const struct tidb_cell *cell)
+static const struct tidb_column *column_of(const struct tidb_schema *schema,
+                                           const struct tidb_cell *cell)
 {
     for (uint32_t c = 0; c < schema->column_count && !cell->is_key; c++)
         if (!strcmp(schema->columns[c].name, cell->name))
@@ -428,7 +461,8 @@ static const struct tidb_column *column_of(const struct tidb_schema *schema, con
     return NULL;
 }
 
-static void put_debezium_side(struct iso_text *text, const struct tidb_schema *schema, const struct side *side)
+static void put_debezium_side(struct iso_text *text, const struct tidb_schema *schema,
+                              const struct side *side)
 {
     for (uint32_t i = 0; i < side->count; i++) {
         const struct tidb_column *column = column_of(schema, &side->cells[i]);
@@ -438,12 +472,13 @@ static void put_debezium_side(struct iso_text *text, const struct tidb_schema *s
     iso_text_put(text, "}");
 }
 
-static void put_debezium_schema(struct iso_text *text, const struct tidb_schema *schema, const struct side *side)
+static void put_debezium_schema(struct iso_text *text, const struct tidb_schema *schema,
+                                const struct side *side)
 {
     iso_text_put(text, ",\"schema\":{\"type\":\"struct\",\"fields\":[");
     for (int part = 0; part < 2; part++) {
-        iso_text_format(text, "%s{\"type\":\"struct\",\"field\":\"%s\",\"fields\":[", part ? "," : "",
-                        part ? "after" : "before");
+        iso_text_format(text, "%s{\"type\":\"struct\",\"field\":\"%s\",\"fields\":[",
+                        part ? "," : "", part ? "after" : "before");
         for (uint32_t i = 0; i < side->count; i++) {
             const struct tidb_cell *cell = &side->cells[i];
             const struct tidb_column *column = column_of(schema, cell);
@@ -458,10 +493,12 @@ static void put_debezium_schema(struct iso_text *text, const struct tidb_schema 
     iso_text_put(text, "]}");
 }
 
-static void debezium(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void debezium(const struct tidb_world *world, const struct tidb_event *event,
+                     struct message *message)
 {
     struct iso_text *text = &message->payload;
-    const struct tidb_schema *schema = event->kind == TIDB_WATERMARK ? NULL : schema_of(world, event);
+    const struct tidb_schema *schema =
+        event->kind == TIDB_WATERMARK ? NULL : schema_of(world, event);
     message->has_key = true;
     iso_text_format(
         text,
@@ -489,7 +526,8 @@ static void debezium(const struct tidb_world *world, const struct tidb_event *ev
         tidb_put_debezium(&message->key, &now.cells[i], false);
     }
     iso_text_put(&message->key, "}}");
-    iso_text_format(text, ",\"transaction\":null,\"op\":\"%s\",\"before\":", operation_of(event, "c", "u", "d"));
+    iso_text_format(text, ",\"transaction\":null,\"op\":\"%s\",\"before\":",
+                    operation_of(event, "c", "u", "d"));
     if (event->has_before)
         put_debezium_side(text, schema, &old);
     else
@@ -506,7 +544,8 @@ static void debezium(const struct tidb_world *world, const struct tidb_event *ev
 
 /* ---- csv ---- */
 
-static void csv(const struct tidb_world *world, const struct tidb_event *event, struct message *message)
+static void csv(const struct tidb_world *world, const struct tidb_event *event,
+                struct message *message)
 {
     struct iso_text *text = &message->payload;
     if (event->kind == TIDB_WATERMARK)
@@ -516,8 +555,9 @@ static void csv(const struct tidb_world *world, const struct tidb_event *event, 
         struct side side = side_of(world, event, !now);
         if (now ? !event->has_after : !event->has_before)
             continue;
-        iso_text_format(text, "\"%s\",\"%s\",\"shop\",%" PRIu64 ",%s", now ? "I" : "D", schema_of(world, event)->name,
-                        event->cts, event->has_before && event->has_after ? "true" : "false");
+        iso_text_format(text, "\"%s\",\"%s\",\"shop\",%" PRIu64 ",%s", now ? "I" : "D",
+                        schema_of(world, event)->name, event->cts,
+                        event->has_before && event->has_after ? "true" : "false");
         for (uint32_t i = 0; i < side.count; i++) {
             iso_text_put(text, ",");
             tidb_put_csv(text, &side.cells[i]);
@@ -538,13 +578,18 @@ static void put_csv_schemas(struct tidb_world *world)
             continue;
         side.count = tidb_cells(world, schema, world->tables[0].keys[0], &none, side.cells);
         iso_text_format(
-            text, "{\"Table\":\"%s\",\"Schema\":\"shop\",\"Version\":1,\"TableVersion\":%" PRIu64 ",\"TableColumns\":[",
+            text,
+            "{\"Table\":\"%s\",\"Schema\":\"shop\",\"Version\":1,\"TableVersion\":%" PRIu64
+            ",\"TableColumns\":[",
             schema->name, schema->version);
         for (uint32_t i = 0; i < side.count; i++)
-            iso_text_format(text, "%s{\"ColumnName\":\"%s\",\"ColumnType\":\"%.*s%s\"%s}", i ? "," : "",
-                            side.cells[i].name, (int)strcspn(side.cells[i].type->sql, "( "), side.cells[i].type->sql,
+            iso_text_format(text, "%s{\"ColumnName\":\"%s\",\"ColumnType\":\"%.*s%s\"%s}",
+                            i ? "," : "", side.cells[i].name,
+                            (int)strcspn(side.cells[i].type->sql, "( "), side.cells[i].type->sql,
                             side.cells[i].type->form == TIDB_UNSIGNED ? " UNSIGNED" : "",
-                            side.cells[i].is_key ? ",\"ColumnIsPk\":\"true\",\"ColumnNullable\":\"false\"" : "");
+                            side.cells[i].is_key
+                                ? ",\"ColumnIsPk\":\"true\",\"ColumnNullable\":\"false\""
+                                : "");
         iso_text_put(text, "]}\n");
     }
     iso_text_put_bytes(text, "", 1);
@@ -554,11 +599,15 @@ static void put_csv_schemas(struct tidb_world *world)
 
 static const struct protocol {
     const char *format;
-    void (*encode)(const struct tidb_world *world, const struct tidb_event *event, struct message *message);
-} protocols[] = {{"canal-json", canal}, {"open-protocol", open}, {"simple", simple}, {"simple-avro", simple_avro},
-                 {"avro", avro},        {"debezium", debezium},  {"csv", csv}};
+    void (*encode)(const struct tidb_world *world, const struct tidb_event *event,
+                   struct message *message);
+} protocols[] = {{"canal-json", canal}, {"open-protocol", open},
+                 {"simple", simple},    {"simple-avro", simple_avro},
+                 {"avro", avro},        {"debezium", debezium},
+                 {"csv", csv}};
 
-static void send(const struct tidb_world *world, struct feed *feed, uint32_t partition, const struct tidb_event *event)
+static void send(const struct tidb_world *world, struct feed *feed, uint32_t partition,
+                 const struct tidb_event *event)
 {
     const struct protocol *protocol = protocols;
     struct message message = {.has_key = false};
@@ -566,22 +615,26 @@ static void send(const struct tidb_world *world, struct feed *feed, uint32_t par
         protocol++;
     protocol->encode(world, event, &message);
     if (!message.is_empty)
-        feed_add(
-            feed, "ticdc", (int32_t)partition,
-            (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL, (uint32_t)message.key.used},
-            (struct iso_bytes){(const uint8_t *)message.payload.bytes, (uint32_t)message.payload.used});
+        feed_add(feed, "ticdc", (int32_t)partition,
+                 (struct iso_bytes){message.has_key ? (const uint8_t *)message.key.bytes : NULL,
+                                    (uint32_t)message.key.used},
+                 (struct iso_bytes){(const uint8_t *)message.payload.bytes,
+                                    (uint32_t)message.payload.used});
     iso_text_release(&message.key);
     iso_text_release(&message.payload);
 }
 
-/* Rows that moved to other keys as one update each, in place of the two that they are split into. */
+/* Rows that moved to other keys as one update each, in place of the two that they are split
+ * into. */
 static void join_moves(struct tidb_world *world)
 {
     for (uint32_t i = 0; i < world->event_count; i++) {
         struct tidb_event *gone = &world->events[i];
-        for (uint32_t j = i + 1; gone->kind == TIDB_ROW && !gone->has_after && j < world->event_count; j++) {
+        for (uint32_t j = i + 1;
+             gone->kind == TIDB_ROW && !gone->has_after && j < world->event_count; j++) {
             struct tidb_event *come = &world->events[j];
-            if (come->kind != TIDB_ROW || come->sts != gone->sts || come->table != gone->table || come->has_before)
+            if (come->kind != TIDB_ROW || come->sts != gone->sts || come->table != gone->table ||
+                come->has_before)
                 continue;
             come->old_row = gone->row;
             come->before = gone->before;
@@ -611,7 +664,8 @@ static void lose_row(struct tidb_world *world)
 void tidb_write(struct tidb_world *world, struct feed *feed)
 {
     struct random *random = &world->random;
-    uint32_t partitions = 1 + random_below(random, PARTITIONS), next[PARTITIONS] = {0}, open = partitions;
+    uint32_t partitions = 1 + random_below(random, PARTITIONS), next[PARTITIONS] = {0},
+             open = partitions;
     uint32_t restarts = random_below(random, 3);
     if (world->was_raw)
         join_moves(world);
@@ -638,8 +692,10 @@ void tidb_decoder_options(struct tidb_world *world, struct iso_decoder_options *
     static struct iso_schema_provider registry = {find_schema, NULL};
     static const char *const keys[] = {NULL, "z", "z;a", "z;a;m", "z;a;m;b"};
     world->texts.used = 0;
-    *options = (struct iso_decoder_options){
-        .format = world->format, .cells = "true", .identity = ISO_IDENTITY_FULL, .one_zone = world->one_zone};
+    *options = (struct iso_decoder_options){.format = world->format,
+                                            .cells = "true",
+                                            .identity = ISO_IDENTITY_FULL,
+                                            .one_zone = world->one_zone};
     if (!strcmp(world->format, "csv")) {
         put_csv_schemas(world);
         options->schema = world->texts.bytes;

@@ -6,12 +6,21 @@
 #include "base/base64.h"
 #include "tests/support/tidb_world.h"
 
-#define AVRO(type, name) "{\"type\":\"" type "\",\"connect.parameters\":{\"tidb_type\":\"" name "\"}}"
+#define AVRO(type, name)                                                                           \
+    "{\"type\":\"" type "\",\"connect.parameters\":{\"tidb_type\":\"" name "\"}}"
 #define CONNECT(tidb, type) "\"tidb_type\":\"" tidb "\",\"type\":\"" type "\""
-#define NAMED(tidb, type, name) CONNECT(tidb, type) ",\"name\":\"io.debezium." name "\",\"version\":1"
+#define NAMED(tidb, type, name)                                                                    \
+    CONNECT(tidb, type) ",\"name\":\"io.debezium." name "\",\"version\":1"
 
 const struct tidb_type tidb_types[TIDB_FORMS] = {
-    {TIDB_INTEGER, "INT", "int", 3, 65, AVRO("int", "INT"), CONNECT("int", "int32"), {"-7", "0", "42", "2147483647"}},
+    {TIDB_INTEGER,
+     "INT",
+     "int",
+     3,
+     65,
+     AVRO("int", "INT"),
+     CONNECT("int", "int32"),
+     {"-7", "0", "42", "2147483647"}},
     {TIDB_UNSIGNED,
      "BIGINT UNSIGNED",
      "bigint unsigned",
@@ -52,7 +61,14 @@ const struct tidb_type tidb_types[TIDB_FORMS] = {
      AVRO("string", "TEXT"),
      CONNECT("varchar", "string"),
      {"x y", "\xc3\xa4\"\\", "", "7"}},
-    {TIDB_TEXT, "TEXT", "text", 252, 64, AVRO("string", "TEXT"), CONNECT("text", "string"), {"text", "a,b", "", "~"}},
+    {TIDB_TEXT,
+     "TEXT",
+     "text",
+     252,
+     64,
+     AVRO("string", "TEXT"),
+     CONNECT("text", "string"),
+     {"text", "a,b", "", "~"}},
     {TIDB_BYTES,
      "VARBINARY(20)",
      "varbinary",
@@ -144,19 +160,26 @@ const struct tidb_type tidb_types[TIDB_FORMS] = {
      {"{\"a\": 1}", "null", "[1, 2]", "\"s\""}},
 };
 
-static const struct tidb_type text_key = {
-    TIDB_VARCHAR, "VARCHAR(20)", "varchar", 15, 64, AVRO("string", "TEXT"), CONNECT("varchar", "string"), {NULL}};
+static const struct tidb_type text_key = {TIDB_VARCHAR,
+                                          "VARCHAR(20)",
+                                          "varchar",
+                                          15,
+                                          64,
+                                          AVRO("string", "TEXT"),
+                                          CONNECT("varchar", "string"),
+                                          {NULL}};
 
 /* ---- rows ---- */
 
 const char *tidb_key_name(uint32_t place)
 {
-    static const char *const names[TIDB_KEYS] = {"z", "a", "m", "b"}; /* by the index's order; not the alphabet's */
+    static const char *const names[TIDB_KEYS] = {
+        "z", "a", "m", "b"}; /* by the index's order; not the alphabet's */
     return names[place];
 }
 
-uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema, const uint32_t *key,
-                    const struct tidb_values *values, struct tidb_cell *cells)
+uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema,
+                    const uint32_t *key, const struct tidb_values *values, struct tidb_cell *cells)
 {
     static const char *const digits[] = {"0", "1", "2", "3", "4"};
     uint32_t count = 0;
@@ -164,7 +187,8 @@ uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *sc
     for (uint32_t i = 0; i < schema->key_count; i++) {
         uint32_t place = schema->order[i];
         struct tidb_cell *cell = &cells[count++];
-        *cell = (struct tidb_cell){.type = schema->is_text[place] ? &text_key : &tidb_types[TIDB_INTEGER],
+        *cell = (struct tidb_cell){.type = schema->is_text[place] ? &text_key
+                                                                  : &tidb_types[TIDB_INTEGER],
                                    .text = digits[key[place]],
                                    .is_key = true};
         snprintf(cell->name, sizeof cell->name, "%s", tidb_key_name(place));
@@ -175,7 +199,8 @@ uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *sc
             continue;
         struct tidb_cell *cell = &cells[count++];
         *cell = (struct tidb_cell){.type = column->type,
-                                   .text = values->of[c] < 0 ? NULL : column->type->pool[values->of[c]]};
+                                   .text = values->of[c] < 0 ? NULL
+                                                             : column->type->pool[values->of[c]]};
         memcpy(cell->name, column->name, sizeof cell->name);
     }
     return count;
@@ -185,7 +210,8 @@ void tidb_put_create(struct iso_text *text, const struct tidb_schema *schema)
 {
     struct tidb_values none = {{0}};
     struct tidb_cell cells[TIDB_KEYS + TIDB_COLUMNS];
-    uint32_t zeros[TIDB_KEYS] = {0}, count = tidb_cells(NULL, schema, zeros, &none, cells), next = 0;
+    uint32_t zeros[TIDB_KEYS] = {0}, count = tidb_cells(NULL, schema, zeros, &none, cells),
+             next = 0;
     iso_text_format(text, "CREATE TABLE `%s` (", schema->name);
     for (uint32_t i = 0; i < count; i++) {
         iso_text_format(text, "%s`%s` %s", i ? ", " : "", cells[i].name, cells[i].type->sql);
@@ -232,8 +258,8 @@ static const char *label_of(const struct tidb_cell *cell)
 static bool is_number(const struct tidb_cell *cell)
 {
     enum tidb_form form = cell->type->form;
-    return form == TIDB_INTEGER || form == TIDB_UNSIGNED || form == TIDB_FLOAT || form == TIDB_DOUBLE ||
-           form == TIDB_BIT || form == TIDB_YEAR;
+    return form == TIDB_INTEGER || form == TIDB_UNSIGNED || form == TIDB_FLOAT ||
+           form == TIDB_DOUBLE || form == TIDB_BIT || form == TIDB_YEAR;
 }
 
 static void put_string(struct iso_text *text, const char *string)
@@ -370,14 +396,16 @@ static void put_unscaled(struct iso_text *text, int64_t number)
     uint8_t bytes[8], first = 0;
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)((uint64_t)number >> (56 - 8 * i));
-    while (first < 7 && bytes[first] == (number < 0 ? 0xff : 0) && (bytes[first + 1] >> 7) == (number < 0))
+    while (first < 7 && bytes[first] == (number < 0 ? 0xff : 0) &&
+           (bytes[first + 1] >> 7) == (number < 0))
         first++;
     tidb_put_run(text, (char *)bytes + first, 8u - first);
 }
 
 static int64_t cents_of(const char *decimal)
 {
-    int64_t number = strtoll(decimal, NULL, 10) * 100, rest = strtoll(strchr(decimal, '.') + 1, NULL, 10);
+    int64_t number = strtoll(decimal, NULL, 10) * 100,
+            rest = strtoll(strchr(decimal, '.') + 1, NULL, 10);
     return *decimal == '-' ? number - rest : number + rest;
 }
 
@@ -453,7 +481,9 @@ void tidb_put_debezium(struct iso_text *text, const struct tidb_cell *cell, bool
     } else if (form == TIDB_DATE) {
         iso_text_format(text, "%lld", (long long)days_of(cell->text));
     } else if (form == TIDB_DATETIME) {
-        iso_text_format(text, "%lld", (long long)(days_of(cell->text) * 86400000000LL + micros_of(cell->text + 11)));
+        iso_text_format(
+            text, "%lld",
+            (long long)(days_of(cell->text) * 86400000000LL + micros_of(cell->text + 11)));
     } else if (form == TIDB_TIME) {
         iso_text_format(text, "%lld", (long long)micros_of(cell->text));
     } else if (form == TIDB_TIMESTAMP) {

@@ -69,7 +69,8 @@ static const struct tidb_version *newest(const struct tidb_row *row, uint64_t at
     return &nothing;
 }
 
-static struct tidb_version *add_version(struct tidb_row *row, const struct tidb_version *like, uint64_t cts)
+static struct tidb_version *add_version(struct tidb_row *row, const struct tidb_version *like,
+                                        uint64_t cts)
 {
     struct tidb_version copy = *like;
     assert(row->count < TIDB_VERSIONS);
@@ -102,7 +103,8 @@ static void add_column(struct tidb_world *world, struct tidb_schema *schema)
 
 static void make_tables(struct tidb_world *world)
 {
-    struct tidb_schema schema = {.key_count = 1 + below(world, TIDB_KEYS), .is_unique = percent(world, 25)};
+    struct tidb_schema schema = {.key_count = 1 + below(world, TIDB_KEYS),
+                                 .is_unique = percent(world, 25)};
     uint32_t keys[TIDB_ROWS][TIDB_KEYS];
     for (uint32_t i = 0; i < schema.key_count; i++) {
         schema.order[i] = (uint8_t)i;
@@ -151,7 +153,8 @@ static uint32_t row_count(const struct tidb_schema *schema)
 }
 
 /* "shop.t0/1,2": the key as records name it. */
-static void put_row_name(struct iso_text *text, const struct tidb_world *world, uint32_t table, uint32_t row)
+static void put_row_name(struct iso_text *text, const struct tidb_world *world, uint32_t table,
+                         uint32_t row)
 {
     const struct tidb_schema *schema = schema_of(world, table);
     iso_text_format(text, "shop.%s/", schema->name);
@@ -161,7 +164,8 @@ static void put_row_name(struct iso_text *text, const struct tidb_world *world, 
 
 /* ---- statements ---- */
 
-static struct tidb_event *add_statement(struct tidb_world *world, uint32_t table, const char *type, unsigned open_type)
+static struct tidb_event *add_statement(struct tidb_world *world, uint32_t table, const char *type,
+                                        unsigned open_type)
 {
     struct tidb_event *event = &world->events[world->event_count++];
     uint32_t before = world->tables[table].schema;
@@ -205,8 +209,8 @@ static void rename_table(struct tidb_world *world, uint32_t table)
 {
     struct tidb_event *event = add_statement(world, table, "RENAME", 14);
     struct tidb_schema *schema = &world->schemas[event->schema];
-    snprintf(event->sql, sizeof event->sql, "RENAME TABLE `shop`.`%s` TO `shop`.`r%u_%u`", schema->name, table,
-             world->schema_count);
+    snprintf(event->sql, sizeof event->sql, "RENAME TABLE `shop`.`%s` TO `shop`.`r%u_%u`",
+             schema->name, table, world->schema_count);
     snprintf(schema->name, sizeof schema->name, "r%u_%u", table, world->schema_count);
     carry_rows(world, table, !is_csv(world));
 }
@@ -215,7 +219,8 @@ static void truncate_table(struct tidb_world *world, uint32_t table)
 {
     struct tidb_event *event = add_statement(world, table, "TRUNCATE", 11);
     world->schemas[event->schema].id += 100;
-    snprintf(event->sql, sizeof event->sql, "TRUNCATE TABLE `%s`", world->schemas[event->schema].name);
+    snprintf(event->sql, sizeof event->sql, "TRUNCATE TABLE `%s`",
+             world->schemas[event->schema].name);
     empty_rows(world, table);
 }
 
@@ -233,7 +238,8 @@ static void drop_table(struct tidb_world *world, uint32_t table)
     schema->is_gone = false;
     if (recovers) {
         snprintf(event->sql, sizeof event->sql,
-                 percent(world, 50) ? "RECOVER TABLE `%s`" : "FLASHBACK TABLE `%s` TO BEFORE DROP", schema->name);
+                 percent(world, 50) ? "RECOVER TABLE `%s`" : "FLASHBACK TABLE `%s` TO BEFORE DROP",
+                 schema->name);
         carry_rows(world, table, false);
         return;
     }
@@ -250,7 +256,8 @@ static void alter_table(struct tidb_world *world, uint32_t table)
 {
     const struct tidb_schema *before = schema_of(world, table);
     uint32_t last = before->column_count - 1;
-    bool adds = before->column_count < TIDB_COLUMNS && percent(world, 50), drops = !adds && last && percent(world, 50);
+    bool adds = before->column_count < TIDB_COLUMNS && percent(world, 50),
+         drops = !adds && last && percent(world, 50);
     if (!adds && before->columns[last].is_dropped)
         return;
     struct tidb_event *event = add_statement(world, table, "ALTER", adds ? 5 : drops ? 6 : 12);
@@ -258,22 +265,24 @@ static void alter_table(struct tidb_world *world, uint32_t table)
     if (adds) {
         add_column(world, schema);
         const struct tidb_column *column = &schema->columns[schema->column_count - 1];
-        snprintf(event->sql, sizeof event->sql, "ALTER TABLE `shop`.`%s` ADD COLUMN `%s` %s%s%s", schema->name,
-                 column->name, column->type->sql, column->has_default ? " DEFAULT " : "",
+        snprintf(event->sql, sizeof event->sql, "ALTER TABLE `shop`.`%s` ADD COLUMN `%s` %s%s%s",
+                 schema->name, column->name, column->type->sql,
+                 column->has_default ? " DEFAULT " : "",
                  column->has_default ? column->type->pool[2] : "");
     } else if (drops) {
         schema->columns[last].is_dropped = true;
         snprintf(event->sql, sizeof event->sql, "ALTER TABLE `%s` DROP COLUMN `%s`", schema->name,
                  schema->columns[last].name);
     } else {
-        snprintf(event->sql, sizeof event->sql, "ALTER TABLE `%s` MODIFY COLUMN `%s` %s", schema->name,
-                 schema->columns[last].name, schema->columns[last].type->sql);
+        snprintf(event->sql, sizeof event->sql, "ALTER TABLE `%s` MODIFY COLUMN `%s` %s",
+                 schema->name, schema->columns[last].name, schema->columns[last].type->sql);
         schema->columns[last].has_default = false;
     }
     carry_rows(world, table, false);
     for (uint32_t r = 0; adds && r < TIDB_ROWS; r++) {
         struct tidb_row *row = &world->tables[table].rows[r];
-        row->list[row->count - 1].values.of[last + 1] = schema->columns[last + 1].has_default ? 2 : -1;
+        row->list[row->count - 1].values.of[last + 1] =
+            schema->columns[last + 1].has_default ? 2 : -1;
     }
 }
 
@@ -281,11 +290,13 @@ static void alter_table(struct tidb_world *world, uint32_t table)
 static void exchange_tables(struct tidb_world *world)
 {
     const struct tidb_schema *one = schema_of(world, 0), *other = schema_of(world, 1);
-    if (one->column_count != other->column_count || memcmp(one->columns, other->columns, sizeof one->columns))
+    if (one->column_count != other->column_count ||
+        memcmp(one->columns, other->columns, sizeof one->columns))
         return;
     struct tidb_event *event = add_statement(world, 0, "ALTER", 42);
-    snprintf(event->sql, sizeof event->sql, "ALTER TABLE `%s` EXCHANGE PARTITION `p0` WITH TABLE `%s`",
-             schema_of(world, 0)->name, schema_of(world, 1)->name);
+    snprintf(event->sql, sizeof event->sql,
+             "ALTER TABLE `%s` EXCHANGE PARTITION `p0` WITH TABLE `%s`", schema_of(world, 0)->name,
+             schema_of(world, 1)->name);
     if (is_csv(world)) { /* a new file of each */
         world->schemas[world->schema_count] = *schema_of(world, 1);
         world->schemas[world->schema_count].version = world->now;
@@ -338,20 +349,23 @@ static int another_value(struct tidb_world *world, const struct tidb_column *col
 {
     for (int tries = 0; tries < 20; tries++) {
         int other = (int)below(world, TIDB_POOL + 1) - 1;
-        if (other != value && (other < 0 || value < 0 || strcmp(column->type->pool[other], column->type->pool[value])))
+        if (other != value && (other < 0 || value < 0 ||
+                               strcmp(column->type->pool[other], column->type->pool[value])))
             return other;
     }
     return value;
 }
 
-/* What the encoder of debezium may have put in place of another value, what has no time zone, and what csv names, or
- * has in base64 or hexadecimal, without saying so. */
-static bool may_be_lost(const struct tidb_world *world, const struct tidb_column *column, int value, int other)
+/* What the encoder of debezium may have put in place of another value, what has no time zone, and
+ * what csv names, or has in base64 or hexadecimal, without saying so. */
+static bool may_be_lost(const struct tidb_world *world, const struct tidb_column *column, int value,
+                        int other)
 {
     enum tidb_form form = column->type->form;
     if (form == TIDB_TIMESTAMP && !world->one_zone)
         return true;
-    if (form == TIDB_JSON) /* of another name's first rows nobody knows the type: an object and a text may be one */
+    if (form == TIDB_JSON) /* of another name's first rows nobody knows the type: an object and a
+                              text may be one */
         return true;
     if (is_csv(world))
         return form == TIDB_ENUM || form == TIDB_SET || form == TIDB_BYTES || form == TIDB_BLOB;
@@ -361,8 +375,8 @@ static bool may_be_lost(const struct tidb_world *world, const struct tidb_column
     return !plain || column->has_default || value < 0 || other < 0;
 }
 
-static void lie(struct tidb_world *world, struct transaction *transaction, uint32_t table, uint32_t row, uint32_t c,
-                int *value, bool is_known)
+static void lie(struct tidb_world *world, struct transaction *transaction, uint32_t table,
+                uint32_t row, uint32_t c, int *value, bool is_known)
 {
     const struct tidb_column *column = &schema_of(world, table)->columns[c];
     int other = another_value(world, column, *value);
@@ -371,24 +385,26 @@ static void lie(struct tidb_world *world, struct transaction *transaction, uint3
     struct tidb_lie *told = &transaction->lies[transaction->lie_count++];
     struct iso_text name = {0};
     put_row_name(&name, world, table, row);
-    snprintf(told->text, sizeof told->text, "x%u %.*s#%s", transaction->number, (int)name.used, name.bytes,
-             column->name);
+    snprintf(told->text, sizeof told->text, "x%u %.*s#%s", transaction->number, (int)name.used,
+             name.bytes, column->name);
     iso_text_release(&name);
     /* What is read of a column that no row has shown is left out. */
-    told->must_find = is_known && c < world->first_columns && !may_be_lost(world, column, *value, other);
+    told->must_find =
+        is_known && c < world->first_columns && !may_be_lost(world, column, *value, other);
     *value = other;
 }
 
 static struct iso_text *begin_operation(struct transaction *transaction, const char *kind)
 {
-    iso_text_format(&transaction->operations, "%s{\"t\":\"%s\",\"row\":\"", transaction->operations.used ? "," : "",
-                    kind);
+    iso_text_format(&transaction->operations, "%s{\"t\":\"%s\",\"row\":\"",
+                    transaction->operations.used ? "," : "", kind);
     return &transaction->operations;
 }
 
-/* A plain SELECT reads at its start, FOR UPDATE what is newest, and has the row's lock from then on. */
-static void read_row(struct tidb_world *world, struct transaction *transaction, uint32_t table, uint32_t r, bool locks,
-                     uint64_t at)
+/* A plain SELECT reads at its start, FOR UPDATE what is newest, and has the row's lock from then
+ * on. */
+static void read_row(struct tidb_world *world, struct transaction *transaction, uint32_t table,
+                     uint32_t r, bool locks, uint64_t at)
 {
     const struct tidb_schema *schema = schema_of(world, table);
     struct tidb_row *row = &world->tables[table].rows[r];
@@ -425,13 +441,15 @@ static void read_row(struct tidb_world *world, struct transaction *transaction, 
         row->locked = transaction;
         world->locks++;
     } else if (own->is_touched && own->ots) {
-        iso_text_format(text, ",\"ots\":\"%" PRIu64 "\"", own->ots); /* the rest of its row is of then */
+        iso_text_format(text, ",\"ots\":\"%" PRIu64 "\"",
+                        own->ots); /* the rest of its row is of then */
     }
     iso_text_put(text, "}");
 }
 
 /* The row as a statement finds it, locked; false: it has to wait, and does something else. */
-static struct own *touch(struct tidb_world *world, struct transaction *transaction, uint32_t table, uint32_t r)
+static struct own *touch(struct tidb_world *world, struct transaction *transaction, uint32_t table,
+                         uint32_t r)
 {
     struct tidb_row *row = &world->tables[table].rows[r];
     struct own *own = &transaction->own[table][r];
@@ -443,7 +461,8 @@ static struct own *touch(struct tidb_world *world, struct transaction *transacti
         return own;
     if (transaction->is_pessimistic)
         own->ots = world->now;
-    const struct tidb_version *found = newest(row, transaction->is_pessimistic ? world->now : transaction->sts);
+    const struct tidb_version *found =
+        newest(row, transaction->is_pessimistic ? world->now : transaction->sts);
     own->is_touched = true;
     own->exists = own->was_there = found->exists;
     own->values = own->before = found->values;
@@ -458,8 +477,8 @@ static void end_operation(struct iso_text *text, const struct own *own)
     iso_text_put(text, "}");
 }
 
-static void delete_row(struct tidb_world *world, struct transaction *transaction, uint32_t table, uint32_t r,
-                       struct own *own)
+static void delete_row(struct tidb_world *world, struct transaction *transaction, uint32_t table,
+                       uint32_t r, struct own *own)
 {
     struct iso_text *text = begin_operation(transaction, "d");
     own->exists = false;
@@ -470,8 +489,8 @@ static void delete_row(struct tidb_world *world, struct transaction *transaction
 }
 
 /* A new row with `values`, or with new ones if NULL; else some columns of one that is there. */
-static void write_row(struct tidb_world *world, struct transaction *transaction, uint32_t table, uint32_t r,
-                      struct own *own, const struct tidb_values *values)
+static void write_row(struct tidb_world *world, struct transaction *transaction, uint32_t table,
+                      uint32_t r, struct own *own, const struct tidb_values *values)
 {
     const struct tidb_schema *schema = schema_of(world, table);
     bool inserts = !own->exists, lists = inserts || transaction->lists;
@@ -497,10 +516,12 @@ static void write_row(struct tidb_world *world, struct transaction *transaction,
 static void operate(struct run *run, struct transaction *transaction)
 {
     struct tidb_world *world = run->world;
-    uint32_t table = below(world, TIDB_TABLES), rows = row_count(schema_of(world, table)), r = below(world, rows);
+    uint32_t table = below(world, TIDB_TABLES), rows = row_count(schema_of(world, table)),
+             r = below(world, rows);
     struct tidb_row *row = &world->tables[table].rows[r];
     if (percent(world, 45)) {
-        bool locks = transaction->is_pessimistic && percent(world, 30) && !transaction->own[table][r].is_touched &&
+        bool locks = transaction->is_pessimistic && percent(world, 30) &&
+                     !transaction->own[table][r].is_touched &&
                      (!row->locked || row->locked == transaction);
         read_row(world, transaction, table, r, locks, transaction->sts);
         return;
@@ -511,7 +532,8 @@ static void operate(struct run *run, struct transaction *transaction)
         return;
     uint32_t to = below(world, rows);
     if (own->exists && percent(world, 25)) { /* to another key, or away */
-        struct own *there = to != r && percent(world, 60) ? touch(world, transaction, table, to) : NULL;
+        struct own *there =
+            to != r && percent(world, 60) ? touch(world, transaction, table, to) : NULL;
         struct tidb_values values = own->values;
         if (there && there->exists)
             there = NULL;
@@ -526,7 +548,8 @@ static void operate(struct run *run, struct transaction *transaction)
 
 /* ---- transactions ---- */
 
-static struct tidb_event *add_row_event(struct tidb_world *world, const struct transaction *transaction, uint64_t cts,
+static struct tidb_event *add_row_event(struct tidb_world *world,
+                                        const struct transaction *transaction, uint64_t cts,
                                         uint32_t table, uint32_t row)
 {
     struct tidb_event *event = &world->events[world->event_count++];
@@ -547,8 +570,8 @@ static bool has_changed(const struct tidb_schema *schema, const struct own *own,
     return was != is && (was < 0 || is < 0 || strcmp(type->pool[was], type->pool[is]) != 0);
 }
 
-static void apply_row(struct tidb_world *world, const struct transaction *transaction, uint64_t cts, uint32_t table,
-                      uint32_t r)
+static void apply_row(struct tidb_world *world, const struct transaction *transaction, uint64_t cts,
+                      uint32_t table, uint32_t r)
 {
     const struct own *own = &transaction->own[table][r];
     const struct tidb_schema *schema = schema_of(world, table);
@@ -562,7 +585,8 @@ static void apply_row(struct tidb_world *world, const struct transaction *transa
     version->exists = own->exists;
     version->values = own->values;
     for (uint32_t c = 0; c < schema->column_count; c++)
-        version->is_known[c] = own->exists && (!own->was_there || has_changed(schema, own, c) || own->is_known[c]);
+        version->is_known[c] =
+            own->exists && (!own->was_there || has_changed(schema, own, c) || own->is_known[c]);
     struct tidb_event *event = add_row_event(world, transaction, cts, table, r);
     event->has_before = own->was_there;
     event->has_after = own->exists;
@@ -579,8 +603,8 @@ static void record(struct run *run, struct transaction *transaction, uint64_t ct
             if (world->tables[t].rows[r].locked == transaction)
                 world->tables[t].rows[r].locked = NULL;
     if (!transaction->is_withheld) {
-        iso_text_format(&line, "{\"tid\":\"x%u\",\"sid\":\"c%u\",\"sts\":\"%" PRIu64 "\"", transaction->number,
-                        transaction->session, transaction->sts);
+        iso_text_format(&line, "{\"tid\":\"x%u\",\"sid\":\"c%u\",\"sts\":\"%" PRIu64 "\"",
+                        transaction->number, transaction->session, transaction->sts);
         if (committed && transaction->writes)
             iso_text_format(&line, ",\"cts\":\"%" PRIu64 "\"", cts);
         iso_text_format(&line, "%s,\"ops\":[%.*s]}", committed ? "" : ",\"status\":\"aborted\"",
@@ -603,7 +627,8 @@ static bool may_commit(const struct tidb_world *world, const struct transaction 
         for (uint32_t r = 0; r < TIDB_ROWS; r++) {
             const struct tidb_row *row = &world->tables[t].rows[r];
             if (transaction->own[t][r].is_touched &&
-                ((row->locked && row->locked != transaction) || newest(row, UINT64_MAX)->cts > transaction->sts))
+                ((row->locked && row->locked != transaction) ||
+                 newest(row, UINT64_MAX)->cts > transaction->sts))
                 return false;
         }
     return true;
@@ -635,7 +660,8 @@ static void finish(struct run *run, struct transaction *transaction)
         return;
     }
     uint64_t cts = ++world->now;
-    for (uint32_t i = 0; i < TIDB_ACTIVE; i++) { /* another that has nothing to do with it, at the same timestamp */
+    for (uint32_t i = 0; i < TIDB_ACTIVE;
+         i++) { /* another that has nothing to do with it, at the same timestamp */
         struct transaction *other = &run->active[i];
         if (other == transaction || !other->is_active || !other->writes || !transaction->writes ||
             share_rows(transaction, other) || !may_commit(world, other) || !percent(world, 40))
@@ -667,15 +693,18 @@ static void read_past(struct run *run)
     begin(run, &past, 100 + world->transactions);
     past.is_withheld = false;
     for (uint32_t i = 0, first = below(world, world->event_count); i < world->event_count; i++) {
-        uint64_t cts = world->events[(first + i) % world->event_count].cts; /* nobody else starts there */
-        if (world->events[(first + i) % world->event_count].kind != TIDB_ROW || cts < world->altered)
+        uint64_t cts =
+            world->events[(first + i) % world->event_count].cts; /* nobody else starts there */
+        if (world->events[(first + i) % world->event_count].kind != TIDB_ROW ||
+            cts < world->altered)
             continue;
         past.sts = cts;
         break;
     }
     for (uint32_t i = 1 + below(world, 2); i; i--) {
         uint32_t table = below(world, TIDB_TABLES);
-        read_row(world, &past, table, below(world, row_count(schema_of(world, table))), false, past.sts);
+        read_row(world, &past, table, below(world, row_count(schema_of(world, table))), false,
+                 past.sts);
     }
     world->past_reads++;
     record(run, &past, 0, true);
@@ -683,7 +712,8 @@ static void read_past(struct run *run)
 
 static void add_watermark(struct tidb_world *world)
 {
-    world->events[world->event_count++] = (struct tidb_event){.kind = TIDB_WATERMARK, .cts = world->now};
+    world->events[world->event_count++] =
+        (struct tidb_event){.kind = TIDB_WATERMARK, .cts = world->now};
 }
 
 static void step(struct run *run)
@@ -715,8 +745,10 @@ void tidb_execute(struct tidb_world *world)
 {
     struct run run = {.world = world};
     world->now = start_of_time;
-    world->transactions = world->schema_count = world->event_count = world->line_count = world->lie_count = 0;
-    world->was_raw = percent(world, 30) && strcmp(world->format, "csv") && strcmp(world->format, "avro");
+    world->transactions = world->schema_count = world->event_count = world->line_count =
+        world->lie_count = 0;
+    world->was_raw =
+        percent(world, 30) && strcmp(world->format, "csv") && strcmp(world->format, "avro");
     world->says_start = percent(world, 50);
     world->has_lossy = world->was_lost = false;
     make_tables(world);

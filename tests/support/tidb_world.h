@@ -1,13 +1,18 @@
-/* A small TiDB whose change feed speaks any of TiCDC's protocols, as captures of its encoders show them.
+/* A small TiDB whose change feed speaks any of TiCDC's protocols, as captures of its encoders show
+ * them.
  *
- * Two tables have rows of all types, keys of one to four columns whose order in the table is not that of the index, and
- * statements that rename, truncate, drop, recover, exchange and alter them. Transactions are optimistic, or pessimistic
- * with a timestamp for each statement; some commit at one timestamp (one-phase and async commit), some read the past.
+ * Two tables have rows of all types, keys of one to four columns whose order in the table is not
+ * that of the index, and statements that rename, truncate, drop, recover, exchange and alter them.
+ * Transactions are optimistic, or pessimistic with a timestamp for each statement; some commit at
+ * one timestamp (one-phase and async commit), some read the past.
  *
- *     tidb_execute(&world);           what happens: events of the feed, and what each client records
- *     tidb_write(&world, &feed);      the events as messages of `format`, over partitions that lag and send again
+ *     tidb_execute(&world);           what happens: events of the feed, and what each client
+ *                                     records
+ *     tidb_write(&world, &feed);      the events as messages of `format`, over partitions that lag
+ *                                     and send again
  *
- * The feed of a correct database accuses nobody. A client's lie about a cell that the feed tells surely is `must_find`.
+ * The feed of a correct database accuses nobody. A client's lie about a cell that the feed tells
+ * surely is `must_find`.
  */
 #ifndef TESTS_SUPPORT_TIDB_WORLD_H
 #define TESTS_SUPPORT_TIDB_WORLD_H
@@ -87,7 +92,8 @@ struct tidb_values {
 struct tidb_event {
     enum { TIDB_ROW, TIDB_DDL, TIDB_WATERMARK } kind;
     uint64_t cts, sts;
-    uint32_t table, schema, before_schema; /* `before_schema`: of a DDL; ISO_NONE: it makes the table */
+    uint32_t table, schema,
+        before_schema; /* `before_schema`: of a DDL; ISO_NONE: it makes the table */
     uint32_t row, old_row;
     bool has_before, has_after;
     struct tidb_values before, after;
@@ -134,7 +140,8 @@ struct tidb_world {
     bool was_raw, says_start, has_lossy, was_lost;
     uint32_t shared_commits, locks, past_reads, moves, recorded_reads; /* how often they occurred */
     struct iso_text texts;                                             /* schemas for the decoder */
-    const char *column_schema[TIDB_SCHEMAS * 2]; /* avro: value's and key's of each schema, in `texts` */
+    const char
+        *column_schema[TIDB_SCHEMAS * 2]; /* avro: value's and key's of each schema, in `texts` */
     size_t schema_place[TIDB_SCHEMAS * 2];
 };
 
@@ -158,8 +165,8 @@ struct tidb_cell {
 };
 
 /* In the table's order; how many. */
-uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema, const uint32_t *key,
-                    const struct tidb_values *values, struct tidb_cell *cells);
+uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema,
+                    const uint32_t *key, const struct tidb_values *values, struct tidb_cell *cells);
 void tidb_put_create(struct iso_text *text, const struct tidb_schema *schema);
 const char *tidb_key_name(uint32_t place);
 void tidb_put_long(struct iso_text *text, uint64_t number);

@@ -16,7 +16,8 @@ uint32_t unit_threads_started(void)
 }
 
 #if !SANITIZED
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
 {
     __typeof__(&pthread_create) next;
     *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");

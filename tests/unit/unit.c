@@ -1,11 +1,12 @@
-/* The unit tests of all modules as one program. The build gives the `main` of each tests/unit/MODULE/test_FILE.c a name of its own
- * and lists them (unit_files).
+/* The unit tests of all modules as one program. The build gives the `main` of each
+ * tests/unit/MODULE/test_FILE.c a name of its own and lists them (unit_files).
  *
  *   unit [--list] [--no-threads] [MODULE[/FILE[/TEST]]]...
  *
- * Without names all run. TEST may hold * and ?. Each file runs in a process of its own, so that one that crashes ends none but itself.
- * --no-threads: a file that starts a thread has failed (tests/programs.txt says which are not run under the thread sanitizer).
- * Prints TAP. Exit status 0, 1 if any failed, 2 if a name fits nothing.
+ * Without names all run. TEST may hold * and ?. Each file runs in a process of its own, so that one
+ * that crashes ends none but itself. --no-threads: a file that starts a thread has failed
+ * (tests/programs.txt says which are not run under the thread sanitizer). Prints TAP. Exit status
+ * 0, 1 if any failed, 2 if a name fits nothing.
  */
 #include <fnmatch.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 
 /* A new kind is its file and its row here. */
-static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_spill, &bench_decode,
-                                                 &bench_kafka};
+static const struct bench_kind *const kinds[] = {&bench_chronos, &bench_aion, &bench_spill,
+                                                 &bench_decode, &bench_kafka};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 #define KIND_NAMES "chronos|aion|spill|decode|kafka"
 
@@ -34,7 +34,8 @@ _Static_assert(offsetof(struct command, bench) == 0, "options of a bench have it
 
 static const struct cli_option options[] = {
     CLI_ROW_GROUP("What to vary"),
-    CLI_ROW_CHOICE("sweep", "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation", PLACE(sweep),
+    CLI_ROW_CHOICE("sweep", "all|none|sessions|txns|ops|keys|dist|reads|delay|deviation",
+                   PLACE(sweep),
                    "The parameter to vary, by the name of its option below; the others keep\n"
                    "their values. all (the default): each in turn; none: a single run."),
     CLI_ROW_TEXT("values", "A,B,C", PLACE(values),
@@ -45,9 +46,12 @@ static const struct cli_option options[] = {
                   "Sessions that run at the same time (50 / 24)."),
     CLI_ROW_COUNT("txns", "N", PLACE(bench.generate.transactions), 1, 1000000000,
                   "Transactions (100k; spill: 1M). Numbers may end in k, M, G."),
-    CLI_ROW_COUNT("ops", "N", PLACE(bench.generate.operations), 1, 10000, "Operations in each (15 / 8)."),
-    CLI_ROW_COUNT("keys", "N", PLACE(bench.generate.keys), 1, 100000000, "Keys in use (1000; spill: 1M)."),
-    CLI_ROW_SHARE("reads", "SHARE", PLACE(bench.generate.read_share), "Share of reads among operations (0.5)."),
+    CLI_ROW_COUNT("ops", "N", PLACE(bench.generate.operations), 1, 10000,
+                  "Operations in each (15 / 8)."),
+    CLI_ROW_COUNT("keys", "N", PLACE(bench.generate.keys), 1, 100000000,
+                  "Keys in use (1000; spill: 1M)."),
+    CLI_ROW_SHARE("reads", "SHARE", PLACE(bench.generate.read_share),
+                  "Share of reads among operations (0.5)."),
     CLI_ROW_CHOICE("dist", "uniform|zipf|hotspot", PLACE(bench.generate.distribution),
                    "Which keys: all equally often, the i-th in proportion to 1/i (the\n"
                    "default), or 80% of operations on 20% of the keys."),
@@ -61,7 +65,8 @@ static const struct cli_option options[] = {
                    "(25k)."),
     CLI_ROW_COUNT("delay", "MS", PLACE(bench.delay), 0, 3600000,
                   "Mean of the arrival delay, normally distributed (100)."),
-    CLI_ROW_COUNT("deviation", "MS", PLACE(bench.deviation), 0, 3600000, "Its standard deviation (10)."),
+    CLI_ROW_COUNT("deviation", "MS", PLACE(bench.deviation), 0, 3600000,
+                  "Its standard deviation (10)."),
     CLI_ROW_NUMBER("batch", "N", PLACE(bench.batch), 1, 1000000,
                    "The most transactions that the engine gets in one call (500)."),
     CLI_ROW_NUMBER("settle", "MS", PLACE(bench.settle), 0, 60000,
@@ -74,7 +79,8 @@ static const struct cli_option options[] = {
     CLI_ROW_GROUP("What does not fit into memory (spill)"),
     CLI_ROW_NUMBER("memory", "BYTES", PLACE(bench.memory), 1 << 24, UINT64_MAX,
                    "Limit of the process's anonymous memory (128M)."),
-    CLI_ROW_TEXT("spill", "DIR", PLACE(bench.spill), "The folder of the spill file (TMPDIR, or /tmp)."),
+    CLI_ROW_TEXT("spill", "DIR", PLACE(bench.spill),
+                 "The folder of the spill file (TMPDIR, or /tmp)."),
     CLI_ROW_NUMBER("every", "SECONDS", PLACE(bench.every), 0, 86400,
                    "Print a row to standard error so often: rates, hits, memory and disk\n"
                    "since the last one; 0, the default: none."),
@@ -82,7 +88,8 @@ static const struct cli_option options[] = {
                    "Each run ends after so long, even if transactions are left; 0, the\n"
                    "default: when all are done."),
     CLI_ROW_GROUP("Messages (decode, kafka)"),
-    CLI_ROW_CHOICE("encoding", "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte", PLACE(bench.encoding),
+    CLI_ROW_CHOICE("encoding", "all|json|avro|protobuf|debezium|dgraph|ticdc|yugabyte",
+                   PLACE(bench.encoding),
                    "Which decoder: all for client records (the default), or the one that a\n"
                    "capture needs (json). A database's capture is repeated."),
     CLI_ROW_NUMBER("partitions", "N", PLACE(bench.partitions), 1, 1000,
@@ -93,7 +100,8 @@ static const struct cli_option options[] = {
                   "into a file.",
                   .letter = 'X'),
     CLI_ROW_GROUP("How to measure"),
-    CLI_ROW_NUMBER("repeat", "N", PLACE(repeats), 1, 1000, "Runs of each point; the median is reported (3)."),
+    CLI_ROW_NUMBER("repeat", "N", PLACE(repeats), 1, 1000,
+                   "Runs of each point; the median is reported (3)."),
     CLI_ROW_NUMBER("threads", "N", PLACE(bench.threads), 1, 64,
                    "chronos: number of threads, by default one for each processor; aion,\n"
                    "spill: number of shards (1)."),
@@ -101,12 +109,13 @@ static const struct cli_option options[] = {
     CLI_ROW_CHOICE("format", "table|csv|json|svg", PLACE(format),
                    "The default depends on the end of FILE's name: .csv, .json, .svg, else\n"
                    "table."),
-    CLI_ROW_TEXT("output", "FILE", PLACE(output), "Write the report to FILE instead of standard output.",
-                 .letter = 'o'),
+    CLI_ROW_TEXT("output", "FILE", PLACE(output),
+                 "Write the report to FILE instead of standard output.", .letter = 'o'),
     CLI_ROW_TEXT("baseline", "FILE", PLACE(baseline),
                  "The JSON of an earlier run with the same settings. Prints what changed;\n"
                  "the exit status is 1 if anything got worse by more than the tolerance."),
-    CLI_ROW_SHARE("tolerance", "SHARE", PLACE(tolerance), "How much worse still counts as the same (0.1)."),
+    CLI_ROW_SHARE("tolerance", "SHARE", PLACE(tolerance),
+                  "How much worse still counts as the same (0.1)."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
     {.type = CLI_END},
 };
@@ -147,10 +156,11 @@ static FILE *open_text(char **text, size_t *size)
     return out;
 }
 
-static enum iso_status print_figures(struct app *app, const struct command *command, const struct iso_figures *figures)
+static enum iso_status print_figures(struct app *app, const struct command *command,
+                                     const struct iso_figures *figures)
 {
-    static write_figures *const writers[] = {write_table, iso_figures_write_csv, iso_figures_write_json,
-                                             iso_figures_write_svg};
+    static write_figures *const writers[] = {write_table, iso_figures_write_csv,
+                                             iso_figures_write_json, iso_figures_write_svg};
     struct iso_output file, *output = &app->out;
     char *text = NULL;
     size_t size = 0;
@@ -171,12 +181,14 @@ static enum iso_status print_figures(struct app *app, const struct command *comm
 
 /* To standard output, but for a report there that programs read: then to stderr. */
 static enum iso_status compare_with_baseline(struct app *app, const struct command *command,
-                                             const struct iso_figures *figures, const struct iso_figures *baseline)
+                                             const struct iso_figures *figures,
+                                             const struct iso_figures *baseline)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_text(&text, &size);
-    size_t worse = iso_figures_compare(figures, baseline, (double)command->tolerance / 4294967296.0, out);
+    size_t worse =
+        iso_figures_compare(figures, baseline, (double)command->tolerance / 4294967296.0, out);
     fprintf(out, "%zu worse than %s by more than %.4g\n", worse, command->baseline,
             (double)command->tolerance / 4294967296.0);
     fclose(out);
@@ -190,19 +202,22 @@ static enum iso_status compare_with_baseline(struct app *app, const struct comma
 
 /* ---- the command line ---- */
 
-static enum iso_status read_baseline(struct app *app, const struct command *command, const struct iso_figures *figures,
+static enum iso_status read_baseline(struct app *app, const struct command *command,
+                                     const struct iso_figures *figures,
                                      struct iso_figures *baseline)
 {
     if (iso_figures_read(baseline, command->baseline, &app->error) != ISO_OK)
         return app->error.status;
     if (!baseline->settings || strcmp(baseline->settings, figures->settings))
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: measured with \"%s\", and now it is \"%s\"",
-                             command->baseline, baseline->settings ? baseline->settings : "unknown settings",
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: measured with \"%s\", and now it is \"%s\"", command->baseline,
+                             baseline->settings ? baseline->settings : "unknown settings",
                              figures->settings);
     return ISO_OK;
 }
 
-static enum iso_status measure_and_report(struct app *app, const struct bench_kind *kind, const struct command *command,
+static enum iso_status measure_and_report(struct app *app, const struct bench_kind *kind,
+                                          const struct command *command,
                                           const struct cli_texts *files)
 {
     struct iso_figures figures, baseline;
@@ -245,12 +260,13 @@ static const struct bench_kind *find_kind(const char *name)
 }
 
 /* What only some kinds take. */
-static enum iso_status check_kind(struct app *app, const struct bench_kind *kind, struct command *command,
-                                  const struct cli_texts *files)
+static enum iso_status check_kind(struct app *app, const struct bench_kind *kind,
+                                  struct command *command, const struct cli_texts *files)
 {
     enum { FIRST = 1 }; /* json */
     if (command->bench.encoding && !kind->has_encodings)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--encoding: bench %s has no encodings", kind->name);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--encoding: bench %s has no encodings",
+                             kind->name);
     if (kind->has_encodings && files->count && !command->bench.encoding)
         command->bench.encoding = FIRST;
     return ISO_OK;
@@ -285,9 +301,11 @@ static enum iso_status run_bench(struct app *app, int count, char **arguments)
     }
     if (kind && kind->set_defaults)
         kind->set_defaults(&command.bench);
-    enum iso_status status = cli_parse(app, count - named, arguments + named, &command, &files, &done);
+    enum iso_status status =
+        cli_parse(app, count - named, arguments + named, &command, &files, &done);
     if (status == ISO_OK && !done && !kind)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "bench: what to measure comes first: " KIND_NAMES);
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "bench: what to measure comes first: " KIND_NAMES);
     if (status == ISO_OK && !done)
         status = check_kind(app, kind, &command, &files);
     if (status == ISO_OK && !done)
@@ -317,14 +335,15 @@ const struct cli_command app_bench = {
              "          variable BOOTSTRAP names, else of mock brokers in the same process\n\n"
              "Exit status: 0, or with --baseline 1 if something got worse; 2 bad usage or\n"
              "input; 4 runtime failure.",
-    .examples = "  isochron bench chronos --sweep txns\n"
-                "      How time and memory grow with the number of transactions.\n"
-                "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
-                "      What changed since, as text, and the new figures beside it.\n"
-                "  isochron bench chronos mine.jsonl.zst\n"
-                "      Your own history.\n"
-                "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
-                "      What late arrivals cost the online engine, as charts.\n",
+    .examples =
+        "  isochron bench chronos --sweep txns\n"
+        "      How time and memory grow with the number of transactions.\n"
+        "  isochron bench chronos --sweep ops --values 8,16 --repeat 5 -o now.json --baseline before.json\n"
+        "      What changed since, as text, and the new figures beside it.\n"
+        "  isochron bench chronos mine.jsonl.zst\n"
+        "      Your own history.\n"
+        "  isochron bench aion --sweep deviation --level ser -o late.svg\n"
+        "      What late arrivals cost the online engine, as charts.\n",
     .words = KIND_NAMES,
     .options = options,
     .run = run_bench,

@@ -20,7 +20,8 @@ struct capture {
 #define PLACE(member) offsetof(struct capture, member)
 
 static const struct cli_option options[] = {
-    CLI_ROW_TEXTS("topic", "TOPIC", PLACE(topics), "A topic to record, with all its partitions. May be given often."),
+    CLI_ROW_TEXTS("topic", "TOPIC", PLACE(topics),
+                  "A topic to record, with all its partitions. May be given often."),
     CLI_ROW_TEXT("output", "FILE", PLACE(output),
                  "Write the capture to FILE, compressed if it ends in .zst, instead of\n"
                  "standard output.",
@@ -29,18 +30,20 @@ static const struct cli_option options[] = {
                  "beginning (the default), end, a time in milliseconds since 1970, or\n"
                  "stored: where the group of -X group.id=GROUP has committed to."),
     CLI_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now."),
-    CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics), "A topic that does not exist may appear later."),
+    CLI_ROW_FLAG("wait-for-topics", PLACE(wait_for_topics),
+                 "A topic that does not exist may appear later."),
     CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
                   "A property of librdkafka, or the name of a file of them. Secrets go\n"
                   "into a file.",
                   .letter = 'X'),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; capture uses one thread."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+                   "Accepted by every command; capture uses one thread."),
     {.type = CLI_END},
 };
 
-static enum iso_status record_topics(struct iso_kafka_consumer *consumer, struct iso_capture_writer *writer,
-                                     struct iso_error *error)
+static enum iso_status record_topics(struct iso_kafka_consumer *consumer,
+                                     struct iso_capture_writer *writer, struct iso_error *error)
 {
     volatile sig_atomic_t *stopped = run_catch_signals(0, false);
     int64_t flushed = iso_kafka_now();
@@ -85,8 +88,8 @@ static enum iso_status capture_topics(struct app *app, const struct capture *cap
         goto out;
     record_topics(consumer, writer, error);
     if (!capture->quiet)
-        cli_log("%" PRIu64 " messages of %u partitions captured", iso_kafka_consumer_counters(consumer)->messages,
-                inputs.count);
+        cli_log("%" PRIu64 " messages of %u partitions captured",
+                iso_kafka_consumer_counters(consumer)->messages, inputs.count);
 out:
     if (writer) {
         struct iso_error closing = {0};
@@ -106,8 +109,8 @@ static enum iso_status run_capture(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = cli_parse(app, count, arguments, &capture, &files, &done);
     if (status == ISO_OK && !done && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: capture reads topics, expected --topic TOPIC",
-                               files.items[0]);
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "%s: capture reads topics, expected --topic TOPIC", files.items[0]);
     if (status == ISO_OK && !done && !capture.topics.count)
         status = iso_error_set(&app->error, ISO_BAD_INPUT, "no topic: expected --topic TOPIC");
     if (status == ISO_OK && !done)

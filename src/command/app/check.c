@@ -46,7 +46,8 @@ static const struct cli_option options[] = {
                   "List at most N violations (1000); 0: all. Counts are always exact."),
     CLI_ROW_COUNT("max-per-key", "N", PLACE(judge.times.max_per_key), 0, UINT32_MAX,
                   "Of these, at most N (1000) of one key, and of one session; 0: all."),
-    CLI_ROW_FLAG("quiet", PLACE(load.quiet), "Print only the headline of the text, and no progress line."),
+    CLI_ROW_FLAG("quiet", PLACE(load.quiet),
+                 "Print only the headline of the text, and no progress line."),
     CLI_ROW_TEXT("evidence", "FILE", PLACE(evidence),
                  "Write polygraph's evidence, for isochron verify; compressed if FILE ends\n"
                  "in .zst."),
@@ -68,14 +69,17 @@ static const struct cli_option options[] = {
                      "strong-si and strict-ser."),
     CLI_ROW_GROUP("Switch off steps of polygraph, for measuring"),
     CLI_ROW_FLAG("no-advice", PLACE(judge.order.no_advice), "Do not try the order of the input."),
-    CLI_ROW_FLAG("no-saturation", PLACE(judge.order.no_saturation), "Do not apply the rules that add known edges."),
+    CLI_ROW_FLAG("no-saturation", PLACE(judge.order.no_saturation),
+                 "Do not apply the rules that add known edges."),
     CLI_ROW_FLAG("no-meet", PLACE(judge.order.no_meet),
                  "Do not put a read behind what all its possible writers share."),
     CLI_ROW_FLAG("no-join", PLACE(judge.order.no_join),
                  "Do not put a read before what follows all its possible writers."),
-    CLI_ROW_FLAG("no-windows", PLACE(judge.order.no_windows), "Do not repair a proposed order in windows."),
+    CLI_ROW_FLAG("no-windows", PLACE(judge.order.no_windows),
+                 "Do not repair a proposed order in windows."),
     CLI_ROW_FLAG("no-search", PLACE(judge.order.no_search), "Do not search forward."),
-    CLI_ROW_FLAG("no-solver", PLACE(judge.order.no_solver), "Do not give what is left to the solver."),
+    CLI_ROW_FLAG("no-solver", PLACE(judge.order.no_solver),
+                 "Do not give what is left to the solver."),
     {.type = CLI_END},
 };
 
@@ -91,8 +95,8 @@ static void complete_options(struct app_check *check)
     judge->order.max_findings = judge->times.max_violations;
 }
 
-static enum iso_status parse_check(struct app *app, int count, char **arguments, struct app_check *check,
-                                   struct cli_texts *files, bool *done)
+static enum iso_status parse_check(struct app *app, int count, char **arguments,
+                                   struct app_check *check, struct cli_texts *files, bool *done)
 {
     enum iso_status status = cli_parse(app, count, arguments, check, files, done);
     if (status != ISO_OK || *done)
@@ -106,26 +110,30 @@ static enum iso_status parse_check(struct app *app, int count, char **arguments,
 }
 
 /* Whether what was asked for beside the verdict can be had of this history. */
-static enum iso_status check_wishes(struct app *app, const struct app_check *check, enum iso_judge_route route)
+static enum iso_status check_wishes(struct app *app, const struct app_check *check,
+                                    enum iso_judge_route route)
 {
     bool has_order = route == ISO_JUDGE_ORDER || check->judge.any_order;
     if (route == ISO_JUDGE_BOTH && check->minimise && !check->no_session_order)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--minimise: this history gives the order of versions, and the cycle that is found is "
-                             "small; --engine polygraph minimises what no order of versions explains");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--minimise: this history gives the order of versions, and the cycle that is found is "
+            "small; --engine polygraph minimises what no order of versions explains");
     if (route == ISO_JUDGE_BOTH || has_order || (!check->evidence && !check->minimise))
         return ISO_OK;
     if (!check->evidence)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--minimise: this history has timestamps, and chronos's report names what is wrong; "
-                             "--engine polygraph or --any-order minimises what no order explains");
-    return iso_error_set(&app->error, ISO_BAD_INPUT,
-                         "--evidence: this history has timestamps, and chronos's report is its evidence; "
-                         "--engine polygraph or --any-order writes polygraph's");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--minimise: this history has timestamps, and chronos's report names what is wrong; "
+            "--engine polygraph or --any-order minimises what no order explains");
+    return iso_error_set(
+        &app->error, ISO_BAD_INPUT,
+        "--evidence: this history has timestamps, and chronos's report is its evidence; "
+        "--engine polygraph or --any-order writes polygraph's");
 }
 
-static enum iso_status judge_history(struct app *app, const struct app_check *check, struct iso_history *history,
-                                     uint64_t repeats, double started)
+static enum iso_status judge_history(struct app *app, const struct app_check *check,
+                                     struct iso_history *history, uint64_t repeats, double started)
 {
     struct iso_judgement judgement = {0};
     double loaded = cli_seconds();
@@ -141,7 +149,8 @@ static enum iso_status judge_history(struct app *app, const struct app_check *ch
     judgement.verdict.seconds_load = loaded - started;
     judgement.verdict.seconds_total = ended - started;
     if (status == ISO_OK)
-        status = app_check_report(app, check, history, &judgement, loaded - started, ended - started);
+        status =
+            app_check_report(app, check, history, &judgement, loaded - started, ended - started);
     if (status == ISO_OK)
         status = iso_outcome_status(judgement.outcome);
     iso_judgement_release(&judgement);
@@ -165,8 +174,9 @@ static enum iso_status run_check(struct app *app, int count, char **arguments)
     bool is_stream = check.judge.engine == ISO_JUDGE_AION;
     status = app_load_finished(app, &check.load, &files, is_stream ? &repeats : NULL, &history);
     if (status == ISO_OK)
-        status = app_check_asks_levels(&check) ? app_check_levels(app, &check, &history, started, cli_seconds())
-                                               : judge_history(app, &check, &history, repeats, started);
+        status = app_check_asks_levels(&check)
+                     ? app_check_levels(app, &check, &history, started, cli_seconds())
+                     : judge_history(app, &check, &history, repeats, started);
 out:
     iso_history_release(&history);
     app_explanation_release(&check.explanation);

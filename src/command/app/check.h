@@ -19,20 +19,23 @@ struct app_check {
     bool no_session_order, json;
 };
 
-/* check_levels.c: whether --level or --at-least asks for several levels; whether the other options go with that; and what holds. */
+/* check_levels.c: whether --level or --at-least asks for several levels; whether the other options
+ * go with that; and what holds. */
 bool app_check_asks_levels(const struct app_check *check);
 enum iso_status app_check_levels_options(struct app *app, const struct app_check *check);
-enum iso_status app_check_levels(struct app *app, const struct app_check *check, const struct iso_history *history,
-                                 double started, double loaded);
+enum iso_status app_check_levels(struct app *app, const struct app_check *check,
+                                 const struct iso_history *history, double started, double loaded);
 
 /* check_report.c: as text or JSON, and what explains it. */
-enum iso_status app_check_report(struct app *app, const struct app_check *check, struct iso_history *history,
-                                 const struct iso_judgement *judgement, double seconds_load, double seconds_total);
+enum iso_status app_check_report(struct app *app, const struct app_check *check,
+                                 struct iso_history *history, const struct iso_judgement *judgement,
+                                 double seconds_load, double seconds_total);
 
 /* Writes polygraph's evidence to the file that was asked for. */
 enum iso_status app_check_evidence(struct app *app, const struct app_check *check,
                                    const struct iso_judgement *judgement);
 
-/* Writes the smallest violated part of a history that polygraph says is violated to the file that was asked for. */
+/* Writes the smallest violated part of a history that polygraph says is violated to the file that
+ * was asked for. */
 enum iso_status app_check_minimise(struct app *app, const struct app_check *check,
                                    const struct iso_judgement *judgement);

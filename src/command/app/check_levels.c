@@ -13,11 +13,13 @@ enum iso_status app_check_levels_options(struct app *app, const struct app_check
     static const char what[] = "--level strongest, --level all and --at-least";
     bool explains = app_explanation_wanted(&check->explanation);
     if (check->judge.engine != ISO_JUDGE_AUTO && check->judge.engine != ISO_JUDGE_CHRONOS)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "%s ask for any order, or with --engine chronos for the levels by timestamps", what);
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "%s ask for any order, or with --engine chronos for the levels by timestamps", what);
     if (check->no_session_order)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--no-session-order goes with one level: %s say which keep sessions", what);
+                             "--no-session-order goes with one level: %s say which keep sessions",
+                             what);
     if (check->evidence || check->minimise || explains || check->judge.any_order)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
@@ -25,16 +27,19 @@ enum iso_status app_check_levels_options(struct app *app, const struct app_check
             "it with --level LEVEL once %s have named it",
             what);
     if (check->at_least < ISO_LEVELS && check->level != ISO_SI && check->level < APP_STRONGEST)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--at-least goes with --level strongest (its default) or all, not with --level %s",
-                             iso_level_name((enum iso_level)check->level));
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--at-least goes with --level strongest (its default) or all, not with --level %s",
+            iso_level_name((enum iso_level)check->level));
     if (check->at_least < ISO_LEVELS &&
         !iso_level_judged_by((enum iso_level)check->at_least,
-                             check->judge.engine == ISO_JUDGE_CHRONOS ? ISO_BY_CHRONOS : ISO_BY_ANY_ORDER))
+                             check->judge.engine == ISO_JUDGE_CHRONOS ? ISO_BY_CHRONOS
+                                                                      : ISO_BY_ANY_ORDER))
         return iso_level_check((enum iso_level)check->at_least,
-                               check->judge.engine == ISO_JUDGE_CHRONOS ? ISO_BY_CHRONOS : ISO_BY_ANY_ORDER,
-                               check->judge.engine == ISO_JUDGE_CHRONOS ? "chronos" : "any order", "--at-least",
-                               &app->error);
+                               check->judge.engine == ISO_JUDGE_CHRONOS ? ISO_BY_CHRONOS
+                                                                        : ISO_BY_ANY_ORDER,
+                               check->judge.engine == ISO_JUDGE_CHRONOS ? "chronos" : "any order",
+                               "--at-least", &app->error);
     return ISO_OK;
 }
 
@@ -58,8 +63,8 @@ static enum iso_status status_of(const struct app_check *check, const struct iso
     return iso_answers_open(answers) ? iso_outcome_status(ISO_IS_UNDECIDED) : ISO_OK;
 }
 
-enum iso_status app_check_levels(struct app *app, const struct app_check *check, const struct iso_history *history,
-                                 double started, double loaded)
+enum iso_status app_check_levels(struct app *app, const struct app_check *check,
+                                 const struct iso_history *history, double started, double loaded)
 {
     struct iso_answers answers;
     struct iso_judge_options options = check->judge;
@@ -67,7 +72,8 @@ enum iso_status app_check_levels(struct app *app, const struct app_check *check,
         return app->error.status;
     struct iso_levels_report report = {.history = history,
                                        .answers = &answers,
-                                       .engine = options.engine == ISO_JUDGE_CHRONOS ? "chronos" : "any-order",
+                                       .engine = options.engine == ISO_JUDGE_CHRONOS ? "chronos"
+                                                                                     : "any-order",
                                        .all = check->level == APP_ALL,
                                        .has_least = check->at_least < ISO_LEVELS,
                                        .least = (enum iso_level)check->at_least,

@@ -23,7 +23,8 @@ static enum iso_status judge_again(struct app *app, const struct iso_polygraph_o
     return status;
 }
 
-static enum iso_status write_smallest(struct app *app, const char *path, const struct iso_polygraph_options *options,
+static enum iso_status write_smallest(struct app *app, const char *path,
+                                      const struct iso_polygraph_options *options,
                                       struct iso_history *history)
 {
     struct iso_output output;
@@ -54,25 +55,26 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
         return ISO_OK;
     if (result->outcome != ISO_IS_VIOLATED) {
         if (!check->load.quiet)
-            cli_log("%s: there is nothing to minimise, %s is not written", iso_outcome_name(result->outcome),
-                    check->minimise);
+            cli_log("%s: there is nothing to minimise, %s is not written",
+                    iso_outcome_name(result->outcome), check->minimise);
         return ISO_OK;
     }
     iso_history_init(&smallest);
     iso_history_init(&plain);
-    uint32_t checks = iso_polygraph_minimise(history, options, iso_judge_any_order, &result->evidence, &smallest);
+    uint32_t checks =
+        iso_polygraph_minimise(history, options, iso_judge_any_order, &result->evidence, &smallest);
     enum iso_status status = iso_history_finish(&smallest, &app->error);
     if (status == ISO_OK && !iso_part_without_initial(&smallest, &plain))
-        status =
-            iso_error_set(&app->error, ISO_BAD_INPUT,
-                          "--minimise: lists do not begin with their initial elements, which native files cannot say");
+        status = iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--minimise: lists do not begin with their initial elements, which native files cannot say");
     if (status == ISO_OK)
         status = write_smallest(app, check->minimise, options, &plain);
     if (status == ISO_OK && !check->load.quiet)
-        cli_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32 " operations, after %" PRIu32
-                " checks; keys start with null there",
-                check->minimise, plain.transaction_count, history->transaction_count, plain.operation_count,
-                history->operation_count, checks);
+        cli_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32
+                " operations, after %" PRIu32 " checks; keys start with null there",
+                check->minimise, plain.transaction_count, history->transaction_count,
+                plain.operation_count, history->operation_count, checks);
     iso_history_release(&plain);
     iso_history_release(&smallest);
     return status;

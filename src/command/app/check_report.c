@@ -5,7 +5,8 @@
 
 static bool prints_text(const struct app_check *check)
 {
-    return !check->json && !check->explanation.explain && !app_explanation_takes_stdout(&check->explanation);
+    return !check->json && !check->explanation.explain &&
+           !app_explanation_takes_stdout(&check->explanation);
 }
 
 static void print_verdict(struct iso_output *output, const void *verdict)
@@ -18,19 +19,22 @@ static void print_order(struct iso_output *output, const void *report)
     iso_report_polygraph_json(output, report, cli_peak_memory());
 }
 
-enum iso_status app_check_report(struct app *app, const struct app_check *check, struct iso_history *history,
-                                 const struct iso_judgement *judgement, double seconds_load, double seconds_total)
+enum iso_status app_check_report(struct app *app, const struct app_check *check,
+                                 struct iso_history *history, const struct iso_judgement *judgement,
+                                 double seconds_load, double seconds_total)
 {
     struct iso_polygraph_report report = {.history = history,
                                           .result = &judgement->result,
                                           .model = judgement->order.model,
                                           .max_findings = judgement->order.max_findings,
-                                          .as_si = judgement->has_verdict ? &judgement->verdict : NULL,
+                                          .as_si =
+                                              judgement->has_verdict ? &judgement->verdict : NULL,
                                           .seconds_load = seconds_load,
                                           .seconds_total = seconds_total};
     bool is_of_order = judgement->is_of_order;
     const void *said = is_of_order ? (const void *)&report : (const void *)&judgement->verdict;
-    void (*print)(struct iso_output * output, const void *said) = is_of_order ? print_order : print_verdict;
+    void (*print)(struct iso_output * output, const void *said) =
+        is_of_order ? print_order : print_verdict;
     if (check->json)
         print(&app->out, said);
     else if (prints_text(check) && is_of_order)
@@ -49,7 +53,8 @@ enum iso_status app_check_evidence(struct app *app, const struct app_check *chec
         return ISO_OK;
     if (result->outcome == ISO_HOLDS && result->reads_left_out) {
         if (!check->load.quiet)
-            cli_log("reads were not judged: no evidence speaks for them, %s is not written", check->evidence);
+            cli_log("reads were not judged: no evidence speaks for them, %s is not written",
+                    check->evidence);
         return ISO_OK;
     }
     if (result->outcome == ISO_IS_UNDECIDED) {

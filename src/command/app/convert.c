@@ -36,7 +36,8 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("initial-to", "FILE", PLACE(initial_to),
                  "Write the initial values of keys to FILE, for check --initial-file:\n"
                  "native and timekiller cannot express them."),
-    CLI_ROW_FLAG("quiet", PLACE(load.quiet), "Do not report what was lost. Print no progress line."),
+    CLI_ROW_FLAG("quiet", PLACE(load.quiet),
+                 "Do not report what was lost. Print no progress line."),
     CLI_ROW_GROUP("How to run"),
     CLI_ROW_NUMBER("threads", "N", PLACE(load.threads), 1, 1024,
                    "Number of threads that read; by default one for each processor."),
@@ -52,25 +53,32 @@ static void log_loss(uint64_t count, const char *what)
 static void log_losses(const struct iso_history_loss *loss)
 {
     log_loss(loss->aborted, "aborted transaction(s) left out: the format has committed ones only");
-    log_loss(loss->unknown, "transaction(s) of unknown outcome left out: the format has committed ones only");
-    log_loss(loss->snapshots, "transaction(s) with a snapshot instead of timestamps: written with positions");
+    log_loss(loss->unknown,
+             "transaction(s) of unknown outcome left out: the format has committed ones only");
+    log_loss(loss->snapshots,
+             "transaction(s) with a snapshot instead of timestamps: written with positions");
     log_loss(loss->snos, "position(s) in a session (sno) left out; the order is kept");
     log_loss(loss->own_times, "operation(s) lost their own timestamp (ots, snapshot, lock)");
     log_loss(loss->deletes, "delete(s) written as writes of null");
     log_loss(loss->timestamps, "transaction(s) written without their timestamps");
     log_loss(loss->clocks, "transaction(s) written without their clients' clocks (begin, end)");
-    log_loss(loss->unknown_as_committed,
-             "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
-    log_loss(loss->unknown_moved,
-             "transaction(s) of unknown outcome moved to a session of their own, since others follow them in "
-             "theirs: their order behind earlier ones of that session is lost");
+    log_loss(
+        loss->unknown_as_committed,
+        "transaction(s) of unknown outcome written as committed, without reads: no verdict changes");
+    log_loss(
+        loss->unknown_moved,
+        "transaction(s) of unknown outcome moved to a session of their own, since others follow them in "
+        "theirs: their order behind earlier ones of that session is lost");
     log_loss(loss->empty, "transaction(s) without operations left out: no verdict changes");
     log_loss(loss->tids, "transaction(s) got other ids");
     log_loss(loss->renamed_keys, "key(s) numbered: the format has numbers only");
     log_loss(loss->renamed_values, "value(s) numbered: the format has numbers only");
-    log_loss(loss->queries,
-             "query(s) of tables written as reads of what they returned: what they did not return is lost");
-    log_loss(loss->strings, "operation(s) with a string as key or value, which the format's own tools do not read");
+    log_loss(
+        loss->queries,
+        "query(s) of tables written as reads of what they returned: what they did not return is lost");
+    log_loss(
+        loss->strings,
+        "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
 /* What a recorder said of its file is not written: check says it of the input. */
@@ -79,8 +87,9 @@ static void note_recorders(const struct convert *convert, const struct iso_histo
     if (convert->load.quiet)
         return;
     if (iso_history_lacks(history))
-        cli_log("note: records are missing that their recorder counted, or it did not end: check the input, since the "
-                "output does not say so");
+        cli_log(
+            "note: records are missing that their recorder counted, or it did not end: check the input, since the "
+            "output does not say so");
     if (history->of_stream)
         cli_log(
             "note: what rows had before, and what was written, stands in the change stream: the output does not say "
@@ -88,15 +97,17 @@ static void note_recorders(const struct convert *convert, const struct iso_histo
 }
 
 /* Native files have no place for what keys start with. */
-static enum iso_status write_initial(struct app *app, const struct convert *convert, const struct iso_history *history)
+static enum iso_status write_initial(struct app *app, const struct convert *convert,
+                                     const struct iso_history *history)
 {
     struct iso_output output;
     bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
     note_recorders(convert, history);
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)
-            cli_log("note: keys start with values, which the format cannot express: write them with --initial-to FILE, "
-                    "and give check --initial-file FILE");
+            cli_log(
+                "note: keys start with values, which the format cannot express: write them with --initial-to FILE, "
+                "and give check --initial-file FILE");
         return ISO_OK;
     }
     if (iso_output_open(&output, convert->initial_to, &app->error) != ISO_OK)
@@ -105,22 +116,23 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
     return iso_output_close(&output, &app->error);
 }
 
-static enum iso_status write_directory(struct app *app, const struct convert *convert, struct iso_history *history)
+static enum iso_status write_directory(struct app *app, const struct convert *convert,
+                                       struct iso_history *history)
 {
     struct iso_history_loss loss;
     enum iso_status status = iso_history_finish(history, &app->error);
     if (status == ISO_OK)
-        status =
-            iso_history_write_directory(convert->output, (enum iso_format)convert->to, history, &loss, &app->error);
+        status = iso_history_write_directory(convert->output, (enum iso_format)convert->to, history,
+                                             &loss, &app->error);
     if (status == ISO_OK && !convert->load.quiet)
         log_losses(&loss);
     return status;
 }
 
-/* The native writer takes the history before it is finished, since finishing turns snapshots into positions,
- * and its faults show after that; the file has not got its name by then. */
-static enum iso_status write_history(struct app *app, const struct convert *convert, struct iso_history *history,
-                                     struct iso_output *output)
+/* The native writer takes the history before it is finished, since finishing turns snapshots into
+ * positions, and its faults show after that; the file has not got its name by then. */
+static enum iso_status write_history(struct app *app, const struct convert *convert,
+                                     struct iso_history *history, struct iso_output *output)
 {
     struct iso_history_writer writer;
     enum iso_format format = (enum iso_format)convert->to;
@@ -138,8 +150,8 @@ static enum iso_status write_history(struct app *app, const struct convert *conv
     return status;
 }
 
-static enum iso_status write_file(struct app *app, const struct convert *convert, struct iso_history *history,
-                                  struct iso_output *output)
+static enum iso_status write_file(struct app *app, const struct convert *convert,
+                                  struct iso_history *history, struct iso_output *output)
 {
     enum iso_status status = iso_output_open(output, convert->output, &app->error);
     if (status == ISO_OK)
@@ -151,7 +163,8 @@ static enum iso_status write_file(struct app *app, const struct convert *convert
     return status;
 }
 
-static enum iso_status convert_files(struct app *app, const struct convert *convert, const struct cli_texts *files)
+static enum iso_status convert_files(struct app *app, const struct convert *convert,
+                                     const struct cli_texts *files)
 {
     struct iso_output output = {0};
     struct iso_history history;
@@ -177,12 +190,14 @@ static enum iso_status run_convert(struct app *app, int count, char **arguments)
     enum iso_status status = cli_parse(app, count, arguments, &convert, &files, &done);
     if (status == ISO_OK && !done) {
         status = app_need_files(app, &files);
-        if (status == ISO_OK && convert.to >= 0 && iso_format_is_directory((enum iso_format)convert.to) &&
-            !strcmp(convert.output, "-"))
-            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s is a directory: say which by --output",
+        if (status == ISO_OK && convert.to >= 0 &&
+            iso_format_is_directory((enum iso_format)convert.to) && !strcmp(convert.output, "-"))
+            status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                                   "--to %s is a directory: say which by --output",
                                    iso_format_name((enum iso_format)convert.to));
         if (status == ISO_OK && convert.to < 0)
-            status = iso_error_set(&app->error, ISO_BAD_INPUT, "--to is missing: one of " ISO_FORMAT_NAMES);
+            status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                                   "--to is missing: one of " ISO_FORMAT_NAMES);
         if (status == ISO_OK)
             status = convert_files(app, &convert, &files);
     }

@@ -27,11 +27,13 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("prefix", "PREFIX", PLACE(prefix),
                  "The connector's topic.prefix; by default that of a topic that ends in\n"
                  ".SCHEMA.TABLE."),
-    CLI_ROW_TEXT("history", "TOPIC", PLACE(history), "The topic to which clients publish their records."),
+    CLI_ROW_TEXT("history", "TOPIC", PLACE(history),
+                 "The topic to which clients publish their records."),
     CLI_ROW_TEXT("publication", "NAME", PLACE(publication),
                  "PostgreSQL: the connector's publication; by default dbz_publication, or\n"
                  "the one that there is."),
-    CLI_ROW_TEXT("slot", "NAME", PLACE(slot), "PostgreSQL: its replication slot; by default the one that is in use."),
+    CLI_ROW_TEXT("slot", "NAME", PLACE(slot),
+                 "PostgreSQL: its replication slot; by default the one that is in use."),
     CLI_ROW_TEXT("changefeed", "FILE", PLACE(changefeed),
                  "TiDB: instead of a URL, a file with TiCDC's sink URI or the changefeed's\n"
                  "configuration: which of its options lose what a check needs."),
@@ -41,7 +43,8 @@ static const struct cli_option options[] = {
                   .letter = 'X'),
     CLI_ROW_FLAG("json", PLACE(json), "One JSON object instead of text."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print only what is to be mended."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; doctor uses one thread."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+                   "Accepted by every command; doctor uses one thread."),
     {.type = CLI_END},
 };
 
@@ -62,7 +65,8 @@ static void put_line(struct app *app, const char *label, const char *text)
     iso_text_release(&shown);
 }
 
-static void print_text(struct app *app, const struct doctor_command *command, const struct iso_doctor_report *report)
+static void print_text(struct app *app, const struct doctor_command *command,
+                       const struct iso_doctor_report *report)
 {
     uint32_t shown = 0;
     for (enum iso_doctor_weight weight = ISO_DOCTOR_WRONG; weight <= ISO_DOCTOR_NOTE; weight++) {
@@ -78,9 +82,11 @@ static void print_text(struct app *app, const struct doctor_command *command, co
                 put_line(app, "       mend:  ", finding->mend);
         }
     }
-    uint32_t wrong = iso_doctor_count(report, ISO_DOCTOR_WRONG), weak = iso_doctor_count(report, ISO_DOCTOR_WEAK);
-    iso_output_format(&app->out, "%s%s %s, %u table%s: ", shown ? "\n" : "", iso_database_product_name(report->product),
-                      report->version, report->table_count, cli_plural(report->table_count));
+    uint32_t wrong = iso_doctor_count(report, ISO_DOCTOR_WRONG),
+             weak = iso_doctor_count(report, ISO_DOCTOR_WEAK);
+    iso_output_format(&app->out, "%s%s %s, %u table%s: ", shown ? "\n" : "",
+                      iso_database_product_name(report->product), report->version,
+                      report->table_count, cli_plural(report->table_count));
     if (wrong + weak)
         iso_output_format(&app->out, "%u wrong, %u weak\n", wrong, weak);
     else
@@ -109,7 +115,8 @@ static void print_json(struct app *app, const struct iso_doctor_report *report)
     iso_output_text(&app->out, ",\"findings\":[");
     for (uint32_t i = 0; i < report->count; i++) {
         const struct iso_doctor_finding *finding = &report->findings[i];
-        iso_output_format(&app->out, "%s{\"weight\":\"%s\"", i ? "," : "", iso_doctor_weight_name(finding->weight));
+        iso_output_format(&app->out, "%s{\"weight\":\"%s\"", i ? "," : "",
+                          iso_doctor_weight_name(finding->weight));
         put_member(app, "about", finding->about);
         put_member(app, "costs", finding->costs);
         put_member(app, "mend", finding->mend);
@@ -120,17 +127,20 @@ static void print_json(struct app *app, const struct iso_doctor_report *report)
     iso_output_text(&app->out, "}\n");
 }
 
-static enum iso_status finish(struct app *app, const struct doctor_command *command, struct iso_doctor_report *report)
+static enum iso_status finish(struct app *app, const struct doctor_command *command,
+                              struct iso_doctor_report *report)
 {
     if (command->json)
         print_json(app, report);
     else
         print_text(app, command, report);
-    return iso_doctor_count(report, ISO_DOCTOR_WRONG) + iso_doctor_count(report, ISO_DOCTOR_WEAK) ? ISO_UNDECIDED
-                                                                                                  : ISO_OK;
+    return iso_doctor_count(report, ISO_DOCTOR_WRONG) + iso_doctor_count(report, ISO_DOCTOR_WEAK)
+               ? ISO_UNDECIDED
+               : ISO_OK;
 }
 
-static enum iso_status examine(struct app *app, const struct doctor_command *command, const char *url)
+static enum iso_status examine(struct app *app, const struct doctor_command *command,
+                               const char *url)
 {
     struct iso_kafka_properties properties = {0};
     struct iso_doctor_report report = {0};
@@ -161,17 +171,19 @@ static enum iso_status examine_changefeed(struct app *app, const struct doctor_c
     size_t length = 0;
     if (iso_input_open(&input, command->changefeed, &app->error) != ISO_OK)
         return app->error.status;
-    enum iso_status status = iso_input_read(input, iso_text_reserve(&text, MOST), MOST - 1, &length, &app->error);
+    enum iso_status status =
+        iso_input_read(input, iso_text_reserve(&text, MOST), MOST - 1, &length, &app->error);
     iso_input_free(input);
     if (status == ISO_OK) {
         text.bytes[length] = 0;
         status =
             iso_doctor_changefeed(text.bytes, &report)
                 ? finish(app, command, &report)
-                : iso_error_set(&app->error, ISO_BAD_INPUT,
-                                "%s: expected a sink URI as kafka://HOST:PORT/TOPIC?protocol=.., or a changefeed's "
-                                "configuration with a protocol",
-                                command->changefeed);
+                : iso_error_set(
+                      &app->error, ISO_BAD_INPUT,
+                      "%s: expected a sink URI as kafka://HOST:PORT/TOPIC?protocol=.., or a changefeed's "
+                      "configuration with a protocol",
+                      command->changefeed);
     }
     iso_text_release(&text);
     iso_doctor_report_release(&report);
@@ -185,11 +197,13 @@ static enum iso_status run_doctor(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
     if (status == ISO_OK && !done && urls.count != (command.changefeed ? 0 : 1))
-        status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE (or "
-                               "--changefeed FILE alone)");
+        status = iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE (or "
+            "--changefeed FILE alone)");
     if (status == ISO_OK && !done)
-        status = command.changefeed ? examine_changefeed(app, &command) : examine(app, &command, urls.items[0]);
+        status = command.changefeed ? examine_changefeed(app, &command)
+                                    : examine(app, &command, urls.items[0]);
     cli_texts_release(&command.tables);
     cli_texts_release(&command.properties);
     cli_texts_release(&urls);
@@ -206,10 +220,11 @@ const struct cli_command app_doctor = {
              "comes of it, or an untrue one; weak: something is not judged; note: good to know.\n"
              "Exit status: 0 ready, 2 bad usage, 3 something is wrong or weak, 4 it could not\n"
              "look.",
-    .examples = "  isochron doctor postgresql://localhost/shop -X bootstrap.servers=localhost:9092\n"
-                "      All tables of shop, its publication and slot, and the connector's topics.\n"
-                "  isochron doctor --table accounts --quiet mysql://root@localhost/shop\n"
-                "      Only what is to be mended for one table.\n",
+    .examples =
+        "  isochron doctor postgresql://localhost/shop -X bootstrap.servers=localhost:9092\n"
+        "      All tables of shop, its publication and slot, and the connector's topics.\n"
+        "  isochron doctor --table accounts --quiet mysql://root@localhost/shop\n"
+        "      Only what is to be mended for one table.\n",
     .options = options,
     .run = run_doctor,
 };

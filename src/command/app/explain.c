@@ -19,7 +19,8 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXTS("source", "KIND:TOPIC[,OPT=V...]", PLACE(stream.sources),
                   "HISTORY is a capture of this source, as given to replay. May be given\n"
                   "often."),
-    CLI_ROW_TEXT("history", "FILE", PLACE(stream.history), "With --source: what clients saw, as given to replay."),
+    CLI_ROW_TEXT("history", "FILE", PLACE(stream.history),
+                 "With --source: what clients saw, as given to replay."),
     CLI_ROW_COUNT("hlc-bits", "N", PLACE(stream.pipeline.hlc_bits), 0, 63,
                   "With --source: timestamps {p,l} become p * 2^N + l."),
     APP_LOAD_ROWS(PLACE(load), "The format of HISTORY; by default its content decides.",
@@ -37,12 +38,13 @@ static const struct cli_option options[] = {
 /* What kind of timestamps the history has, if that is known. */
 static enum iso_wall wall_of(const struct explain *explain)
 {
-    return explain->stream.sources.count ? run_source_wall(&explain->stream.sources) : ISO_WALL_UNKNOWN;
+    return explain->stream.sources.count ? run_source_wall(&explain->stream.sources)
+                                         : ISO_WALL_UNKNOWN;
 }
 
 /* The history, out of files or out of captures. */
-static enum iso_status load_explained(struct app *app, struct explain *explain, const struct cli_texts *files,
-                                      struct iso_history *history)
+static enum iso_status load_explained(struct app *app, struct explain *explain,
+                                      const struct cli_texts *files, struct iso_history *history)
 {
     if (!explain->stream.sources.count)
         return app_load_finished(app, &explain->load, files, NULL, history);
@@ -52,7 +54,8 @@ static enum iso_status load_explained(struct app *app, struct explain *explain, 
     return run_replay_history(&explain->stream, &app->out, files, history, &app->error);
 }
 
-static enum iso_status explain_files(struct app *app, struct explain *explain, struct cli_texts *files)
+static enum iso_status explain_files(struct app *app, struct explain *explain,
+                                     struct cli_texts *files)
 {
     struct iso_history history;
     struct iso_whole_file file = {0};
@@ -64,7 +67,8 @@ static enum iso_status explain_files(struct app *app, struct explain *explain, s
         status = iso_whole_file_read(&file, name, &app->error);
     if (status == ISO_OK) {
         iso_text_put_bytes(&verdict, file.bytes, file.length);
-        status = app_explain(app, &explain->explanation, &history, wall_of(explain), name, &verdict);
+        status =
+            app_explain(app, &explain->explanation, &history, wall_of(explain), name, &verdict);
     }
     iso_text_release(&verdict);
     iso_whole_file_release(&file);
@@ -80,7 +84,8 @@ static enum iso_status run_explain(struct app *app, int count, char **arguments)
     run_stream_options_init(&explain.stream);
     enum iso_status status = cli_parse(app, count, arguments, &explain, &files, &done);
     if (status == ISO_OK && !done && files.count < 2)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "explain: expected a history and its verdict");
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "explain: expected a history and its verdict");
     explain.explanation.explain = !app_explanation_takes_stdout(&explain.explanation);
     if (status == ISO_OK && !done)
         status = app_explanation_check(app, &explain.explanation, false, wall_of(&explain));
@@ -103,18 +108,19 @@ const struct cli_command app_explain_command = {
              "files, or captures with --source. Exit status: 1 if there is a violation, 0 if\n"
              "there is none, 3 if there are only undecided or tentative ones, 2 also if\n"
              "VERDICT is not about HISTORY.",
-    .examples = "  isochron check --json history.jsonl >verdict.json\n"
-                "  isochron explain history.jsonl verdict.json\n"
-                "      Every violation, step by step.\n"
-                "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
-                "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
-                "      What a live run reported, explained from its recording.\n"
-                "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
-                "      Who is involved, and how, as a picture.\n"
-                "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"
-                "      A page to read, a file for code scanning, and the text.\n"
-                "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
-                "      TiDB's timestamps, with the time of day beside each.\n",
+    .examples =
+        "  isochron check --json history.jsonl >verdict.json\n"
+        "  isochron explain history.jsonl verdict.json\n"
+        "      Every violation, step by step.\n"
+        "  isochron watch --source history:txns --record run.jsonl.zst ... >lines.jsonl\n"
+        "  isochron explain --source history:txns run.jsonl.zst lines.jsonl\n"
+        "      What a live run reported, explained from its recording.\n"
+        "  isochron explain --svg - history.jsonl verdict.json >graph.svg\n"
+        "      Who is involved, and how, as a picture.\n"
+        "  isochron explain --html page.html --report sarif:violations.sarif history.jsonl verdict.json\n"
+        "      A page to read, a file for code scanning, and the text.\n"
+        "  isochron explain --clock tso --ts time tikv.jsonl verdict.json\n"
+        "      TiDB's timestamps, with the time of day beside each.\n",
     .options = options,
     .run = run_explain,
 };

@@ -41,8 +41,8 @@ void app_explanation_release(struct app_explanation *explanation)
 
 bool app_explanation_wanted(const struct app_explanation *explanation)
 {
-    return explanation->explain || explanation->reports.count || explanation->dot || explanation->svg ||
-           explanation->html;
+    return explanation->explain || explanation->reports.count || explanation->dot ||
+           explanation->svg || explanation->html;
 }
 
 static bool is_stdout(const char *path)
@@ -53,7 +53,8 @@ static bool is_stdout(const char *path)
 static unsigned count_stdout(const struct app_explanation *explanation)
 {
     const char *path;
-    unsigned count = is_stdout(explanation->dot) + is_stdout(explanation->svg) + is_stdout(explanation->html);
+    unsigned count =
+        is_stdout(explanation->dot) + is_stdout(explanation->svg) + is_stdout(explanation->html);
     for (uint32_t i = 0; i < explanation->reports.count; i++)
         count += format_of(explanation->reports.items[i], &path) && is_stdout(path);
     return count;
@@ -67,13 +68,15 @@ bool app_explanation_takes_stdout(const struct app_explanation *explanation)
 static bool goes_to_files(const struct app_explanation *explanation)
 {
     const char *path;
-    unsigned count = (explanation->dot != NULL) + (explanation->svg != NULL) + (explanation->html != NULL);
+    unsigned count =
+        (explanation->dot != NULL) + (explanation->svg != NULL) + (explanation->html != NULL);
     for (uint32_t i = 0; i < explanation->reports.count; i++)
         count += format_of(explanation->reports.items[i], &path) != NULL;
     return count > count_stdout(explanation);
 }
 
-/* Who closed standard output and asks for files wants the files: what would stand there is said to nobody. */
+/* Who closed standard output and asks for files wants the files: what would stand there is said to
+ * nobody. */
 static void speak_to_nobody(void)
 {
     int nobody = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -90,43 +93,49 @@ static enum iso_wall wall_of(const struct app_explanation *explanation, enum iso
     return explanation->clock ? (enum iso_wall)explanation->clock : of_source;
 }
 
-static enum iso_status check_wall(struct app *app, const struct app_explanation *explanation, enum iso_wall of_source)
+static enum iso_status check_wall(struct app *app, const struct app_explanation *explanation,
+                                  enum iso_wall of_source)
 {
     enum iso_wall wall = wall_of(explanation, of_source);
     if (explanation->clock && !explanation->time)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--clock: only wall-clock times need to know it; expected --ts time, too");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--clock: only wall-clock times need to know it; expected --ts time, too");
     if (!explanation->time)
         return ISO_OK;
     if (!app_explanation_wanted(explanation))
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--ts time: nothing here shows times; expected --explain, --html FILE, --report FORMAT, "
-                             "--svg FILE or --dot FILE, too");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--ts time: nothing here shows times; expected --explain, --html FILE, --report FORMAT, "
+            "--svg FILE or --dot FILE, too");
     if (wall == ISO_WALL_UNKNOWN)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
             "--ts time: what these timestamps count is not known; expected --clock tso, hybrid, s, ms, "
             "us or ns");
     if (wall == ISO_WALL_COUNTER)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--ts time: timestamps of this source are no clock's");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--ts time: timestamps of this source are no clock's");
     return ISO_OK;
 }
 
-enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json,
-                                      enum iso_wall of_source)
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation,
+                                      bool json, enum iso_wall of_source)
 {
     const char *path;
     for (uint32_t i = 0; i < explanation->reports.count; i++)
         if (!format_of(explanation->reports.items[i], &path))
-            return iso_error_set(&app->error, ISO_BAD_INPUT,
-                                 "--report %s: expected json, sarif, junit, markdown or edn, and :FILE behind it if it "
-                                 "goes to a file",
-                                 explanation->reports.items[i]);
+            return iso_error_set(
+                &app->error, ISO_BAD_INPUT,
+                "--report %s: expected json, sarif, junit, markdown or edn, and :FILE behind it if it "
+                "goes to a file",
+                explanation->reports.items[i]);
     if (json + explanation->explain + count_stdout(explanation) > 1)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
             "--json, --explain, and files and reports that go to -: standard output is for one of them");
-    if (app->stdout_closed && goes_to_files(explanation) && !app_explanation_takes_stdout(explanation))
+    if (app->stdout_closed && goes_to_files(explanation) &&
+        !app_explanation_takes_stdout(explanation))
         speak_to_nobody();
     return check_wall(app, explanation, of_source);
 }
@@ -193,7 +202,8 @@ static enum iso_status write_page(struct app *app, const struct app_explanation 
 }
 
 static enum iso_status write_reports(struct app *app, const struct app_explanation *explanation,
-                                     const struct iso_facts *facts, enum iso_wall wall, const struct iso_text *verdict)
+                                     const struct iso_facts *facts, enum iso_wall wall,
+                                     const struct iso_text *verdict)
 {
     const char *path;
     for (uint32_t i = 0; i < explanation->reports.count && app->error.status == ISO_OK; i++) {
@@ -226,8 +236,9 @@ static enum iso_status print_explanation(struct app *app, const struct app_expla
     return status == ISO_OK ? status_of(claims) : status;
 }
 
-enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
-                            enum iso_wall of_source, const char *name, struct iso_text *verdict)
+enum iso_status app_explain(struct app *app, const struct app_explanation *explanation,
+                            struct iso_history *history, enum iso_wall of_source, const char *name,
+                            struct iso_text *verdict)
 {
     struct iso_claims claims;
     size_t length = verdict->used;
@@ -235,14 +246,16 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
     iso_claims_init(&claims, history);
     enum iso_status status = iso_claims_read(&claims, verdict->bytes, length, name, &app->error);
     if (status == ISO_OK)
-        status = print_explanation(app, explanation, &claims, wall_of(explanation, of_source), verdict);
+        status =
+            print_explanation(app, explanation, &claims, wall_of(explanation, of_source), verdict);
     iso_claims_release(&claims);
     return status;
 }
 
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,
-                                    void (*print)(struct iso_output *output, const void *verdict), const void *verdict)
+                                    void (*print)(struct iso_output *output, const void *verdict),
+                                    const void *verdict)
 {
     struct iso_output output;
     struct iso_text text = {0};

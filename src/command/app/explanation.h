@@ -1,4 +1,5 @@
-/* What `check`, `replay` and `explain` share: verdicts explained, drawn, and written for other tools. */
+/* What `check`, `replay` and `explain` share: verdicts explained, drawn, and written for other
+ * tools. */
 #pragma once
 
 #include "cli/command.h"
@@ -14,7 +15,8 @@ struct app_explanation {
 };
 
 /* The rows of a command whose options struct has a `struct app_explanation` named `explanation`. */
-#define APP_EXPLANATION_PLACE(owner, member) (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
+#define APP_EXPLANATION_PLACE(owner, member)                                                       \
+    (offsetof(owner, explanation) + offsetof(struct app_explanation, member))
 /* clang-format off */
 #define APP_EXPLAIN_ROW(owner) \
     CLI_ROW_FLAG("explain", APP_EXPLANATION_PLACE(owner, explain), \
@@ -45,20 +47,23 @@ bool app_explanation_wanted(const struct app_explanation *explanation);
 /* True if one of the files is standard output. */
 bool app_explanation_takes_stdout(const struct app_explanation *explanation);
 
-/* Refuses what cannot go together, before anything is read or printed; `json`: standard output is the object's.
- * `of_source`: as of app_explain. */
-enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation, bool json,
-                                      enum iso_wall of_source);
+/* Refuses what cannot go together, before anything is read or printed; `json`: standard output is
+ * the object's. `of_source`: as of app_explain. */
+enum iso_status app_explanation_check(struct app *app, const struct app_explanation *explanation,
+                                      bool json, enum iso_wall of_source);
 
 /* Frees what parsing put there. */
 void app_explanation_release(struct app_explanation *explanation);
 
-/* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's timestamps are. The text
- * goes to standard output, drawings and reports to their files. The status: of the verdict's outcome, or an error. */
-enum iso_status app_explain(struct app *app, const struct app_explanation *explanation, struct iso_history *history,
-                            enum iso_wall of_source, const char *name, struct iso_text *verdict);
+/* Explains a verdict (JSON, of `name`) of a finished history. `of_source`: what its source's
+ * timestamps are. The text goes to standard output, drawings and reports to their files. The
+ * status: of the verdict's outcome, or an error. */
+enum iso_status app_explain(struct app *app, const struct app_explanation *explanation,
+                            struct iso_history *history, enum iso_wall of_source, const char *name,
+                            struct iso_text *verdict);
 
 /* The same of what `print` prints: the verdict's JSON, straight from an engine. */
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,
-                                    void (*print)(struct iso_output *output, const void *verdict), const void *verdict);
+                                    void (*print)(struct iso_output *output, const void *verdict),
+                                    const void *verdict);

@@ -28,20 +28,22 @@ static bool is_blank(const char *text, size_t length)
     return true;
 }
 
-static enum iso_status take_line(struct feed *feed, const char *text, size_t length, struct iso_error *error)
+static enum iso_status take_line(struct feed *feed, const char *text, size_t length,
+                                 struct iso_error *error)
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     feed->line++;
     if (is_blank(text, length))
         return ISO_OK;
-    if (iso_native_read_transaction(&feed->native, text, length, iso_origin(0, feed->line), &feed->block, &fault) ==
-        ISO_OK)
+    if (iso_native_read_transaction(&feed->native, text, length, iso_origin(0, feed->line),
+                                    &feed->block, &fault) == ISO_OK)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT, "%s:%" PRIu64 ": byte %zu: %s", feed->name, feed->line, fault.position,
-                         fault.text);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s:%" PRIu64 ": byte %zu: %s", feed->name,
+                         feed->line, fault.position, fault.text);
 }
 
-/* Takes all whole lines (at the end of the input: also one that has no newline) and publishes them as one block. */
+/* Takes all whole lines (at the end of the input: also one that has no newline) and publishes them
+ * as one block. */
 static enum iso_status take_lines(struct feed *feed, bool ended, struct iso_error *error)
 {
     size_t at = 0;
@@ -64,7 +66,8 @@ static enum iso_status take_lines(struct feed *feed, bool ended, struct iso_erro
 static enum iso_status make_room(struct feed *feed, struct iso_error *error)
 {
     if (feed->length > LINE_MAX_BYTES)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s:%" PRIu64 ": a transaction of more than 64 MiB", feed->name,
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s:%" PRIu64 ": a transaction of more than 64 MiB", feed->name,
                              feed->line + 1);
     if (feed->capacity < feed->length + PIECE) {
         feed->capacity = iso_column_capacity(feed->capacity, feed->length + PIECE);
@@ -73,7 +76,8 @@ static enum iso_status make_room(struct feed *feed, struct iso_error *error)
     return ISO_OK;
 }
 
-static enum iso_status feed_input(struct feed *feed, struct iso_input *input, struct iso_error *error)
+static enum iso_status feed_input(struct feed *feed, struct iso_input *input,
+                                  struct iso_error *error)
 {
     bool ended = false;
     feed->line = 0;
@@ -91,7 +95,8 @@ static enum iso_status feed_input(struct feed *feed, struct iso_input *input, st
     return error->status;
 }
 
-enum iso_status app_feed(struct app_publisher *publisher, const struct cli_texts *files, struct iso_error *error)
+enum iso_status app_feed(struct app_publisher *publisher, const struct cli_texts *files,
+                         struct iso_error *error)
 {
     struct feed feed = {.publisher = publisher};
     iso_native_init(&feed.native);

@@ -31,7 +31,8 @@ static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_RC, ISO_PSI, ISO_CC
 
 static const struct cli_option options[] = {
     CLI_ROW_GROUP("How much"),
-    CLI_ROW_COUNT("sessions", "N", PLACE(generate.sessions), 1, 1000000, "Sessions that run at the same time (50)."),
+    CLI_ROW_COUNT("sessions", "N", PLACE(generate.sessions), 1, 1000000,
+                  "Sessions that run at the same time (50)."),
     CLI_ROW_COUNT("txns", "N", PLACE(generate.transactions), 1, 1000000000,
                   "Transactions, besides those of anomalies (100k). Numbers may end in\n"
                   "k, M, G."),
@@ -51,8 +52,10 @@ static const struct cli_option options[] = {
     CLI_ROW_COUNT("columns", "N", PLACE(generate.columns), 1, 30,
                   "Columns of each table (3): c1 has few values, c2 unique ones, c3 amounts\n"
                   "and NULL, and so on."),
-    CLI_ROW_FLAG("texts", PLACE(generate.texts), "Texts in place of numbers in c1, c4, c7 and so on."),
-    CLI_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share), "Share of writes that delete a row (0.2)."),
+    CLI_ROW_FLAG("texts", PLACE(generate.texts),
+                 "Texts in place of numbers in c1, c4, c7 and so on."),
+    CLI_ROW_SHARE("deletes", "SHARE", PLACE(generate.delete_share),
+                  "Share of writes that delete a row (0.2)."),
     CLI_ROW_SHARE("ranges", "SHARE", PLACE(generate.range_share),
                   "Share of reads that ask for a range of keys (0.2). The others that these\n"
                   "four options do not name read some columns of one row."),
@@ -63,7 +66,8 @@ static const struct cli_option options[] = {
                   "Share of reads that ask for a count and a sum (0.1)."),
     CLI_ROW_SHARE("bags", "SHARE", PLACE(generate.bag_share),
                   "Share of reads that ask for rows without their keys (0)."),
-    CLI_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share), "Share of transactions that abort (0)."),
+    CLI_ROW_SHARE("aborted", "SHARE", PLACE(generate.aborted_share),
+                  "Share of transactions that abort (0)."),
     CLI_ROW_SHARE("unknown", "SHARE", PLACE(generate.unknown_share),
                   "Share whose outcome the client never learns (0); half of them take\n"
                   "effect. With --tables they change c2 of rows that are there, and what\n"
@@ -99,7 +103,8 @@ static const struct cli_option options[] = {
                  "Write what a checker must find by timestamps, at si and at ser, and what it\n"
                  "must say of all orders, at each level, as JSON. With -o FILE the default\n"
                  "is FILE.expected.json."),
-    CLI_ROW_CHOICE("format", "native|timekiller", PLACE(format), "JSON Lines (the default) or TimeKiller's array."),
+    CLI_ROW_CHOICE("format", "native|timekiller", PLACE(format),
+                   "JSON Lines (the default) or TimeKiller's array."),
     CLI_ROW_CHOICE("order", "commit|start|random", PLACE(generate.order),
                    "The order of transactions in the file; random moves each by up to some\n"
                    "thousands and writes sno."),
@@ -115,8 +120,10 @@ static const struct cli_option options[] = {
                    "then only reorder, as at a million a second."),
     CLI_ROW_NUMBER("delay", "MS", PLACE(publish.delay), 0, 3600000,
                    "How long transactions take to arrive, on average (0 ms) ..."),
-    CLI_ROW_NUMBER("deviation", "MS", PLACE(publish.deviation), 0, 3600000, "... and its standard deviation (0 ms)."),
-    CLI_ROW_SHARE("repeats", "SHARE", PLACE(publish.repeats), "Share of transactions that arrive twice (0)."),
+    CLI_ROW_NUMBER("deviation", "MS", PLACE(publish.deviation), 0, 3600000,
+                   "... and its standard deviation (0 ms)."),
+    CLI_ROW_SHARE("repeats", "SHARE", PLACE(publish.repeats),
+                  "Share of transactions that arrive twice (0)."),
     CLI_ROW_NUMBER("watermarks", "N", PLACE(publish.watermarks), 0, 1000000000,
                    "A watermark to every partition after each N transactions (0: none)."),
     CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(publish.properties),
@@ -124,7 +131,8 @@ static const struct cli_option options[] = {
                   "into a file.",
                   .letter = 'X'),
     CLI_ROW_GROUP("How to run"),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; gen uses one thread."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+                   "Accepted by every command; gen uses one thread."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no progress line."),
     {.type = CLI_END},
 };
@@ -136,19 +144,20 @@ static void write_number(struct iso_output *output, const char *member, uint64_t
     iso_output_format(output, "%s%" PRIu64, member, number);
 }
 
-static void write_planted(struct iso_output *output, const struct iso_planted *planted, enum iso_level level,
-                          const char **between)
+static void write_planted(struct iso_output *output, const struct iso_planted *planted,
+                          enum iso_level level, const char **between)
 {
     for (int i = 0; i < ISO_SCRIPT_FINDINGS; i++) {
         const struct iso_script_finding *finding = &planted->anomaly->findings[level][i];
         if (!finding->used)
             continue;
-        iso_output_format(output, "%s{\"anomaly\":\"%s\",\"axiom\":\"%s\"", *between, planted->anomaly->name,
-                          iso_axiom_name(finding->axiom));
+        iso_output_format(output, "%s{\"anomaly\":\"%s\",\"axiom\":\"%s\"", *between,
+                          planted->anomaly->name, iso_axiom_name(finding->axiom));
         *between = ",\n    ";
         if (finding->kind != ISO_KIND_NONE)
             iso_output_format(output, ",\"kind\":\"%s\"", iso_violation_kind_name(finding->kind));
-        iso_output_format(output, ",\"tids\":[\"%" PRIu64 "\"", planted->first_tid + finding->transaction);
+        iso_output_format(output, ",\"tids\":[\"%" PRIu64 "\"",
+                          planted->first_tid + finding->transaction);
         if (finding->other != ISO_SCRIPT_NOBODY)
             iso_output_format(output, ",\"%" PRIu64 "\"", planted->first_tid + finding->other);
         iso_output_char(output, ']');
@@ -161,16 +170,18 @@ static void write_planted(struct iso_output *output, const struct iso_planted *p
     }
 }
 
-static void write_level(struct iso_output *output, const struct iso_generated *generated, enum iso_level level)
+static void write_level(struct iso_output *output, const struct iso_generated *generated,
+                        enum iso_level level)
 {
     const struct iso_expectation *expected = &generated->levels[level];
     const char *between = "\n    ";
-    iso_output_format(output, "  \"%s\":{\"verdict\":\"%s\",\"reads_unjudged\":%" PRIu64 ",\"counts\":{",
-                      iso_level_name(level), iso_outcome_name(iso_generated_outcome(generated, level)),
-                      expected->reads_unjudged);
+    iso_output_format(
+        output, "  \"%s\":{\"verdict\":\"%s\",\"reads_unjudged\":%" PRIu64 ",\"counts\":{",
+        iso_level_name(level), iso_outcome_name(iso_generated_outcome(generated, level)),
+        expected->reads_unjudged);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "", iso_axiom_name((enum iso_axiom)axiom),
-                          expected->counts[axiom]);
+        iso_output_format(output, "%s\"%s\":%" PRIu64, axiom ? "," : "",
+                          iso_axiom_name((enum iso_axiom)axiom), expected->counts[axiom]);
     iso_output_text(output, "},\n   \"planted\":[");
     for (uint32_t i = 0; i < generated->planted_count; i++)
         write_planted(output, &generated->planted[i], level, &between);
@@ -185,7 +196,8 @@ static bool has_place_beside(const char *path)
 }
 
 /* {"si":"holds", ...}: undecided levels, which depend on what the store did, are left out. */
-static void write_any_order(struct iso_output *output, const struct gen *gen, const struct iso_generated *generated)
+static void write_any_order(struct iso_output *output, const struct gen *gen,
+                            const struct iso_generated *generated)
 {
     const char *between = "";
     iso_output_text(output, "  \"any_order\":{");
@@ -201,13 +213,15 @@ static void write_any_order(struct iso_output *output, const struct gen *gen, co
     iso_output_text(output, "}");
 }
 
-static enum iso_status write_expected(struct app *app, const struct gen *gen, const struct iso_generated *generated)
+static enum iso_status write_expected(struct app *app, const struct gen *gen,
+                                      const struct iso_generated *generated)
 {
     struct iso_output output;
     size_t size = strlen(gen->output) + sizeof ".expected.json";
     char *beside = iso_allocate(size);
     snprintf(beside, size, "%s.expected.json", gen->output);
-    enum iso_status status = iso_output_open(&output, gen->expected ? gen->expected : beside, &app->error);
+    enum iso_status status =
+        iso_output_open(&output, gen->expected ? gen->expected : beside, &app->error);
     iso_free(beside);
     if (status != ISO_OK)
         return status;
@@ -219,7 +233,8 @@ static enum iso_status write_expected(struct app *app, const struct gen *gen, co
     write_number(&output, ",\"operations\":", generated->operations);
     iso_output_text(&output, ",\n");
     if (!iso_generate_is_timeless(gen->generate.level)) {
-        bool si = iso_generate_knows(&gen->generate, ISO_SI), ser = iso_generate_knows(&gen->generate, ISO_SER);
+        bool si = iso_generate_knows(&gen->generate, ISO_SI),
+             ser = iso_generate_knows(&gen->generate, ISO_SER);
         if (si)
             write_level(&output, generated, ISO_SI);
         iso_output_text(&output, si && ser ? ",\n" : "");
@@ -249,13 +264,16 @@ static bool take_block(void *context, const struct iso_history *block)
     struct iso_output *output = sink->writer.output;
     enum iso_status status = iso_history_writer_add(&sink->writer, block, &sink->app->error);
     uint64_t count = sink->writer.count ? sink->writer.count : 1;
-    uint64_t total = (uint64_t)((double)output->written * (double)sink->transactions / (double)count);
-    cli_progress_update(&sink->progress, output->written, total > output->written ? total : output->written);
+    uint64_t total =
+        (uint64_t)((double)output->written * (double)sink->transactions / (double)count);
+    cli_progress_update(&sink->progress, output->written,
+                        total > output->written ? total : output->written);
     return status == ISO_OK && !output->error;
 }
 
 static enum iso_status write_history(struct app *app, const struct gen *gen,
-                                     const struct iso_generate_options *generate, struct iso_generated *generated)
+                                     const struct iso_generate_options *generate,
+                                     struct iso_generated *generated)
 {
     struct iso_output output;
     struct sink sink = {.app = app, .transactions = gen->generate.transactions};
@@ -288,8 +306,10 @@ static bool publish_block(void *context, const struct iso_history *block)
 }
 
 /* `files`: recorded histories to publish in place of a generated one. */
-static enum iso_status publish_history(struct app *app, const struct gen *gen, const struct cli_texts *files,
-                                       const struct iso_generate_options *generate, struct iso_generated *generated)
+static enum iso_status publish_history(struct app *app, const struct gen *gen,
+                                       const struct cli_texts *files,
+                                       const struct iso_generate_options *generate,
+                                       struct iso_generated *generated)
 {
     struct app_publish_options options = gen->publish;
     uint64_t sent;
@@ -327,7 +347,8 @@ static const struct gen defaults = {.generate = {.sessions = 50,
                                                  .seed = 1},
                                     .output = "-"};
 
-/* Refuses what would change nothing: options of rows without rows, of sites and of publishing likewise. */
+/* Refuses what would change nothing: options of rows without rows, of sites and of publishing
+ * likewise. */
 static enum iso_status check_effects(struct app *app, const struct gen *gen)
 {
     const struct iso_generate_options *is = &gen->generate, *was = &defaults.generate;
@@ -355,12 +376,15 @@ static enum iso_status check_effects(struct app *app, const struct gen *gen)
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].is_given && !parts[i].has_effect)
-            return iso_error_set(&app->error, ISO_BAD_INPUT, "--%s goes with %s: without it nothing changes",
-                                 parts[i].option, parts[i].needs);
+            return iso_error_set(&app->error, ISO_BAD_INPUT,
+                                 "--%s goes with %s: without it nothing changes", parts[i].option,
+                                 parts[i].needs);
     return ISO_OK;
 }
 
-enum { TABLE_ROWS = ISO_SCAN_LIMIT }; /* more than a checker looks at for one query would not be judged */
+enum {
+    TABLE_ROWS = ISO_SCAN_LIMIT
+}; /* more than a checker looks at for one query would not be judged */
 
 static enum iso_status check_rows(struct app *app, const struct gen *gen)
 {
@@ -376,14 +400,18 @@ static enum iso_status check_rows(struct app *app, const struct gen *gen)
             "--unknown with --tables needs --columns 2 or more: transactions of unknown outcome write c2");
     if (generate->level == ISO_RC)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--tables needs --level si or ser");
-    if (generate->tables > generate->keys || (generate->keys - 1) / generate->tables + 1 > TABLE_ROWS)
+    if (generate->tables > generate->keys ||
+        (generate->keys - 1) / generate->tables + 1 > TABLE_ROWS)
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--tables %" PRIu32 " of --keys %" PRIu32 " rows: expected 1 to %d rows in each table",
+                             "--tables %" PRIu32 " of --keys %" PRIu32
+                             " rows: expected 1 to %d rows in each table",
                              generate->tables, generate->keys, TABLE_ROWS);
-    if (generate->range_share + generate->condition_share + generate->aggregate_share + generate->bag_share >
+    if (generate->range_share + generate->condition_share + generate->aggregate_share +
+            generate->bag_share >
         (uint64_t)1 << 32)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--ranges, --conditions, --aggregates and --bags together must stay below 1");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--ranges, --conditions, --aggregates and --bags together must stay below 1");
     return ISO_OK;
 }
 
@@ -395,61 +423,77 @@ static enum iso_status check_sites(struct app *app, const struct gen *gen)
     if (!iso_generate_is_timeless(generate->level))
         return ISO_OK;
     if (generate->lists || generate->tables || gen->format == ISO_FORMAT_TIMEKILLER)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--level %s cannot be combined with --lists, --tables or --format timekiller", name);
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--level %s cannot be combined with --lists, --tables or --format timekiller", name);
     if (gen->publish.watermarks)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs timestamps: --level %s has none", name);
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--watermarks needs timestamps: --level %s has none", name);
     return ISO_OK;
 }
 
-static enum iso_status check_options(struct app *app, const struct gen *gen, const struct cli_texts *files)
+static enum iso_status check_options(struct app *app, const struct gen *gen,
+                                     const struct cli_texts *files)
 {
     bool timekiller = gen->format == ISO_FORMAT_TIMEKILLER;
     if (files->count && !gen->to)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "%s: gen reads a recorded history only to publish it, with --to; -o names its output",
-                             files->items[0]);
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "%s: gen reads a recorded history only to publish it, with --to; -o names its output",
+            files->items[0]);
     if (files->count && gen->publish.watermarks)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--watermarks needs a generated history: a recorded one may be in any order");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--watermarks needs a generated history: a recorded one may be in any order");
     if (gen->expected && !strcmp(gen->expected, gen->output))
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--expected %s: the history goes there, expected another file",
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--expected %s: the history goes there, expected another file",
                              gen->expected);
     if (timekiller && gen->generate.order == ISO_ORDER_RANDOM)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--order random needs --format native: in TimeKiller's the order is the sessions' order");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--order random needs --format native: in TimeKiller's the order is the sessions' order");
     if (timekiller && gen->generate.unknown_share)
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "--unknown needs --format native: TimeKiller's has committed transactions only");
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "--unknown needs --format native: TimeKiller's has committed transactions only");
     if (gen->to && (strncmp(gen->to, "kafka:", 6) || !gen->to[6]))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", gen->to);
     if (gen->to && (timekiller || strcmp(gen->output, "-")))
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--to takes the native format and no -o");
     if (gen->publish.watermarks && gen->generate.order != ISO_ORDER_COMMIT)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--watermarks needs --order commit: else they could be wrong");
-    if (check_effects(app, gen) != ISO_OK || check_rows(app, gen) != ISO_OK || check_sites(app, gen) != ISO_OK)
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--watermarks needs --order commit: else they could be wrong");
+    if (check_effects(app, gen) != ISO_OK || check_rows(app, gen) != ISO_OK ||
+        check_sites(app, gen) != ISO_OK)
         return app->error.status;
     if ((uint64_t)gen->generate.transactions * gen->generate.operations > UINT32_MAX)
         return iso_error_set(&app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
     if (gen->generate.aborted_share + gen->generate.unknown_share > (uint64_t)1 << 32)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--aborted and --unknown together must stay below 1");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--aborted and --unknown together must stay below 1");
     return ISO_OK;
 }
 
-static enum iso_status parse_plants(struct app *app, const struct gen *gen, struct iso_plant *plants)
+static enum iso_status parse_plants(struct app *app, const struct gen *gen,
+                                    struct iso_plant *plants)
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; i < gen->anomalies.count && status == ISO_OK; i++) {
-        status = iso_plant_parse(gen->anomalies.items[i], gen->generate.transactions, &plants[i], &app->error);
-        if (status == ISO_OK && gen->format == ISO_FORMAT_TIMEKILLER && iso_script_of_rows(plants[i].anomaly))
-            status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                                   "--anomaly %s needs --format native: TimeKiller's has no rows with columns",
-                                   gen->anomalies.items[i]);
+        status = iso_plant_parse(gen->anomalies.items[i], gen->generate.transactions, &plants[i],
+                                 &app->error);
+        if (status == ISO_OK && gen->format == ISO_FORMAT_TIMEKILLER &&
+            iso_script_of_rows(plants[i].anomaly))
+            status = iso_error_set(
+                &app->error, ISO_BAD_INPUT,
+                "--anomaly %s needs --format native: TimeKiller's has no rows with columns",
+                gen->anomalies.items[i]);
     }
     return status;
 }
 
-static enum iso_status generate_history(struct app *app, const struct gen *gen, const struct cli_texts *files)
+static enum iso_status generate_history(struct app *app, const struct gen *gen,
+                                        const struct cli_texts *files)
 {
     struct iso_generated generated = {0};
     struct iso_plant *plants = iso_allocate((gen->anomalies.count + 1u) * sizeof *plants);
@@ -491,20 +535,21 @@ const struct cli_command app_gen = {
     .intro = "Simulates sessions that run transactions against a multi-version store, plants\n"
              "the anomalies that you ask for, and writes the history and what a checker must\n"
              "find in it.",
-    .examples = "  isochron gen --txns 1M -o big.jsonl.zst\n"
-                "      A million transactions that keep snapshot isolation.\n"
-                "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
-                "      Three lost updates spread over the run, a stale read near its end;\n"
-                "      bad.jsonl.expected.json names them.\n"
-                "  isochron gen --tables 3 --keys 600 --anomaly missing-row -o shop.jsonl\n"
-                "      Rows with columns, ranges, conditions and sums; a range lacks a row.\n"
-                "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
-                "      Straight into a checker.\n"
-                "  isochron gen --level psi --anomaly long-fork -o sites.jsonl\n"
-                "      Three replicas that keep parallel snapshot isolation; a long fork shows\n"
-                "      that it is not snapshot isolation.\n"
-                "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
-                "      Publish what a recorder prints, while it runs.\n",
+    .examples =
+        "  isochron gen --txns 1M -o big.jsonl.zst\n"
+        "      A million transactions that keep snapshot isolation.\n"
+        "  isochron gen --txns 10k --anomaly lost-update:3 --anomaly stale-read@0.9 -o bad.jsonl\n"
+        "      Three lost updates spread over the run, a stale read near its end;\n"
+        "      bad.jsonl.expected.json names them.\n"
+        "  isochron gen --tables 3 --keys 600 --anomaly missing-row -o shop.jsonl\n"
+        "      Rows with columns, ranges, conditions and sums; a range lacks a row.\n"
+        "  isochron gen --level ser --dist zipf --lists | isochron check --level ser -\n"
+        "      Straight into a checker.\n"
+        "  isochron gen --level psi --anomaly long-fork -o sites.jsonl\n"
+        "      Three replicas that keep parallel snapshot isolation; a long fork shows\n"
+        "      that it is not snapshot isolation.\n"
+        "  recorder | isochron gen --to kafka:txns -X bootstrap.servers=localhost:9092 -\n"
+        "      Publish what a recorder prints, while it runs.\n",
     .options = options,
     .run = run_gen,
 };

@@ -13,12 +13,14 @@ enum iso_status app_need_files(struct app *app, const struct cli_texts *files)
 {
     if (files->count)
         return ISO_OK;
-    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a file is missing; - is standard input", app->command->name);
+    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a file is missing; - is standard input",
+                         app->command->name);
 }
 
 /* ---- which format ---- */
 
-/* Of a directory it is reported which of its files are the history: it may hold others. Of a file only to who looks on.
+/* Of a directory it is reported which of its files are the history: it may hold others. Of a file
+ * only to who looks on.
  */
 static void log_taken(const struct app_load *load, const char *path, enum iso_format format)
 {
@@ -38,7 +40,8 @@ static void log_taken(const struct app_load *load, const char *path, enum iso_fo
     iso_text_release(&files);
 }
 
-static enum iso_status guess_format(struct app *app, const struct cli_texts *files, enum iso_format *format)
+static enum iso_status guess_format(struct app *app, const struct cli_texts *files,
+                                    enum iso_format *format)
 {
     *format = ISO_FORMAT_NATIVE;
     for (uint32_t i = 0; i < files->count; i++) {
@@ -48,39 +51,42 @@ static enum iso_status guess_format(struct app *app, const struct cli_texts *fil
         if (iso_format_is_native(guessed))
             continue;
         if (files->count > 1)
-            return iso_error_set(&app->error, ISO_BAD_INPUT,
-                                 "%s: format %s (guessed), of which one file or directory is a whole history; only "
-                                 "native files can be several",
-                                 files->items[i], iso_format_name(guessed));
+            return iso_error_set(
+                &app->error, ISO_BAD_INPUT,
+                "%s: format %s (guessed), of which one file or directory is a whole history; only "
+                "native files can be several",
+                files->items[i], iso_format_name(guessed));
         *format = guessed;
     }
     return ISO_OK;
 }
 
-static enum iso_status choose_format(struct app *app, const struct app_load *load, const struct cli_texts *files,
-                                     enum iso_format *format)
+static enum iso_status choose_format(struct app *app, const struct app_load *load,
+                                     const struct cli_texts *files, enum iso_format *format)
 {
     if (load->format == APP_GUESS)
         return guess_format(app, files, format);
     *format = (enum iso_format)load->format;
     if (iso_format_is_native(*format) || files->count == 1)
         return ISO_OK;
-    return iso_error_set(&app->error, ISO_BAD_INPUT,
-                         "--format %s: one file or directory is a whole history; only native files can be several",
-                         iso_format_name(*format));
+    return iso_error_set(
+        &app->error, ISO_BAD_INPUT,
+        "--format %s: one file or directory is a whole history; only native files can be several",
+        iso_format_name(*format));
 }
 
 /* ---- reading ---- */
 
-static enum iso_status read_native(struct app *app, const struct app_load *load, const struct cli_texts *files,
-                                   struct iso_history *history)
+static enum iso_status read_native(struct app *app, const struct app_load *load,
+                                   const struct cli_texts *files, struct iso_history *history)
 {
     struct cli_progress progress;
     cli_progress_init(&progress, "reading", load->quiet);
     struct iso_read_options options = {.threads = cli_threads(load->threads),
                                        .progress = progress.shown ? cli_progress_update : NULL,
                                        .progress_context = &progress};
-    enum iso_status status = iso_read_history(files->items, files->count, &options, history, &app->error);
+    enum iso_status status =
+        iso_read_history(files->items, files->count, &options, history, &app->error);
     cli_progress_end(&progress);
     return status;
 }
@@ -89,12 +95,12 @@ static enum iso_status read_native(struct app *app, const struct app_load *load,
 static void add_guess(struct iso_error *error, enum iso_format format)
 {
     size_t length = strlen(error->text);
-    snprintf(error->text + length, sizeof error->text - length, " (guessed: %s; --format says otherwise)",
-             iso_format_name(format));
+    snprintf(error->text + length, sizeof error->text - length,
+             " (guessed: %s; --format says otherwise)", iso_format_name(format));
 }
 
-enum iso_status app_load(struct app *app, const struct app_load *load, const struct cli_texts *files,
-                         struct iso_history *history)
+enum iso_status app_load(struct app *app, const struct app_load *load,
+                         const struct cli_texts *files, struct iso_history *history)
 {
     enum iso_format format;
     enum iso_status status = choose_format(app, load, files, &format);
@@ -103,25 +109,29 @@ enum iso_status app_load(struct app *app, const struct app_load *load, const str
     if (iso_format_is_native(format))
         return read_native(app, load, files, history);
     log_taken(load, files->items[0], format);
-    status = iso_format_read_on(cli_threads(load->threads), format, files->items[0], history, &app->error);
+    status = iso_format_read_on(cli_threads(load->threads), format, files->items[0], history,
+                                &app->error);
     if (status == ISO_BAD_INPUT && load->format == APP_GUESS)
         add_guess(&app->error, format);
     return status;
 }
 
-enum iso_status app_load_initial(struct app *app, const struct app_load *load, struct iso_history *history)
+enum iso_status app_load_initial(struct app *app, const struct app_load *load,
+                                 struct iso_history *history)
 {
     if (load->initial_file && iso_read_initial(load->initial_file, history, &app->error) != ISO_OK)
         return app->error.status;
     if (load->initial)
-        history->initial_value = strcmp(load->initial, "null")
-                                     ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
-                                     : ISO_ABSENT;
+        history->initial_value =
+            strcmp(load->initial, "null")
+                ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
+                : ISO_ABSENT;
     return ISO_OK;
 }
 
-enum iso_status app_load_finished(struct app *app, const struct app_load *load, const struct cli_texts *files,
-                                  uint64_t *repeats, struct iso_history *history)
+enum iso_status app_load_finished(struct app *app, const struct app_load *load,
+                                  const struct cli_texts *files, uint64_t *repeats,
+                                  struct iso_history *history)
 {
     enum iso_status status = app_load(app, load, files, history);
     history->ranges.limit = (uint32_t)load->scan_limit;

@@ -15,18 +15,23 @@ enum { COMMANDS_MOST = 32 };
 
 static void print_help(struct iso_output *output)
 {
-    iso_output_text(output, "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
-                            "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
+    iso_output_text(
+        output,
+        "usage: isochron COMMAND [OPTIONS] [FILE...]\n\n"
+        "Isochron checks whether a database kept the isolation level it promises.\n\nCommands\n");
     for (int i = 0; app_commands[i]; i++)
         if (!app_commands[i]->hidden)
-            iso_output_format(output, "  %-11s%s\n", app_commands[i]->name, app_commands[i]->summary);
-    iso_output_text(output, "\nisochron help COMMAND explains a command, with examples; so does COMMAND --help.\n\n"
-                            "Exit status, for every command\n"
-                            "  0  judged and nothing wrong\n"
-                            "  1  a violation\n"
-                            "  2  usage, configuration or input error\n"
-                            "  3  undecided: nothing judged, reads that could not be judged, a limit\n"
-                            "  4  runtime failure: a file or device that fails, no memory\n");
+            iso_output_format(output, "  %-11s%s\n", app_commands[i]->name,
+                              app_commands[i]->summary);
+    iso_output_text(
+        output,
+        "\nisochron help COMMAND explains a command, with examples; so does COMMAND --help.\n\n"
+        "Exit status, for every command\n"
+        "  0  judged and nothing wrong\n"
+        "  1  a violation\n"
+        "  2  usage, configuration or input error\n"
+        "  3  undecided: nothing judged, reads that could not be judged, a limit\n"
+        "  4  runtime failure: a file or device that fails, no memory\n");
 }
 
 static enum iso_status unknown_command(struct app *app, const char *name)
@@ -37,16 +42,18 @@ static enum iso_status unknown_command(struct app *app, const char *name)
         names[count] = app_commands[count]->name;
     const char *nearest = cli_nearest(name, names, count);
     if (nearest)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?", name, nearest);
-    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; isochron --help lists them", name);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such command; did you mean %s?",
+                             name, nearest);
+    return iso_error_set(&app->error, ISO_BAD_INPUT,
+                         "%s: no such command; isochron --help lists them", name);
 }
 
 /* help, or help COMMAND. */
 static enum iso_status print_help_of(struct app *app, int count, char **arguments)
 {
     if (count > 1)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "help %s %s: expected one command", arguments[0],
-                             arguments[1]);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "help %s %s: expected one command",
+                             arguments[0], arguments[1]);
     if (!count) {
         print_help(&app->out);
         return ISO_OK;
@@ -63,7 +70,8 @@ static enum iso_status print_help_of(struct app *app, int count, char **argument
 static enum iso_status run_command(struct app *app, int count, char **arguments)
 {
     if (count < 2)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "a command is missing; isochron --help lists them");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "a command is missing; isochron --help lists them");
     for (int i = 0; app_commands[i]; i++) {
         if (strcmp(arguments[1], app_commands[i]->name))
             continue;
@@ -81,8 +89,8 @@ static enum iso_status run_command(struct app *app, int count, char **arguments)
     return ISO_OK;
 }
 
-/* A standard descriptor that is closed would be given to the next file that is opened, which would then be
- * written to by mistake. Read-only, so that writing to a closed stdout stays an error. */
+/* A standard descriptor that is closed would be given to the next file that is opened, which would
+ * then be written to by mistake. Read-only, so that writing to a closed stdout stays an error. */
 static void fill_closed_descriptors(struct app *app)
 {
     app->stdout_closed = fcntl(STDOUT_FILENO, F_GETFD) < 0;

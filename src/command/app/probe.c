@@ -41,8 +41,10 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("isolation", "NAME", PLACE(options.isolation),
                  "At which level the sessions run: 'read uncommitted', 'read committed',\n"
                  "'repeatable read' or serializable. By default the server's own default."),
-    CLI_ROW_TEXTS("workload", "NAME", PLACE(workloads), "Only this workload; may be given often (--list names them)."),
-    CLI_ROW_COUNT("sessions", "N", PLACE(options.sessions), 1, 1000, "Sessions, each with a connection (8)."),
+    CLI_ROW_TEXTS("workload", "NAME", PLACE(workloads),
+                  "Only this workload; may be given often (--list names them)."),
+    CLI_ROW_COUNT("sessions", "N", PLACE(options.sessions), 1, 1000,
+                  "Sessions, each with a connection (8)."),
     CLI_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 86400,
                     "How long (10). Ctrl-C ends it before, with a verdict."),
     CLI_ROW_FLAG("chaos", PLACE(options.chaos),
@@ -57,7 +59,8 @@ static const struct cli_option options[] = {
                    "levels at which the run was; all: each level.",
                    .refusal = iso_level_refusal),
     CLI_ROW_CHOICE("at-least", ISO_LEVEL_WORDS, PLACE(check.at_least),
-                   "With strongest or all: the exit status is that of this level.", .refusal = iso_level_refusal),
+                   "With strongest or all: the exit status is that of this level.",
+                   .refusal = iso_level_refusal),
     CLI_ROW_GROUP("Records"),
     CLI_ROW_TEXT("record", "FILE", PLACE(record),
                  "Write what was recorded to FILE, for check; compressed if it ends in\n"
@@ -80,8 +83,10 @@ static const struct cli_option options[] = {
     CLI_ROW_FLAG("json", PLACE(check.json), "One JSON object, as of check, instead of text."),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print only the headline, and no progress."),
     CLI_ROW_GROUP("Beside a run"),
-    CLI_ROW_FLAG("list", PLACE(list), "Name the workloads, and with a URL tables that crashed runs left there."),
-    CLI_ROW_FLAG("drop-leftovers", PLACE(drop_leftovers), "Drop these tables, and do nothing else."),
+    CLI_ROW_FLAG("list", PLACE(list),
+                 "Name the workloads, and with a URL tables that crashed runs left there."),
+    CLI_ROW_FLAG("drop-leftovers", PLACE(drop_leftovers),
+                 "Drop these tables, and do nothing else."),
     CLI_ROW_NUMBER("threads", "N", PLACE(check.load.threads), 1, 1024,
                    "Threads that judge; by default one for each processor."),
     {.type = CLI_END},
@@ -105,38 +110,45 @@ static enum iso_status choose_workloads(struct app *app, struct probe *probe)
             continue;
         }
         const char *nearest = cli_nearest(asked, names, count);
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--workload %s: no such workload%s%s; --list names them",
-                             asked, nearest ? ": did you mean " : "", nearest ? nearest : "");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "--workload %s: no such workload%s%s; --list names them", asked,
+                             nearest ? ": did you mean " : "", nearest ? nearest : "");
     }
     for (uint32_t i = 0; probe->to && i < count; i++) {
         bool is_named = probe->options.workloads >> i & 1;
         if (is_named && !iso_probe_workload_streams(i))
-            return iso_error_set(&app->error, ISO_BAD_INPUT,
-                                 "--workload %s: a change stream has other values of its rows than clients record; "
-                                 "leave it out of --to",
-                                 names[i]);
+            return iso_error_set(
+                &app->error, ISO_BAD_INPUT,
+                "--workload %s: a change stream has other values of its rows than clients record; "
+                "leave it out of --to",
+                names[i]);
         if (!probe->workloads.count && iso_probe_workload_streams(i))
             probe->options.workloads |= 1ull << i;
     }
     return ISO_OK;
 }
 
-static enum iso_status check_wishes(struct app *app, struct probe *probe, const struct cli_texts *urls)
+static enum iso_status check_wishes(struct app *app, struct probe *probe,
+                                    const struct cli_texts *urls)
 {
     struct iso_error *error = &app->error;
     const char *name = probe->options.name;
     if (urls->count > 1 || (!urls->count && !probe->list))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "expected one URL: postgresql://HOST:PORT/DATABASE or mysql://HOST:PORT/DATABASE");
     if (urls->count)
         probe->options.url = urls->items[0];
     if (probe->options.isolation && !iso_probe_isolation(probe->options.isolation))
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--isolation %s: no such level, expected 'read uncommitted', 'read committed', "
+            "'repeatable read' or serializable",
+            probe->options.isolation);
+    if (name && (!*name || strlen(name) > 32 ||
+                 name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")]))
         return iso_error_set(error, ISO_BAD_INPUT,
-                             "--isolation %s: no such level, expected 'read uncommitted', 'read committed', "
-                             "'repeatable read' or serializable",
-                             probe->options.isolation);
-    if (name && (!*name || strlen(name) > 32 || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")]))
-        return iso_error_set(error, ISO_BAD_INPUT, "--name %s: expected up to 32 of a to z, 0 to 9 and _", name);
+                             "--name %s: expected up to 32 of a to z, 0 to 9 and _", name);
     if (probe->to && (strncmp(probe->to, "kafka:", 6) || !probe->to[6]))
         return iso_error_set(error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", probe->to);
     probe->options.for_stream = probe->to != NULL;
@@ -155,7 +167,8 @@ static enum iso_status check_wishes(struct app *app, struct probe *probe, const 
     if (choose_workloads(app, probe) != ISO_OK ||
         (asks_levels && app_check_levels_options(app, &probe->check) != ISO_OK))
         return error->status;
-    return app_explanation_check(app, &probe->check.explanation, probe->check.json, ISO_WALL_UNKNOWN);
+    return app_explanation_check(app, &probe->check.explanation, probe->check.json,
+                                 ISO_WALL_UNKNOWN);
 }
 
 /* ---- beside a run ---- */
@@ -168,7 +181,8 @@ static enum iso_status list_leftovers(struct app *app, const struct probe *probe
         return app->error.status;
     iso_probe_leftovers(database, probe->drop_leftovers, &names, &app->error);
     if (names.used)
-        iso_output_format(&app->out, "%s:\n%.*s", probe->drop_leftovers ? "dropped" : "left by runs that are over",
+        iso_output_format(&app->out, "%s:\n%.*s",
+                          probe->drop_leftovers ? "dropped" : "left by runs that are over",
                           (int)names.used, names.bytes);
     else
         iso_output_text(&app->out, "no tables of earlier runs are left\n");
@@ -180,7 +194,8 @@ static enum iso_status list_leftovers(struct app *app, const struct probe *probe
 static enum iso_status list_workloads(struct app *app, const struct probe *probe)
 {
     for (uint32_t i = 0; iso_probe_workload_name(i); i++)
-        iso_output_format(&app->out, "%-10s %s\n", iso_probe_workload_name(i), iso_probe_workload_about(i));
+        iso_output_format(&app->out, "%-10s %s\n", iso_probe_workload_name(i),
+                          iso_probe_workload_about(i));
     return probe->options.url ? list_leftovers(app, probe) : ISO_OK;
 }
 
@@ -195,8 +210,9 @@ static void remark_leftovers(const struct probe *probe)
     for (size_t i = 0; i < names.used; i++)
         count += names.bytes[i] == '\n';
     if (count)
-        cli_log("%u table%s of runs that were not ended in order: probe URL --drop-leftovers drops them", count,
-                cli_plural(count));
+        cli_log(
+            "%u table%s of runs that were not ended in order: probe URL --drop-leftovers drops them",
+            count, cli_plural(count));
     iso_text_release(&names);
     iso_database_close(database);
 }
@@ -227,7 +243,8 @@ static enum iso_status open_sinks(struct app *app, struct probe *probe)
     probe->is_recording = probe->record != NULL;
     if (!probe->to || run_properties(&probe->kafka, &probe->properties, &app->error) != ISO_OK)
         return app->error.status;
-    probe->producer = iso_kafka_producer_new(&probe->kafka, probe->to + 6, (int32_t)probe->partitions, &app->error);
+    probe->producer = iso_kafka_producer_new(&probe->kafka, probe->to + 6,
+                                             (int32_t)probe->partitions, &app->error);
     return app->error.status;
 }
 
@@ -244,15 +261,18 @@ static void close_sinks(struct probe *probe)
     probe->is_recording = false;
 }
 
-static void show_progress(void *context, uint64_t done_ms, uint64_t of_ms, const struct iso_probe_tally *tally)
+static void show_progress(void *context, uint64_t done_ms, uint64_t of_ms,
+                          const struct iso_probe_tally *tally)
 {
     const struct probe *probe = context;
     char text[160];
     if (!probe->can_draw)
         return;
     snprintf(text, sizeof text,
-             "probing  %.1f of %.0f s  %" PRIu64 " committed, %" PRIu64 " aborted, %" PRIu64 " unknown",
-             (double)done_ms / 1000, (double)of_ms / 1000, tally->committed, tally->aborted, tally->unknown);
+             "probing  %.1f of %.0f s  %" PRIu64 " committed, %" PRIu64 " aborted, %" PRIu64
+             " unknown",
+             (double)done_ms / 1000, (double)of_ms / 1000, tally->committed, tally->aborted,
+             tally->unknown);
     cli_progress_line(text);
 }
 
@@ -267,7 +287,8 @@ static enum iso_status judge_as(const struct probe *probe, enum iso_judge_engine
     return iso_judge(history, &options, judgement, error);
 }
 
-/* A read that only a transaction of unknown outcome explains is open by positions; the search answers it. */
+/* A read that only a transaction of unknown outcome explains is open by positions; the search
+ * answers it. */
 static enum iso_outcome both(const struct iso_judgement *times, const struct iso_judgement *order)
 {
     enum iso_outcome a = times->outcome, b = order->outcome;
@@ -300,8 +321,8 @@ static void keep_varied(struct iso_judgement *judgement, uint32_t most)
 }
 
 /* The counts, then the arguments. */
-static void report(struct app *app, struct probe *probe, struct iso_history *history, struct iso_judgement *judgement,
-                   double seconds)
+static void report(struct app *app, struct probe *probe, struct iso_history *history,
+                   struct iso_judgement *judgement, double seconds)
 {
     struct app_check headline = probe->check;
     headline.explanation = (struct app_explanation){0};
@@ -312,8 +333,10 @@ static void report(struct app *app, struct probe *probe, struct iso_history *his
     app_check_report(app, &probe->check, history, judgement, 0, seconds);
 }
 
-/* By positions where there are some, and by any order beside it: each may find what the other cannot. */
-static enum iso_status judge_history(struct app *app, struct probe *probe, struct iso_history *history)
+/* By positions where there are some, and by any order beside it: each may find what the other
+ * cannot. */
+static enum iso_status judge_history(struct app *app, struct probe *probe,
+                                     struct iso_history *history)
 {
     struct iso_judgement first = {0}, second = {0};
     double started = cli_seconds();
@@ -334,8 +357,9 @@ static enum iso_status judge_history(struct app *app, struct probe *probe, struc
     if (app->error.status == ISO_OK)
         report(app, probe, history, shown, seconds);
     if (app->error.status == ISO_OK && is_both && !probe->check.json && !probe->quiet)
-        cli_log("by the snapshots and timestamps that it recorded: %s; by any order of the transactions: %s",
-                iso_outcome_name(first.outcome), iso_outcome_name(second.outcome));
+        cli_log(
+            "by the snapshots and timestamps that it recorded: %s; by any order of the transactions: %s",
+            iso_outcome_name(first.outcome), iso_outcome_name(second.outcome));
     iso_judgement_release(&first);
     iso_judgement_release(&second);
     return app->error.status == ISO_OK ? iso_outcome_status(outcome) : app->error.status;
@@ -347,14 +371,15 @@ static void say_what_ran(const struct probe *probe, const struct iso_probe *runn
     const struct iso_database *database = iso_probe_database(running);
     if (probe->quiet)
         return;
-    cli_log("%s %s at %s: %u sessions, %.1f s, %" PRIu64 " transactions committed, %" PRIu64 " aborted, %" PRIu64
-            " unknown%s",
-            iso_database_product_name(iso_database_product(database)), iso_database_version(database),
-            iso_probe_level(running), probe->options.sessions, seconds, tally->committed, tally->aborted,
-            tally->unknown, iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
+    cli_log("%s %s at %s: %u sessions, %.1f s, %" PRIu64 " transactions committed, %" PRIu64
+            " aborted, %" PRIu64 " unknown%s",
+            iso_database_product_name(iso_database_product(database)),
+            iso_database_version(database), iso_probe_level(running), probe->options.sessions,
+            seconds, tally->committed, tally->aborted, tally->unknown,
+            iso_probe_has_positions(running) ? "" : "; without positions: any order is sought");
     if (tally->never_connected)
-        cli_log_warning("%u of %u sessions got no connection: %s", tally->never_connected, probe->options.sessions,
-                        tally->refusal);
+        cli_log_warning("%u of %u sessions got no connection: %s", tally->never_connected,
+                        probe->options.sessions, tally->refusal);
     if (tally->connections_lost)
         cli_log("%" PRIu64 " connections were lost and made again", tally->connections_lost);
 }
@@ -363,13 +388,15 @@ static void say_what_watches(const struct probe *probe, const struct iso_probe *
 {
     if (!probe->to || probe->quiet)
         return;
-    cli_log("beside it: isochron watch --source debezium:PREFIX.%s.%s_NAME,value=v,identity=full ... --source "
-            "debezium:PREFIX.transaction --source history:%s",
-            iso_probe_schema(running), iso_probe_prefix(running), probe->to + 6);
+    cli_log(
+        "beside it: isochron watch --source debezium:PREFIX.%s.%s_NAME,value=v,identity=full ... --source "
+        "debezium:PREFIX.transaction --source history:%s",
+        iso_probe_schema(running), iso_probe_prefix(running), probe->to + 6);
 }
 
 /* What the world did to the run counts only where nothing was found: a violation is one. */
-static enum iso_status run_and_judge(struct app *app, struct probe *probe, struct iso_probe *running)
+static enum iso_status run_and_judge(struct app *app, struct probe *probe,
+                                     struct iso_probe *running)
 {
     struct iso_history history;
     struct iso_probe_tally tally = {0};
@@ -399,7 +426,8 @@ static enum iso_status probe_database(struct app *app, struct probe *probe)
 {
     struct iso_text left = {0};
     enum iso_status status = open_sinks(app, probe);
-    struct iso_probe *running = status == ISO_OK ? iso_probe_prepare(&probe->options, &app->error) : NULL;
+    struct iso_probe *running =
+        status == ISO_OK ? iso_probe_prepare(&probe->options, &app->error) : NULL;
     if (!running) {
         iso_output_discard(&probe->recording);
         probe->is_recording = false;
@@ -411,15 +439,18 @@ static enum iso_status probe_database(struct app *app, struct probe *probe)
     status = run_and_judge(app, probe, running);
     iso_probe_free(running, &left);
     if (left.used)
-        cli_log_warning("left behind: %.*s; probe URL --drop-leftovers drops them", (int)left.used, left.bytes);
+        cli_log_warning("left behind: %.*s; probe URL --drop-leftovers drops them", (int)left.used,
+                        left.bytes);
     iso_text_release(&left);
     return status;
 }
 
 static enum iso_status run_probe(struct app *app, int count, char **arguments)
 {
-    struct probe probe = {
-        .options = {.sessions = 8, .seed = 1}, .seconds_ms = 10000, .explained = SHOWN_VIOLATIONS, .partitions = 1};
+    struct probe probe = {.options = {.sessions = 8, .seed = 1},
+                          .seconds_ms = 10000,
+                          .explained = SHOWN_VIOLATIONS,
+                          .partitions = 1};
     struct cli_texts urls = {0};
     bool done;
     iso_judge_options_init(&probe.check.judge);
@@ -458,14 +489,15 @@ const struct cli_command app_probe = {
              "snapshots or timestamps, where PostgreSQL and TiDB tell them, and by a search for\n"
              "any order of the transactions.\n"
              "Exit status: 0 holds, 1 violated, 2 bad usage, 3 undecided, 4 runtime failure.",
-    .examples = "  isochron probe --level si --isolation 'repeatable read' postgresql://localhost/test\n"
-                "      Whether PostgreSQL's REPEATABLE READ is snapshot isolation.\n"
-                "  isochron probe --level ser --isolation serializable --chaos mysql://root@localhost:4000/test\n"
-                "      Serializability, while connections die.\n"
-                "  isochron probe --level strongest --isolation 'read committed' mysql://root@localhost/test\n"
-                "      What this level is worth.\n"
-                "  isochron probe --list\n"
-                "      What the workloads are.\n",
+    .examples =
+        "  isochron probe --level si --isolation 'repeatable read' postgresql://localhost/test\n"
+        "      Whether PostgreSQL's REPEATABLE READ is snapshot isolation.\n"
+        "  isochron probe --level ser --isolation serializable --chaos mysql://root@localhost:4000/test\n"
+        "      Serializability, while connections die.\n"
+        "  isochron probe --level strongest --isolation 'read committed' mysql://root@localhost/test\n"
+        "      What this level is worth.\n"
+        "  isochron probe --list\n"
+        "      What the workloads are.\n",
     .options = options,
     .run = run_probe,
 };

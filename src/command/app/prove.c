@@ -34,7 +34,8 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("level", "NAMES", PLACE(levels),
                  "Levels with commas between: ser, si, psi, pc, cc, ra, rc. By default\n"
                  "all, and the exit status is that of ser."),
-    CLI_ROW_COUNT("instances", "N", PLACE(instances), 1, 100, "Run the file's run list N times (1)."),
+    CLI_ROW_COUNT("instances", "N", PLACE(instances), 1, 100,
+                  "Run the file's run list N times (1)."),
     CLI_ROW_FLAG("any-number", PLACE(options.any_number),
                  "At ser, si and pc: ask by induction whether what holds for these\n"
                  "transactions holds for any number of them."),
@@ -73,13 +74,14 @@ static enum iso_status parse_levels(struct app *app, struct prove *prove)
     while (at && *at) {
         size_t length = strcspn(at, ",");
         uint32_t level = 0;
-        while (level < ISO_PROVE_LEVELS &&
-               (strlen(iso_prove_level_name(level)) != length || strncmp(iso_prove_level_name(level), at, length)))
+        while (level < ISO_PROVE_LEVELS && (strlen(iso_prove_level_name(level)) != length ||
+                                            strncmp(iso_prove_level_name(level), at, length)))
             level++;
         if (level == ISO_PROVE_LEVELS)
-            return iso_error_set(&app->error, ISO_BAD_INPUT,
-                                 "prove: --level: unknown level '%.*s', expected some of ser, si, psi, pc, cc, ra, rc",
-                                 (int)(length < 40 ? length : 40), at);
+            return iso_error_set(
+                &app->error, ISO_BAD_INPUT,
+                "prove: --level: unknown level '%.*s', expected some of ser, si, psi, pc, cc, ra, rc",
+                (int)(length < 40 ? length : 40), at);
         prove->options.levels[level] = true;
         at += length + (at[length] == ',');
     }
@@ -103,8 +105,8 @@ static enum iso_status exit_status(const struct prove *prove, const struct iso_p
     return status;
 }
 
-enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name, const char *text,
-                               size_t length, uint32_t repeats)
+enum iso_status app_prove_read(struct app *app, struct iso_prove_program *program, const char *name,
+                               const char *text, size_t length, uint32_t repeats)
 {
     if (iso_prove_is_sql(text, length))
         return iso_prove_read_sql(program, name, text, length, repeats, 0, &app->error);
@@ -121,11 +123,13 @@ static enum iso_status write_file(struct app *app, const char *name, const struc
     return iso_output_close(&output, &app->error);
 }
 
-static enum iso_status write_histories(struct app *app, const char *folder, const struct iso_prove_result *result)
+static enum iso_status write_histories(struct app *app, const char *folder,
+                                       const struct iso_prove_result *result)
 {
     enum iso_status status = ISO_OK;
     if (mkdir(folder, 0777) && errno != EEXIST)
-        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: %s", folder, strerror(errno));
+        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: %s", folder,
+                             strerror(errno));
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && status == ISO_OK; i++) {
         struct iso_text name = {0}, text = {0};
         if (!result->asked[i] || !result->answers[i].shown)
@@ -141,7 +145,8 @@ static enum iso_status write_histories(struct app *app, const char *folder, cons
 }
 
 /* What was asked for beside the verdict. */
-static enum iso_status write_files(struct app *app, struct prove *prove, const struct iso_prove_program *program,
+static enum iso_status write_files(struct app *app, struct prove *prove,
+                                   const struct iso_prove_program *program,
                                    const struct iso_prove_result *result)
 {
     struct iso_text text = {0};
@@ -162,13 +167,14 @@ static enum iso_status write_files(struct app *app, struct prove *prove, const s
     while (!prove->options.levels[level])
         level++;
     if (prove->smt2 && status == ISO_OK)
-        status =
-            iso_prove_put_smt2(program, level, prove->unroll, iso_prove_stop_at(&prove->deadline), &text, &app->error);
+        status = iso_prove_put_smt2(program, level, prove->unroll,
+                                    iso_prove_stop_at(&prove->deadline), &text, &app->error);
     if (prove->smt2 && status == ISO_OK)
         status = write_file(app, prove->smt2, &text);
     text.used = 0;
     if (prove->psql && status == ISO_OK && !iso_prove_put_psql(result, &text))
-        cli_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated", prove->psql);
+        cli_log_warning("%s is not written: nothing that can be replayed on PostgreSQL is violated",
+                        prove->psql);
     else if (prove->psql && status == ISO_OK)
         status = write_file(app, prove->psql, &text);
     iso_text_release(&text);
@@ -183,7 +189,8 @@ static void spend_time(struct prove *prove)
         prove->options.seconds = left > 0.001 ? left : 0.001;
 }
 
-static enum iso_status put_advice(struct app *app, struct prove *prove, struct iso_prove_program *program,
+static enum iso_status put_advice(struct app *app, struct prove *prove,
+                                  struct iso_prove_program *program,
                                   const struct iso_prove_result *result, struct iso_text *text)
 {
     struct iso_prove_advice advice[ISO_PROVE_LEVELS];
@@ -194,7 +201,8 @@ static enum iso_status put_advice(struct app *app, struct prove *prove, struct i
         iso_text_put(text, prove->json ? "}\n" : "");
         return ISO_OK;
     }
-    enum iso_status status = iso_prove_advise(program, &prove->options, result, advice, &app->error);
+    enum iso_status status =
+        iso_prove_advise(program, &prove->options, result, advice, &app->error);
     if (status == ISO_OK && prove->json) {
         text->used -= 2; /* "}" and a line's end, which come again */
         iso_prove_put_advice_json(program, advice, text);
@@ -206,8 +214,8 @@ static enum iso_status put_advice(struct app *app, struct prove *prove, struct i
 }
 
 /* `unread`: the time was up before the whole file was. */
-static enum iso_status prove_program(struct app *app, struct prove *prove, struct iso_prove_program *program,
-                                     bool unread)
+static enum iso_status prove_program(struct app *app, struct prove *prove,
+                                     struct iso_prove_program *program, bool unread)
 {
     struct iso_prove_result result;
     struct iso_text text = {0};
@@ -236,8 +244,10 @@ static enum iso_status prove_program(struct app *app, struct prove *prove, struc
         spend_time(prove);
         if (status == ISO_OK && !unread)
             status = write_files(app, prove, program, &result);
-        else if (unread && (prove->html || prove->history || prove->evidence || prove->smt2 || prove->psql))
-            cli_log_warning("no file is written: the time was up before %s was read", program->file);
+        else if (unread &&
+                 (prove->html || prove->history || prove->evidence || prove->smt2 || prove->psql))
+            cli_log_warning("no file is written: the time was up before %s was read",
+                            program->file);
         status = status == ISO_OK ? exit_status(prove, &result) : status;
     }
     iso_text_release(&text);
@@ -273,7 +283,8 @@ static enum iso_status run_prove(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = cli_parse(app, count, arguments, &prove, &files, &done);
     if (status == ISO_OK && !done && files.count != 1)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
+        status =
+            iso_error_set(&app->error, ISO_BAD_INPUT, "prove: expected one FILE with a program");
     prove.options.unroll = prove.unroll;
     prove.deadline = prove.timeout ? started + (double)prove.timeout / 1000 : 0;
     if (status == ISO_OK && !done)

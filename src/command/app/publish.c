@@ -43,7 +43,8 @@ struct app_publisher {
     double started;
 };
 
-struct app_publisher *app_publisher_new(const struct app_publish_options *options, struct iso_error *error)
+struct app_publisher *app_publisher_new(const struct app_publish_options *options,
+                                        struct iso_error *error)
 {
     struct app_publisher *publisher = iso_allocate_zeroed(1, sizeof *publisher);
     publisher->options = *options;
@@ -52,8 +53,8 @@ struct app_publisher *app_publisher_new(const struct app_publish_options *option
     if (publisher->memory_file < 0)
         iso_error_set(error, ISO_FAILED, "a file in memory could not be created");
     else if (run_properties(&publisher->properties, &options->properties, error) == ISO_OK)
-        publisher->producer =
-            iso_kafka_producer_new(&publisher->properties, options->topic, (int32_t)options->partitions, error);
+        publisher->producer = iso_kafka_producer_new(&publisher->properties, options->topic,
+                                                     (int32_t)options->partitions, error);
     iso_output_to(&publisher->memory, publisher->memory_file, "memory");
     iso_history_writer_init(&publisher->writer, &publisher->memory, ISO_FORMAT_NATIVE);
     iso_rng_seed(&publisher->rng, options->seed);
@@ -90,10 +91,11 @@ static struct record *record_of(const struct iso_heap_item *item)
 
 /* ---- sending ---- */
 
-static enum iso_status send_text(struct app_publisher *publisher, int32_t partition, const char *text, uint32_t length,
-                                 struct iso_error *error)
+static enum iso_status send_text(struct app_publisher *publisher, int32_t partition,
+                                 const char *text, uint32_t length, struct iso_error *error)
 {
-    struct iso_message message = {.partition = partition, .payload = {(const uint8_t *)text, length}};
+    struct iso_message message = {.partition = partition,
+                                  .payload = {(const uint8_t *)text, length}};
     return iso_kafka_producer_send(publisher->producer, &message, error);
 }
 
@@ -108,8 +110,10 @@ static enum iso_status send_watermarks(struct app_publisher *publisher, struct i
     }
     if (least == 0)
         return ISO_OK;
-    uint32_t length = (uint32_t)snprintf(text, sizeof text, "{\"watermark\":\"%llu\"}", (unsigned long long)least - 1);
-    for (int32_t partition = 0; partition < publisher->partitions && error->status == ISO_OK; partition++)
+    uint32_t length = (uint32_t)snprintf(text, sizeof text, "{\"watermark\":\"%llu\"}",
+                                         (unsigned long long)least - 1);
+    for (int32_t partition = 0; partition < publisher->partitions && error->status == ISO_OK;
+         partition++)
         send_text(publisher, partition, text, length, error);
     return error->status;
 }
@@ -149,10 +153,12 @@ static double draw_delay(struct app_publisher *publisher)
 }
 
 /* The number of a block's session among those of all blocks. */
-static uint32_t session_number(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction)
+static uint32_t session_number(struct app_publisher *publisher, const struct iso_history *block,
+                               uint32_t transaction)
 {
     iso_atom name = block->session_atom[block->session[transaction]];
-    return iso_history_session(&publisher->names, iso_atoms_copy(&publisher->names.atoms, &block->atoms, name));
+    return iso_history_session(&publisher->names,
+                               iso_atoms_copy(&publisher->names.atoms, &block->atoms, name));
 }
 
 /* Records arrive in any order, so each says its place in its session. */
@@ -180,8 +186,8 @@ static struct record *new_record(const char *line, size_t length, bool numbered,
     return record;
 }
 
-static void take_transaction(struct app_publisher *publisher, const struct iso_history *block, uint32_t transaction,
-                             const char *text, size_t length)
+static void take_transaction(struct app_publisher *publisher, const struct iso_history *block,
+                             uint32_t transaction, const char *text, size_t length)
 {
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     double ready = (double)publisher->taken / rate;
@@ -189,10 +195,13 @@ static void take_transaction(struct app_publisher *publisher, const struct iso_h
     uint32_t session = session_number(publisher, block, transaction);
     uint64_t sno = next_sno(publisher, session);
     for (int i = 0; i <= repeated; i++) {
-        struct record *record = new_record(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno);
-        record->cts = block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest;
+        struct record *record =
+            new_record(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno);
+        record->cts =
+            block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest;
         record->partition = (int32_t)(session % (uint32_t)publisher->partitions);
-        iso_heap_push(&publisher->waiting, key_of(ready + draw_delay(publisher)), (uint64_t)(uintptr_t)record);
+        iso_heap_push(&publisher->waiting, key_of(ready + draw_delay(publisher)),
+                      (uint64_t)(uintptr_t)record);
     }
     if (block->flags[transaction] & ISO_HAS_CTS)
         publisher->latest = block->cts[transaction];
@@ -200,7 +209,8 @@ static void take_transaction(struct app_publisher *publisher, const struct iso_h
 }
 
 /* The block as lines of text, and each line to its record. */
-static void take_block(struct app_publisher *publisher, const struct iso_history *block, struct iso_error *error)
+static void take_block(struct app_publisher *publisher, const struct iso_history *block,
+                       struct iso_error *error)
 {
     iso_history_writer_add(&publisher->writer, block, error);
     iso_output_flush(&publisher->memory);
@@ -228,13 +238,15 @@ enum iso_status app_publisher_add(struct app_publisher *publisher, const struct 
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     take_block(publisher, block, error);
     /* What becomes ready later is due later: everything up to then can go. */
-    while (publisher->waiting.count && due_of(publisher->waiting.items) <= (double)publisher->taken / rate &&
+    while (publisher->waiting.count &&
+           due_of(publisher->waiting.items) <= (double)publisher->taken / rate &&
            error->status == ISO_OK)
         send_first(publisher, error);
     return error->status;
 }
 
-enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *sent, struct iso_error *error)
+enum iso_status app_publisher_close(struct app_publisher *publisher, uint64_t *sent,
+                                    struct iso_error *error)
 {
     while (publisher->waiting.count && error->status == ISO_OK)
         send_first(publisher, error);

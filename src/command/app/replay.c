@@ -22,14 +22,15 @@ static enum iso_status explain_verdict(struct app *app, struct run_stream *strea
 {
     const struct run_stream_options *options = stream->options;
     struct run_kept *kept = &stream->kept;
-    if (run_kept_finish(kept, options, iso_pipeline_inputs(stream->pipeline), &app->error) != ISO_OK)
+    if (run_kept_finish(kept, options, iso_pipeline_inputs(stream->pipeline), &app->error) !=
+        ISO_OK)
         return app->error.status;
-    return app_explain(app, explanation, kept->history, run_source_wall(&options->sources), "replay's verdict",
-                       &kept->verdict);
+    return app_explain(app, explanation, kept->history, run_source_wall(&options->sources),
+                       "replay's verdict", &kept->verdict);
 }
 
-static enum iso_status replay_files(struct app *app, struct run_stream *stream, const struct replay *replay,
-                                    const struct cli_texts *files)
+static enum iso_status replay_files(struct app *app, struct run_stream *stream,
+                                    const struct replay *replay, const struct cli_texts *files)
 {
     double started = cli_seconds();
     struct iso_error *error = &app->error;
@@ -58,7 +59,8 @@ static enum iso_status run_replay(struct app *app, int count, char **arguments)
                                        run_source_wall(&replay.stream.sources));
     run_stream_options_settle(&replay.stream);
     replay.stream.keep = app_explanation_wanted(&replay.explanation);
-    replay.stream.silent = replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
+    replay.stream.silent =
+        replay.explanation.explain || app_explanation_takes_stdout(&replay.explanation);
     if (status == ISO_OK && !done) {
         status = run_stream_open(&stream, &replay.stream, &app->out, false, true, &app->error);
         if (status == ISO_OK)
@@ -82,13 +84,14 @@ const struct cli_command app_replay = {
              "no deadlines. A capture that is still being written, or whose writer was\n"
              "killed, is read up to its last whole line; this is reported, and what still\n"
              "waits there stays undecided.",
-    .examples = "  isochron replay --source history:txns run.capture.jsonl.zst\n"
-                "      One line of JSON for each step of each verdict.\n"
-                "  isochron replay --source history:txns --explain run.capture.jsonl.zst\n"
-                "      What is final at the end, each violation as an argument.\n"
-                "  kcat -b localhost:9092 -C -e -J -t txns | isochron replay --source history:txns --json -\n"
-                "      What kcat reads, and one object at the end. From standard input a\n"
-                "      partition counts for watermarks from its first message on.\n",
+    .examples =
+        "  isochron replay --source history:txns run.capture.jsonl.zst\n"
+        "      One line of JSON for each step of each verdict.\n"
+        "  isochron replay --source history:txns --explain run.capture.jsonl.zst\n"
+        "      What is final at the end, each violation as an argument.\n"
+        "  kcat -b localhost:9092 -C -e -J -t txns | isochron replay --source history:txns --json -\n"
+        "      What kcat reads, and one object at the end. From standard input a\n"
+        "      partition counts for watermarks from its first message on.\n",
     .options = options,
     .run = run_replay,
 };

@@ -16,7 +16,8 @@
 #include "store/store.h"
 
 struct state {
-    bool unused; /* cli_parse needs a struct; there are no options but those that every command has */
+    bool unused; /* cli_parse needs a struct; there are no options but those that every command has
+                  */
 };
 
 static const struct cli_option options[] = {{.type = CLI_END}};
@@ -66,12 +67,13 @@ static void show_input(struct view *view)
     size_t at = view->inputs++ * sizeof place;
     if (at + sizeof place <= view->places.used)
         memcpy(&place, view->places.bytes + at, sizeof place);
-    iso_output_format(&view->app->out, "topic %.*s partition %" PRId32 ": continues at offset %" PRId64 "\n",
+    iso_output_format(&view->app->out,
+                      "topic %.*s partition %" PRId32 ": continues at offset %" PRId64 "\n",
                       (int)view->content.used, view->content.bytes, view->partition, place.next);
 }
 
-/* Items are known by their names in the walks of run/durable.c, run/recording.c, state/progress.c, pipeline/archive.c
- * and join/archive.c. */
+/* Items are known by their names in the walks of run/durable.c, run/recording.c, state/progress.c,
+ * pipeline/archive.c and join/archive.c. */
 static void take_item(struct view *view, const struct iso_archive_item *item)
 {
     view->items++;
@@ -116,7 +118,8 @@ static void look_into_state(void *context, struct iso_archive *archive)
     struct view *view = context;
     while (iso_archive_next(archive, &view->item, collect_items, view)) {
         if (is_item(&view->item, RUN_CONFIGURATION_VERSION))
-            run_configuration_check_version(view->content.bytes, view->content.used, archive->name, archive->error);
+            run_configuration_check_version(view->content.bytes, view->content.used, archive->name,
+                                            archive->error);
         take_item(view, &view->item);
         if (iso_spill_inspect(&view->spill, &view->item, &view->content, archive->error))
             note_store(view);
@@ -148,7 +151,8 @@ static void show_rest(const struct view *view)
 {
     struct iso_output *out = &view->app->out;
     if (view->waiting_transactions || view->waiting_records)
-        iso_output_format(out, "waiting to be joined: %" PRIu64 " transactions, %" PRIu64 " records\n",
+        iso_output_format(out,
+                          "waiting to be joined: %" PRIu64 " transactions, %" PRIu64 " records\n",
                           view->waiting_transactions, view->waiting_records);
     if (view->record)
         iso_output_format(out, "recording: %" PRIu64 " bytes\n", view->record);
@@ -165,7 +169,8 @@ static void show_stores(const struct view *view)
             iso_output_format(&view->app->out,
                               "%s: %" PRIu64 " records out of memory, %" PRIu64 " bytes; %" PRIu64
                               " bytes on disk, %" PRIu64 " needed\n",
-                              stored->name, stored->live, stored->living, stored->length, stored->needed);
+                              stored->name, stored->live, stored->living, stored->length,
+                              stored->needed);
     }
 }
 
@@ -180,7 +185,8 @@ static void count_records(struct view *view, struct iso_store *store)
     struct iso_store_record record;
     while (iso_store_next(store, &record, &view->app->error))
         counts[record.type < NAMES ? record.type : 0]++;
-    iso_output_format(&view->app->out, "journal: %" PRIu64 " bytes", iso_store_journal_bytes(store));
+    iso_output_format(&view->app->out, "journal: %" PRIu64 " bytes",
+                      iso_store_journal_bytes(store));
     for (int i = 1; i < NAMES; i++)
         if (counts[i])
             iso_output_format(&view->app->out, ", %" PRIu64 " %s", counts[i], names[i]);
@@ -192,7 +198,8 @@ static void count_records(struct view *view, struct iso_store *store)
             " bytes, is whole, and its checksum does not fit; a run leaves it out, and reads again what it was of",
             view->spill.folder, iso_store_torn(store));
     else if (iso_store_torn(store))
-        iso_output_format(&view->app->out, "torn: %" PRIu64 " bytes at its end, which the next run leaves out\n",
+        iso_output_format(&view->app->out,
+                          "torn: %" PRIu64 " bytes at its end, which the next run leaves out\n",
                           iso_store_torn(store));
 }
 
@@ -215,7 +222,9 @@ static enum iso_status cut_stores(struct view *view, const char *path, struct fr
     struct app *app = view->app;
     for (uint32_t i = 0; i < view->store_count && app->error.status == ISO_OK; i++) {
         uint64_t bytes;
-        if (iso_spill_cut(path, view->stores[i].name, view->stores[i].needed, &bytes, &app->error) == ISO_OK && bytes)
+        if (iso_spill_cut(path, view->stores[i].name, view->stores[i].needed, &bytes,
+                          &app->error) == ISO_OK &&
+            bytes)
             report_freed(freed, view->stores[i].name, bytes);
     }
     return app->error.status;
@@ -231,9 +240,10 @@ static void compact_state(struct view *view, const char *path, struct iso_store 
         stores += view->stores[i].needed;
     if (iso_store_compact(store, report_freed, &freed, &app->error) == ISO_OK &&
         cut_stores(view, path, &freed) == ISO_OK)
-        iso_output_format(&app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
-                          freed.bytes, freed.files, cli_plural(freed.files),
-                          iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store) + stores);
+        iso_output_format(
+            &app->out, "freed: %" PRIu64 " bytes of %" PRIu64 " file%s; kept: %" PRIu64 " bytes\n",
+            freed.bytes, freed.files, cli_plural(freed.files),
+            iso_store_snapshot_bytes(store) + iso_store_journal_bytes(store) + stores);
 }
 
 static enum iso_status run_on(struct app *app, const char *verb, const char *path)
@@ -245,8 +255,8 @@ static enum iso_status run_on(struct app *app, const char *verb, const char *pat
         iso_output_format(&app->out,
                           "snapshot-%" PRIu64 ": %" PRIu64 " bytes, %" PRIu64 " items; %" PRIu64
                           " messages read, %" PRIu64 " bytes of verdicts\n",
-                          iso_store_generation(store), iso_store_snapshot_bytes(store), view.items, view.messages,
-                          view.position);
+                          iso_store_generation(store), iso_store_snapshot_bytes(store), view.items,
+                          view.messages, view.position);
         if (view.shows)
             show_configuration(&view);
         if (view.shows)
@@ -273,10 +283,12 @@ static enum iso_status run_state(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = cli_parse(app, count, arguments, &state, &words, &done);
     if (status == ISO_OK && !done) {
-        bool known = words.count == 2 && (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify") ||
-                                          !strcmp(words.items[0], "compact"));
+        bool known = words.count == 2 &&
+                     (!strcmp(words.items[0], "show") || !strcmp(words.items[0], "verify") ||
+                      !strcmp(words.items[0], "compact"));
         status = known ? run_on(app, words.items[0], words.items[1])
-                       : iso_error_set(&app->error, ISO_BAD_INPUT, "expected show DIR, verify DIR or compact DIR");
+                       : iso_error_set(&app->error, ISO_BAD_INPUT,
+                                       "expected show DIR, verify DIR or compact DIR");
     }
     cli_texts_release(&words);
     return status;

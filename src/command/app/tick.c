@@ -41,7 +41,8 @@ static const struct cli_option options[] = {
     CLI_ROW_SECONDS("grace", "SECONDS", PLACE(grace_ms), 0, 86400,
                     "How long after its end a transaction's record may still be published\n"
                     "(10). 0 where all records are in-band: they are part of it."),
-    CLI_ROW_SECONDS("every", "SECONDS", PLACE(every_ms), 0, 3600, "How often the database is asked (1)."),
+    CLI_ROW_SECONDS("every", "SECONDS", PLACE(every_ms), 0, 3600,
+                    "How often the database is asked (1)."),
     CLI_ROW_SECONDS("seconds", "SECONDS", PLACE(seconds_ms), 0, 1000000000,
                     "End after so long. 0, the default: on Ctrl-C or SIGTERM."),
     CLI_ROW_TEXTS("property", "NAME=VALUE", PLACE(properties),
@@ -49,7 +50,8 @@ static const struct cli_option options[] = {
                   "into a file.",
                   .letter = 'X'),
     CLI_ROW_FLAG("quiet", PLACE(quiet), "Print no closing line."),
-    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024, "Accepted by every command; tick uses one thread."),
+    CLI_ROW_NUMBER("threads", "N", PLACE(threads), 1, 1024,
+                   "Accepted by every command; tick uses one thread."),
     {.type = CLI_END},
 };
 
@@ -62,11 +64,12 @@ static bool is_in_band(const struct tick_command *command)
 static enum iso_status open_file(struct app *app, struct tick_command *command)
 {
     bool is_stdout = !strcmp(command->to, "-");
-    command->descriptor =
-        is_stdout ? STDOUT_FILENO : open(command->to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    command->descriptor = is_stdout
+                              ? STDOUT_FILENO
+                              : open(command->to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (command->descriptor < 0)
-        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: cannot be opened: %s", command->to,
-                             strerror(errno));
+        return iso_error_set(&app->error, iso_error_of_open(errno), "%s: cannot be opened: %s",
+                             command->to, strerror(errno));
     iso_output_to(&command->file, command->descriptor, command->to);
     command->has_file = true;
     return ISO_OK;
@@ -79,9 +82,11 @@ static enum iso_status open_sink(struct app *app, struct tick_command *command)
     if (strncmp(command->to, "kafka:", 6))
         return open_file(app, command);
     if (!command->to[6])
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC", command->to);
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "--to %s: expected kafka:TOPIC",
+                             command->to);
     if (run_properties(&command->kafka, &command->properties, &app->error) == ISO_OK)
-        command->producer = iso_kafka_producer_new(&command->kafka, command->to + 6, 0, &app->error);
+        command->producer =
+            iso_kafka_producer_new(&command->kafka, command->to + 6, 0, &app->error);
     return app->error.status;
 }
 
@@ -97,8 +102,8 @@ static void close_sink(struct tick_command *command, struct iso_error *error)
         close(command->descriptor);
 }
 
-static enum iso_status send_watermark(struct tick_command *command, struct iso_database *database, uint64_t watermark,
-                                      struct iso_error *error)
+static enum iso_status send_watermark(struct tick_command *command, struct iso_database *database,
+                                      uint64_t watermark, struct iso_error *error)
 {
     char text[64];
     int length = snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", watermark);
@@ -107,12 +112,14 @@ static enum iso_status send_watermark(struct tick_command *command, struct iso_d
     if (command->has_file) {
         iso_output_format(&command->file, "%s\n", text);
         iso_output_flush(&command->file);
-        return command->file.error ? iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", command->to,
-                                                   strerror(command->file.error))
+        return command->file.error ? iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s",
+                                                   command->to, strerror(command->file.error))
                                    : ISO_OK;
     }
-    for (int32_t partition = 0; partition < iso_kafka_producer_partitions(command->producer); partition++) {
-        struct iso_message message = {.partition = partition, .payload = {(const uint8_t *)text, (uint32_t)length}};
+    for (int32_t partition = 0; partition < iso_kafka_producer_partitions(command->producer);
+         partition++) {
+        struct iso_message message = {.partition = partition,
+                                      .payload = {(const uint8_t *)text, (uint32_t)length}};
         if (iso_kafka_producer_send(command->producer, &message, error) != ISO_OK)
             return error->status;
     }
@@ -126,8 +133,9 @@ static void pause_ms(uint64_t milliseconds)
 }
 
 /* A server that is away is waited for; one that refuses is not. */
-static struct iso_database *connect_again(struct iso_database *database, const char *url, struct iso_tick *tick,
-                                          volatile sig_atomic_t *stopped, const char *trouble, struct iso_error *error)
+static struct iso_database *connect_again(struct iso_database *database, const char *url,
+                                          struct iso_tick *tick, volatile sig_atomic_t *stopped,
+                                          const char *trouble, struct iso_error *error)
 {
     struct iso_error away = {0};
     cli_log_warning("the database does not answer, watermarks stand: %s", trouble);
@@ -160,7 +168,8 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
         iso_tick_check(database, &app->error);
     while (app->error.status == ISO_OK && !*stopped && (until == 0 || cli_seconds() < until)) {
         struct iso_error trouble = {0};
-        if (iso_tick_ask(&tick, database, &clock_us, &trouble) == ISO_OK && iso_tick_due(&tick, clock_us, &watermark) &&
+        if (iso_tick_ask(&tick, database, &clock_us, &trouble) == ISO_OK &&
+            iso_tick_due(&tick, clock_us, &watermark) &&
             send_watermark(command, database, watermark, &trouble) == ISO_OK)
             sent++;
         if (trouble.status != ISO_OK && iso_database_is_lost(database)) {
@@ -174,7 +183,8 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
         pause_ms(command->every_ms);
     }
     if (app->error.status == ISO_OK && !command->quiet)
-        cli_log("%" PRIu64 " watermark%s sent, the last one %" PRIu64, sent, cli_plural(sent), watermark);
+        cli_log("%" PRIu64 " watermark%s sent, the last one %" PRIu64, sent, cli_plural(sent),
+                watermark);
     iso_database_close(database);
     iso_tick_release(&tick);
     return app->error.status;
@@ -184,7 +194,8 @@ static enum iso_status run_rounds(struct app *app, struct tick_command *command,
 static bool has_password(const char *url)
 {
     const char *at = iso_url_user_end(url), *user = strstr(url, "://"), *query = strchr(url, '?');
-    return (at && user && memchr(user + 3, ':', (size_t)(at - user) - 3)) || (query && strstr(query, "password"));
+    return (at && user && memchr(user + 3, ':', (size_t)(at - user) - 3)) ||
+           (query && strstr(query, "password"));
 }
 
 static enum iso_status run_tick(struct app *app, int count, char **arguments)
@@ -196,12 +207,15 @@ static enum iso_status run_tick(struct app *app, int count, char **arguments)
     enum iso_status status = cli_parse(app, count, arguments, &command, &urls, &done);
     if (status != ISO_OK || done)
         goto out;
-    if (urls.count != 1 || !iso_database_is_url(urls.items[0], &protocol) || protocol != ISO_PROTOCOL_POSTGRES)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "expected one URL: postgresql://HOST:PORT/DATABASE");
-    else if (has_password(urls.items[0]))
+    if (urls.count != 1 || !iso_database_is_url(urls.items[0], &protocol) ||
+        protocol != ISO_PROTOCOL_POSTGRES)
         status = iso_error_set(&app->error, ISO_BAD_INPUT,
-                               "the URL has a password, which every user of the machine could read; expected it in "
-                               "~/.pgpass, a PGPASSFILE, or PGPASSWORD");
+                               "expected one URL: postgresql://HOST:PORT/DATABASE");
+    else if (has_password(urls.items[0]))
+        status = iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "the URL has a password, which every user of the machine could read; expected it in "
+            "~/.pgpass, a PGPASSFILE, or PGPASSWORD");
     if (status == ISO_OK)
         status = open_sink(app, &command);
     if (status == ISO_OK)
@@ -225,10 +239,11 @@ const struct cli_command app_tick = {
              "open keeps all watermarks back. It needs the role pg_read_all_stats. A password\n"
              "comes from ~/.pgpass, PGPASSFILE or PGPASSWORD, never from the URL. Several may\n"
              "run. Exit status: 0 ended, 2 bad usage or rights, 4 runtime failure.",
-    .examples = "  isochron tick --grace 5 postgresql://localhost/shop\n"
-                "      In-band; clients publish their records within 5 seconds.\n"
-                "  isochron tick --to kafka:clients postgresql://localhost/shop -X bootstrap.servers=localhost:9092\n"
-                "      Into each partition of the clients' topic.\n",
+    .examples =
+        "  isochron tick --grace 5 postgresql://localhost/shop\n"
+        "      In-band; clients publish their records within 5 seconds.\n"
+        "  isochron tick --to kafka:clients postgresql://localhost/shop -X bootstrap.servers=localhost:9092\n"
+        "      Into each partition of the clients' topic.\n",
     .options = options,
     .run = run_tick,
 };

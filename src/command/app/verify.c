@@ -1,4 +1,5 @@
-/* `isochron verify`: confirms polygraph's evidence by code that shares only the reader with the engine. */
+/* `isochron verify`: confirms polygraph's evidence by code that shares only the reader with the
+ * engine. */
 #include "app/commands.h"
 #include "app/load.h"
 #include "evidence/evidence.h"
@@ -20,17 +21,19 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-static enum iso_status parse_verify(struct app *app, int count, char **arguments, struct app_load *load,
-                                    struct cli_texts *files, bool *done)
+static enum iso_status parse_verify(struct app *app, int count, char **arguments,
+                                    struct app_load *load, struct cli_texts *files, bool *done)
 {
     enum iso_status status = cli_parse(app, count, arguments, load, files, done);
     if (status == ISO_OK && !*done && files->count < 2)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "verify: expected a history and, last, its evidence");
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "verify: expected a history and, last, its evidence");
     return status;
 }
 
 /* The evidence is the last file, all before it are the history. */
-static enum iso_status confirm_evidence(struct app *app, const struct app_load *load, const struct cli_texts *files)
+static enum iso_status confirm_evidence(struct app *app, const struct app_load *load,
+                                        const struct cli_texts *files)
 {
     struct iso_history history;
     struct iso_evidence evidence;
@@ -39,14 +42,16 @@ static enum iso_status confirm_evidence(struct app *app, const struct app_load *
     iso_evidence_init(&evidence);
     enum iso_status status = app_load_finished(app, load, &histories, NULL, &history);
     if (status == ISO_OK)
-        status = iso_evidence_read(files->items[files->count - 1], &history, &evidence, &app->error);
+        status =
+            iso_evidence_read(files->items[files->count - 1], &history, &evidence, &app->error);
     if (status == ISO_OK && evidence.versions_by_commit)
         iso_history_read_touches(&history);
     if (status == ISO_OK)
-        status = iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
+        status =
+            iso_verify(&history, &evidence, &app->error) == ISO_CONFIRMED ? ISO_OK : ISO_VIOLATED;
     if (status == ISO_OK) {
-        iso_output_format(&app->out, "confirmed: %s at %s\n", evidence.accepts ? "holds" : "violated",
-                          iso_model_name(evidence.model));
+        iso_output_format(&app->out, "confirmed: %s at %s\n",
+                          evidence.accepts ? "holds" : "violated", iso_model_name(evidence.model));
     } else if (status == ISO_VIOLATED) {
         iso_output_format(&app->out, "not confirmed: %s\n", app->error.text);
         app->error.status = ISO_OK;
@@ -74,7 +79,8 @@ static enum iso_status run_verify(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = parse_verify(app, count, arguments, &load, &files, &done);
     if (status == ISO_OK && !done)
-        status = is_proof(&files) ? app_verify_proof(app, &files) : confirm_evidence(app, &load, &files);
+        status =
+            is_proof(&files) ? app_verify_proof(app, &files) : confirm_evidence(app, &load, &files);
     cli_texts_release(&files);
     return status;
 }
@@ -83,12 +89,13 @@ const struct cli_command app_verify = {
     .name = "verify",
     .summary = "confirm a polygraph verdict independently",
     .usage = "[OPTIONS] HISTORY... EVIDENCE",
-    .intro = "Confirms the evidence that check --evidence wrote about a history. It shares\n"
-             "no code with the engine except the reader: it replays an order, or checks a\n"
-             "proof line by line. What prove --evidence wrote about a program it checks\n"
-             "likewise, given the program. Evidence names transactions and keys, so the history may\n"
-             "be in another format than the one that was judged. Exit status: 0 confirmed, 1\n"
-             "not confirmed, 2 bad usage or input, 4 runtime failure.",
+    .intro =
+        "Confirms the evidence that check --evidence wrote about a history. It shares\n"
+        "no code with the engine except the reader: it replays an order, or checks a\n"
+        "proof line by line. What prove --evidence wrote about a program it checks\n"
+        "likewise, given the program. Evidence names transactions and keys, so the history may\n"
+        "be in another format than the one that was judged. Exit status: 0 confirmed, 1\n"
+        "not confirmed, 2 bad usage or input, 4 runtime failure.",
     .examples = "  isochron check --engine polygraph --evidence why.jsonl history.jsonl\n"
                 "  isochron verify history.jsonl why.jsonl\n"
                 "      Judge, and confirm the verdict.\n",

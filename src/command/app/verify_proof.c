@@ -1,5 +1,5 @@
-/* Proofs of `isochron prove` confirmed: the question made again of the program, each step checked by
- * src/engines/verify. */
+/* Proofs of `isochron prove` confirmed: the question made again of the program, each step checked
+ * by src/engines/verify. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static bool read_clause(const char *line, int **list, uint32_t *count, uint32_t 
     }
 }
 
-static enum iso_status check_steps(struct app *app, struct proof_file *file, struct iso_proof *proof)
+static enum iso_status check_steps(struct app *app, struct proof_file *file,
+                                   struct iso_proof *proof)
 {
     const char *line;
     size_t length;
@@ -75,8 +76,8 @@ static enum iso_status check_steps(struct app *app, struct proof_file *file, str
     return status;
 }
 
-static enum iso_status check_level(struct app *app, struct proof_file *file, const struct iso_prove_program *program,
-                                   const char *line)
+static enum iso_status check_level(struct app *app, struct proof_file *file,
+                                   const struct iso_prove_program *program, const char *line)
 {
     char name[LEVEL_NAME] = "";
     int variables = 0;
@@ -88,10 +89,11 @@ static enum iso_status check_level(struct app *app, struct proof_file *file, con
     if (level == ISO_PROVE_LEVELS)
         return refuse(app, file, "unknown level");
     struct iso_prove_clauses clauses;
-    enum iso_status status = iso_prove_clauses_make(&clauses, program, level, file->unroll,
-                                                    (struct iso_prove_stop){.ask = NULL}, &app->error);
+    enum iso_status status = iso_prove_clauses_make(
+        &clauses, program, level, file->unroll, (struct iso_prove_stop){.ask = NULL}, &app->error);
     if (status == ISO_OK && (clauses.variables != variables || clauses.clauses != stated))
-        status = refuse(app, file, "this proof is about another program, or of another version of isochron");
+        status = refuse(app, file,
+                        "this proof is about another program, or of another version of isochron");
     struct iso_proof *proof = iso_proof_new(status == ISO_OK ? clauses.variables : 1);
     size_t first = 0;
     for (size_t i = 0; status == ISO_OK && i < clauses.count; i++)
@@ -102,7 +104,8 @@ static enum iso_status check_level(struct app *app, struct proof_file *file, con
     if (status == ISO_OK)
         status = check_steps(app, file, proof);
     if (status == ISO_OK)
-        iso_output_format(&app->out, "confirmed: %s holds for %u transactions\n", name, program->instances.count);
+        iso_output_format(&app->out, "confirmed: %s holds for %u transactions\n", name,
+                          program->instances.count);
     iso_proof_free(proof);
     iso_prove_clauses_release(&clauses);
     return status;
@@ -120,7 +123,8 @@ static enum iso_status read_program(struct app *app, const char *name, struct pr
         if (status != ISO_OK || program->instances.count == proof->transactions)
             break;
         if (program->instances.count > proof->transactions)
-            status = refuse(app, proof, "this proof is about other transactions than the program's");
+            status =
+                refuse(app, proof, "this proof is about other transactions than the program's");
         iso_prove_program_release(program);
     }
     iso_whole_file_release(&file);
@@ -137,16 +141,18 @@ enum iso_status app_verify_proof(struct app *app, const struct cli_texts *files)
     int version = 0;
     uint32_t levels = 0;
     if (files->count != 2)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "verify: expected one program and, last, its proof");
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "verify: expected one program and, last, its proof");
     enum iso_status status = iso_whole_file_read(&bytes, file.name, &app->error);
     file.at = bytes.bytes;
-    if (status == ISO_OK && (!next_line(&file, &line, &length) || sscanf(line, "isochron-proof %d", &version) != 1 ||
-                             version != ISO_PROVE_PROOF_VERSION))
-        status = refuse(app, &file, "expected 'isochron-proof 1'");
     if (status == ISO_OK &&
-        (!next_line(&file, &line, &length) ||
-         sscanf(line, "transactions %" SCNu32 " unroll %" SCNu32, &file.transactions, &file.unroll) != 2 ||
-         file.unroll > 1000))
+        (!next_line(&file, &line, &length) || sscanf(line, "isochron-proof %d", &version) != 1 ||
+         version != ISO_PROVE_PROOF_VERSION))
+        status = refuse(app, &file, "expected 'isochron-proof 1'");
+    if (status == ISO_OK && (!next_line(&file, &line, &length) ||
+                             sscanf(line, "transactions %" SCNu32 " unroll %" SCNu32,
+                                    &file.transactions, &file.unroll) != 2 ||
+                             file.unroll > 1000))
         status = refuse(app, &file, "expected 'transactions N unroll N'");
     if (status == ISO_OK)
         status = read_program(app, files->items[0], &file, &program);

@@ -12,7 +12,8 @@ static const struct cli_option options[] = {
     CLI_ROW_TEXT("from", "PLACE", PLACE(from),
                  "beginning (the default), end, a time in milliseconds since 1970, or\n"
                  "stored: where the group of -X group.id=GROUP has committed to."),
-    CLI_ROW_FLAG("until-eof", PLACE(until_eof), "Stop where the partitions end now; everything is final then."),
+    CLI_ROW_FLAG("until-eof", PLACE(until_eof),
+                 "Stop where the partitions end now; everything is final then."),
     CLI_ROW_NUMBER("messages", "N", PLACE(messages), 1, UINT64_MAX,
                    "Stop after N messages. What still waits then stays undecided."),
     CLI_ROW_FLAG("drain", PLACE(drain),
@@ -27,12 +28,13 @@ static const struct cli_option options[] = {
                  "line behind each batch. From it replay with the same options prints the\n"
                  "same verdicts, byte for byte, except those by deadlines."),
     CLI_ROW_SECONDS("finality-timeout", "SECONDS",
-                    RUN_STREAM_PLACE(struct run_watch_options, pipeline.engine.finality_timeout_ms), 0, 86400,
+                    RUN_STREAM_PLACE(struct run_watch_options, pipeline.engine.finality_timeout_ms),
+                    0, 86400,
                     "Without watermarks a verdict is final so long after its transaction (5);\n"
                     "beside change streams and clients, so long after --grace. The time does\n"
                     "not run while a broker is away. 0: only watermarks make verdicts final."),
-    CLI_ROW_SECONDS("idle-timeout", "SECONDS", RUN_STREAM_PLACE(struct run_watch_options, pipeline.idle_timeout_ms), 0,
-                    86400,
+    CLI_ROW_SECONDS("idle-timeout", "SECONDS",
+                    RUN_STREAM_PLACE(struct run_watch_options, pipeline.idle_timeout_ms), 0, 86400,
                     "The watermark does not wait for a partition that has sent nothing for so\n"
                     "long. 0, the default: it waits for all."),
     CLI_ROW_FLAG("explain", RUN_STREAM_PLACE(struct run_watch_options, brief),
@@ -75,26 +77,30 @@ static const struct cli_option options[] = {
 };
 
 /* What cannot go together, besides what the stream refuses. */
-static enum iso_status check_options(const struct run_watch_options *watch, const struct cli_texts *files,
-                                     struct iso_error *error)
+static enum iso_status check_options(const struct run_watch_options *watch,
+                                     const struct cli_texts *files, struct iso_error *error)
 {
     if (files->count)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files", files->items[0]);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: watch reads topics; replay reads files",
+                             files->items[0]);
     if (watch->stream.brief && watch->stream.json)
-        return iso_error_set(error, ISO_BAD_INPUT, "--json and --explain: standard output is for one of them");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--json and --explain: standard output is for one of them");
     if (watch->stream.brief && watch->durable.state && !watch->stream.out)
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "--state and --explain: a restart knows what was reported by its lines: expected --out too");
     if (watch->expect_messages && !watch->listen)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--expect-messages: /readyz reports it: expected --listen HOST:PORT too");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--expect-messages: /readyz reports it: expected --listen HOST:PORT too");
     return ISO_OK;
 }
 
 static enum iso_status run_watch(struct app *app, int count, char **arguments)
 {
-    struct run_watch_options watch = {.durable.checkpoint_interval = CHECKPOINT_NS, .shutdown_timeout = 10000};
+    struct run_watch_options watch = {.durable.checkpoint_interval = CHECKPOINT_NS,
+                                      .shutdown_timeout = 10000};
     struct cli_texts files = {0};
     bool done;
     run_stream_options_init(&watch.stream);

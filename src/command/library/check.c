@@ -27,8 +27,8 @@ static uint64_t peak_memory(void)
 
 /* ---- what it says ---- */
 
-static void write_json(struct iso_check *check, struct iso_judgement *judgement, uint32_t listed, uint64_t repeats,
-                       double started)
+static void write_json(struct iso_check *check, struct iso_judgement *judgement, uint32_t listed,
+                       uint64_t repeats, double started)
 {
     struct iso_output output;
     struct iso_error never = ISO_NO_ERROR;
@@ -38,7 +38,8 @@ static void write_json(struct iso_check *check, struct iso_judgement *judgement,
                                               .result = &judgement->result,
                                               .model = judgement->order.model,
                                               .max_findings = listed,
-                                              .as_si = judgement->has_verdict ? &judgement->verdict : NULL,
+                                              .as_si = judgement->has_verdict ? &judgement->verdict
+                                                                              : NULL,
                                               .seconds_total = iso_clock_seconds() - started};
         iso_report_polygraph_json(&output, &report, peak_memory());
     } else {
@@ -84,24 +85,29 @@ static void read_reports(struct iso_check *check, const char *level)
 /* ---- the check ---- */
 
 /* Whether there will be evidence, where some is asked for. */
-static enum iso_status check_evidence(const struct iso_options *options, const struct iso_judge_options *settings,
+static enum iso_status check_evidence(const struct iso_options *options,
+                                      const struct iso_judge_options *settings,
                                       const struct iso_history *history, struct iso_error *error)
 {
-    if (!options->evidence || settings->any_order || iso_judge_route(settings, history) != ISO_JUDGE_TIMES)
+    if (!options->evidence || settings->any_order ||
+        iso_judge_route(settings, history) != ISO_JUDGE_TIMES)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "option evidence: this history has timestamps, and the report is its evidence; engine "
-                         "polygraph or any-order writes polygraph's");
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "option evidence: this history has timestamps, and the report is its evidence; engine "
+        "polygraph or any-order writes polygraph's");
 }
 
-static enum iso_status write_evidence(const struct iso_options *options, const struct iso_judgement *judgement,
+static enum iso_status write_evidence(const struct iso_options *options,
+                                      const struct iso_judgement *judgement,
                                       struct iso_error *error)
 {
     const struct iso_polygraph_result *result = &judgement->result;
     struct iso_output output;
     if (!options->evidence || !judgement->has_result)
         return ISO_OK;
-    if (result->outcome == ISO_IS_UNDECIDED || (result->outcome == ISO_HOLDS && result->reads_left_out))
+    if (result->outcome == ISO_IS_UNDECIDED ||
+        (result->outcome == ISO_HOLDS && result->reads_left_out))
         return ISO_OK; /* there is none */
     if (iso_output_open(&output, options->evidence, error) != ISO_OK)
         return error->status;
@@ -109,8 +115,8 @@ static enum iso_status write_evidence(const struct iso_options *options, const s
     return iso_output_close(&output, error);
 }
 
-static struct iso_check *judge(struct iso_transactions *transactions, const struct iso_options *options,
-                               struct iso_error *error)
+static struct iso_check *judge(struct iso_transactions *transactions,
+                               const struct iso_options *options, struct iso_error *error)
 {
     double started = iso_clock_seconds();
     struct iso_judge_options settings = library_judge_options(options);
@@ -126,14 +132,15 @@ static struct iso_check *judge(struct iso_transactions *transactions, const stru
         check->reason = judgement.outcome == ISO_IS_UNDECIDED ? judgement.reason : NULL;
         check->violations = iso_judgement_violations(&judgement);
         write_json(check, &judgement, settings.order.max_findings, transactions->repeats, started);
-        read_reports(check, iso_model_name(judgement.has_result ? judgement.order.model : settings.order.model));
+        read_reports(check, iso_model_name(judgement.has_result ? judgement.order.model
+                                                                : settings.order.model));
     }
     iso_judgement_release(&judgement);
     return check;
 }
 
-struct iso_check *iso_check_new(struct iso_transactions *transactions, const struct iso_options *options,
-                                struct iso_error *error)
+struct iso_check *iso_check_new(struct iso_transactions *transactions,
+                                const struct iso_options *options, struct iso_error *error)
 {
     struct iso_options defaults;
     library_options_init(&defaults);

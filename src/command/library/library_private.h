@@ -23,7 +23,8 @@ struct iso_options {
 
 void library_options_init(struct iso_options *options);
 /* An error if an option was refused: the others are not what was asked for. */
-enum iso_status library_options_need_all(const struct iso_options *options, struct iso_error *error);
+enum iso_status library_options_need_all(const struct iso_options *options,
+                                         struct iso_error *error);
 unsigned library_threads(const struct iso_options *options);
 /* The engines' own options, with what several of them share filled in. */
 struct iso_judge_options library_judge_options(const struct iso_options *options);
@@ -33,12 +34,13 @@ struct iso_pipeline_options library_stream_options(const struct iso_options *opt
 
 struct iso_transactions {
     struct iso_history history;
-    uint64_t repeats;         /* taken out when it was finished */
-    uint32_t input;           /* of what does not come from a file; ISO_NONE: not named yet */
-    uint32_t unfiled;         /* transactions so far that do not */
-    struct iso_error broken;  /* why nothing can be done with it but clear it */
-    struct iso_error refused; /* the first error that a call told, until it is cleared or forgiven, */
-    uint32_t refusals;        /* and how many calls did */
+    uint64_t repeats;        /* taken out when it was finished */
+    uint32_t input;          /* of what does not come from a file; ISO_NONE: not named yet */
+    uint32_t unfiled;        /* transactions so far that do not */
+    struct iso_error broken; /* why nothing can be done with it but clear it */
+    struct iso_error
+        refused;       /* the first error that a call told, until it is cleared or forgiven, */
+    uint32_t refusals; /* and how many calls did */
     struct iso_native native;
     struct iso_text padded;
     struct library_building { /* the transaction that is being built */
@@ -47,17 +49,22 @@ struct iso_transactions {
         iso_atom tid, sid;
         struct iso_history_mark mark;
     } building;
-    struct iso_error wrong; /* the first thing that is wrong with it, or with calls outside of any */
+    struct iso_error
+        wrong; /* the first thing that is wrong with it, or with calls outside of any */
 };
 
 /* An error if a call was refused: what is in the set may not be all that was meant. */
-enum iso_status library_need_all(const struct iso_transactions *transactions, struct iso_error *error);
+enum iso_status library_need_all(const struct iso_transactions *transactions,
+                                 struct iso_error *error);
 
 /* Leaves out a transaction that is open; an error if the set cannot be added to. */
-enum iso_status library_need_building(struct iso_transactions *transactions, struct iso_error *error);
+enum iso_status library_need_building(struct iso_transactions *transactions,
+                                      struct iso_error *error);
 
-/* Ends reading and building, the first time; `drops_repeats`: a transaction that stands there twice counts once. */
-enum iso_status library_finish(struct iso_transactions *transactions, bool drops_repeats, struct iso_error *error);
+/* Ends reading and building, the first time; `drops_repeats`: a transaction that stands there twice
+ * counts once. */
+enum iso_status library_finish(struct iso_transactions *transactions, bool drops_repeats,
+                               struct iso_error *error);
 
 /* ---- reports ---- */
 
@@ -76,6 +83,8 @@ struct library_report {
     size_t edge_capacity;
 };
 
-/* Takes a violation's JSON object apart; `level` where it does not say its own. What was read before is gone. */
-void library_report_read(struct library_report *report, const char *json, size_t length, const char *level);
+/* Takes a violation's JSON object apart; `level` where it does not say its own. What was read
+ * before is gone. */
+void library_report_read(struct library_report *report, const char *json, size_t length,
+                         const char *level);
 void library_report_release(struct library_report *report);

@@ -11,7 +11,8 @@ enum option_type { OPTION_FLAG, OPTION_NUMBER, OPTION_SMALL, OPTION_CHOICE, OPTI
 
 static const struct option {
     const char *name;
-    enum option_type type; /* bool, uint64_t, unsigned (to `most`), int (which of the choices), char * */
+    enum option_type
+        type; /* bool, uint64_t, unsigned (to `most`), int (which of the choices), char * */
     size_t place;
     uint64_t most;
     const char *choices;
@@ -73,7 +74,8 @@ void iso_options_clear(struct iso_options *options)
     library_options_init(options);
 }
 
-static enum iso_status answer(struct iso_options *options, const struct iso_error *wrong, struct iso_error *error)
+static enum iso_status answer(struct iso_options *options, const struct iso_error *wrong,
+                              struct iso_error *error)
 {
     if (wrong->status != ISO_OK) {
         iso_error_set(&options->refused, wrong->status, "%s", wrong->text);
@@ -98,7 +100,8 @@ static const struct option *find_option(const char *name, bool is_text, struct i
             continue;
         if (takes_text == is_text)
             return &table[i];
-        iso_error_set(error, ISO_BAD_INPUT, "option %s: expected a %s", name, takes_text ? "text" : "number");
+        iso_error_set(error, ISO_BAD_INPUT, "option %s: expected a %s", name,
+                      takes_text ? "text" : "number");
         return NULL;
     }
     iso_error_set(error, ISO_BAD_INPUT, "option %s: there is none of that name", name);
@@ -134,14 +137,14 @@ static enum iso_status set_text(struct iso_options *options, const char *name, c
     }
     int choice = choice_of(option->choices, value);
     if (choice < 0)
-        return iso_error_set(error, ISO_BAD_INPUT, "option %s: %.100s, expected one of %s", name, value,
-                             option->choices);
+        return iso_error_set(error, ISO_BAD_INPUT, "option %s: %.100s, expected one of %s", name,
+                             value, option->choices);
     *(int *)place = choice;
     return ISO_OK;
 }
 
-enum iso_status iso_options_set_text(struct iso_options *options, const char *name, const char *value,
-                                     struct iso_error *error)
+enum iso_status iso_options_set_text(struct iso_options *options, const char *name,
+                                     const char *value, struct iso_error *error)
 {
     struct iso_error wrong = ISO_NO_ERROR;
     set_text(options, name, value, &wrong);
@@ -167,8 +170,8 @@ static enum iso_status set_number(struct iso_options *options, const char *name,
     return ISO_OK;
 }
 
-enum iso_status iso_options_set_number(struct iso_options *options, const char *name, uint64_t value,
-                                       struct iso_error *error)
+enum iso_status iso_options_set_number(struct iso_options *options, const char *name,
+                                       uint64_t value, struct iso_error *error)
 {
     struct iso_error wrong = ISO_NO_ERROR;
     set_number(options, name, value, &wrong);

@@ -1,7 +1,8 @@
 /* A violation's JSON object taken apart.
  *
- * Texts are copied behind each other into one block as long as the object: unescaped, and with a NUL in place of a
- * quote, none is longer than it stands there. So nothing moves while pointers into it are kept.
+ * Texts are copied behind each other into one block as long as the object: unescaped, and with a
+ * NUL in place of a quote, none is longer than it stands there. So nothing moves while pointers
+ * into it are kept.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static void start(struct library_report *report, const char *json, size_t length
     memset(report->json + length, 0, ISO_JSON_PADDING);
     report->texts = iso_reallocate(report->texts, length);
     report->text_used = report->tids.count = report->expected.count = report->actual.count = 0;
-    report->report = (struct iso_report){.json = report->json, .json_length = length, .level = level};
+    report->report =
+        (struct iso_report){.json = report->json, .json_length = length, .level = level};
 }
 
 /* Room for one more of an array; its place. */
@@ -58,21 +60,23 @@ static const char *read_text(struct library_report *report, struct iso_json *jso
     return copy;
 }
 
-static void add_text(struct library_report *report, struct library_strings *strings, struct iso_json *json)
+static void add_text(struct library_report *report, struct library_strings *strings,
+                     struct iso_json *json)
 {
     strings->list = grow(strings->list, strings->count, &strings->capacity, sizeof *strings->list);
     strings->list[strings->count++] = read_text(report, json);
 }
 
-static void read_texts(struct library_report *report, struct library_strings *strings, struct iso_json *json)
+static void read_texts(struct library_report *report, struct library_strings *strings,
+                       struct iso_json *json)
 {
     iso_json_enter_array(json);
     while (iso_json_element(json))
         add_text(report, strings, json);
 }
 
-static struct iso_report_value read_value(struct library_report *report, struct library_strings *strings,
-                                          struct iso_json *json)
+static struct iso_report_value read_value(struct library_report *report,
+                                          struct library_strings *strings, struct iso_json *json)
 {
     bool is_list = iso_json_peek(json) == ISO_JSON_ARRAY;
     if (is_list)
@@ -81,7 +85,8 @@ static struct iso_report_value read_value(struct library_report *report, struct 
         iso_json_skip(json);
     else
         add_text(report, strings, json);
-    return (struct iso_report_value){.elements = strings->list, .count = strings->count, .is_list = is_list};
+    return (struct iso_report_value){
+        .elements = strings->list, .count = strings->count, .is_list = is_list};
 }
 
 static uint64_t read_number(struct iso_json *json)
@@ -182,7 +187,8 @@ static const struct {
     {"note", PLACE(note)},
 };
 
-static bool read_text_member(struct library_report *report, struct iso_json *json, const struct iso_json_text *name)
+static bool read_text_member(struct library_report *report, struct iso_json *json,
+                             const struct iso_json_text *name)
 {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!iso_json_is(name, texts[i].name))
@@ -193,7 +199,8 @@ static bool read_text_member(struct library_report *report, struct iso_json *jso
     return false;
 }
 
-static void read_member(struct library_report *report, struct iso_json *json, const struct iso_json_text *name)
+static void read_member(struct library_report *report, struct iso_json *json,
+                        const struct iso_json_text *name)
 {
     struct iso_report *to = &report->report;
     if (read_text_member(report, json, name))
@@ -220,7 +227,8 @@ static void read_member(struct library_report *report, struct iso_json *json, co
         iso_json_skip(json);
 }
 
-void library_report_read(struct library_report *report, const char *json, size_t length, const char *level)
+void library_report_read(struct library_report *report, const char *json, size_t length,
+                         const char *level)
 {
     struct iso_report *to = &report->report;
     struct iso_json_text name;

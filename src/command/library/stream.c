@@ -1,7 +1,7 @@
 /* A stream: the pipeline that `watch` has, fed with sets of transactions in place of messages.
  *
- * Each push and each watermark is one message to the pipeline, and the decoder of all sources looks up here what it
- * brought.
+ * Each push and each watermark is one message to the pipeline, and the decoder of all sources looks
+ * up here what it brought.
  */
 #include <string.h>
 
@@ -38,8 +38,8 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(decoder);
 }
 
-static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message, struct iso_events *events,
-                              struct iso_error *error)
+static enum iso_status decode(struct iso_decoder *decoder, const struct iso_message *message,
+                              struct iso_events *events, struct iso_error *error)
 {
     const struct brought *brought = (const struct brought *)decoder;
     struct iso_history *block = &events->block;
@@ -50,8 +50,10 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         event->cts.physical = brought->watermark;
         return ISO_OK;
     }
-    if (block->clock != ISO_CLOCK_NONE && set->clock != ISO_CLOCK_NONE && block->clock != set->clock)
-        return iso_error_set(error, ISO_BAD_INPUT, "timestamps are of another kind than before, expected one kind");
+    if (block->clock != ISO_CLOCK_NONE && set->clock != ISO_CLOCK_NONE &&
+        block->clock != set->clock)
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "timestamps are of another kind than before, expected one kind");
     uint32_t first = block->transaction_count;
     iso_history_append(block, set, message->input, 0);
     for (uint32_t i = 0; i < set->transaction_count; i++)
@@ -63,9 +65,11 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
     return ISO_OK;
 }
 
-static const struct iso_decoder_class sets = {.kind = "history", .decode = decode, .destroy = destroy};
+static const struct iso_decoder_class sets = {
+    .kind = "history", .decode = decode, .destroy = destroy};
 
-static enum iso_status take_line(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status take_line(void *context, const char *line, size_t length,
+                                 struct iso_error *error)
 {
     struct iso_stream *stream = context;
     (void)error;
@@ -78,7 +82,8 @@ static enum iso_status take_line(void *context, const char *line, size_t length,
 
 static enum iso_status check_options(const struct iso_options *options, struct iso_error *error)
 {
-    if (iso_level_check((enum iso_level)options->level, ISO_BY_AION, "a stream", "option level", error) != ISO_OK)
+    if (iso_level_check((enum iso_level)options->level, ISO_BY_AION, "a stream", "option level",
+                        error) != ISO_OK)
         return error->status;
     if (options->engine)
         return iso_error_set(error, ISO_BAD_INPUT, "option engine: a stream has its own");
@@ -87,7 +92,8 @@ static enum iso_status check_options(const struct iso_options *options, struct i
     return ISO_OK;
 }
 
-static struct iso_stream *new_stream(const struct iso_options *options, const struct iso_transactions *initial,
+static struct iso_stream *new_stream(const struct iso_options *options,
+                                     const struct iso_transactions *initial,
                                      iso_on_report on_report, void *context)
 {
     struct iso_stream *stream = iso_allocate_zeroed(1, sizeof *stream);
@@ -116,13 +122,15 @@ static struct iso_stream *new_stream(const struct iso_options *options, const st
     return stream;
 }
 
-struct iso_stream *iso_stream_new(const struct iso_options *options, const struct iso_transactions *initial,
-                                  iso_on_report on_report, void *context, struct iso_error *error)
+struct iso_stream *iso_stream_new(const struct iso_options *options,
+                                  const struct iso_transactions *initial, iso_on_report on_report,
+                                  void *context, struct iso_error *error)
 {
     struct iso_options defaults;
     library_options_init(&defaults);
     options = options ? options : &defaults;
-    if (library_options_need_all(options, error) != ISO_OK || check_options(options, error) != ISO_OK ||
+    if (library_options_need_all(options, error) != ISO_OK ||
+        check_options(options, error) != ISO_OK ||
         (initial && library_need_all(initial, error) != ISO_OK))
         return NULL;
     return new_stream(options, initial, on_report, context);
@@ -146,7 +154,8 @@ void iso_stream_free(struct iso_stream *stream)
 uint32_t iso_stream_source(struct iso_stream *stream, const char *name, uint64_t now)
 {
     struct iso_inputs *inputs = iso_pipeline_inputs(stream->pipeline);
-    uint32_t known = inputs->count, source = iso_inputs_number(inputs, name, strlen(name), ISO_PIPELINE_FILE);
+    uint32_t known = inputs->count,
+             source = iso_inputs_number(inputs, name, strlen(name), ISO_PIPELINE_FILE);
     if (source == ISO_INPUTS_MAX || source < known)
         return source;
     if (source >= stream->capacity) {
@@ -171,11 +180,13 @@ static enum iso_status answer(struct iso_stream *stream, struct iso_error *error
 static enum iso_status check_source(struct iso_stream *stream, uint32_t source)
 {
     if (stream->failure.status == ISO_OK && source >= iso_pipeline_inputs(stream->pipeline)->count)
-        iso_error_set(&stream->failure, ISO_BAD_INPUT, "source %u: there is none of that number", (unsigned)source);
+        iso_error_set(&stream->failure, ISO_BAD_INPUT, "source %u: there is none of that number",
+                      (unsigned)source);
     return stream->failure.status;
 }
 
-static enum iso_status check_set(struct iso_stream *stream, uint32_t source, struct iso_transactions *transactions)
+static enum iso_status check_set(struct iso_stream *stream, uint32_t source,
+                                 struct iso_transactions *transactions)
 {
     static const char expected[] = "the option ranges, which keeps all keys from the start";
     struct iso_error *failure = &stream->failure;
@@ -183,8 +194,8 @@ static enum iso_status check_set(struct iso_stream *stream, uint32_t source, str
         iso_pipeline_left_out_before(stream->pipeline, source, transactions->refusals);
         iso_transactions_forgive(transactions);
     }
-    if (library_need_all(transactions, failure) == ISO_OK && library_need_building(transactions, failure) == ISO_OK &&
-        !stream->brought->decoder.ranges)
+    if (library_need_all(transactions, failure) == ISO_OK &&
+        library_need_building(transactions, failure) == ISO_OK && !stream->brought->decoder.ranges)
         iso_history_refuse_ranges(&transactions->history, expected, failure);
     return failure->status;
 }
@@ -199,8 +210,9 @@ static void feed(struct iso_stream *stream, uint32_t source, uint64_t now)
     iso_pipeline_feed(stream->pipeline, &message, 1, now, &stream->failure);
 }
 
-enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, struct iso_transactions *transactions,
-                                uint64_t now, struct iso_error *error)
+enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source,
+                                struct iso_transactions *transactions, uint64_t now,
+                                struct iso_error *error)
 {
     uint32_t count = iso_transactions_count(transactions);
     if (check_source(stream, source) != ISO_OK || check_set(stream, source, transactions) != ISO_OK)
@@ -215,8 +227,8 @@ enum iso_status iso_stream_push(struct iso_stream *stream, uint32_t source, stru
     return answer(stream, error);
 }
 
-enum iso_status iso_stream_watermark(struct iso_stream *stream, uint32_t source, uint64_t timestamp, uint64_t now,
-                                     struct iso_error *error)
+enum iso_status iso_stream_watermark(struct iso_stream *stream, uint32_t source, uint64_t timestamp,
+                                     uint64_t now, struct iso_error *error)
 {
     if (check_source(stream, source) != ISO_OK)
         return answer(stream, error);
@@ -249,7 +261,9 @@ enum iso_outcome iso_stream_outcome(const struct iso_stream *stream, const char 
     enum iso_status status = iso_pipeline_outcome(stream->pipeline, stream->allow_unjudged, &why);
     if (reason)
         *reason = status == ISO_UNDECIDED ? why : NULL;
-    return status == ISO_OK ? ISO_HOLDS : status == ISO_VIOLATED ? ISO_IS_VIOLATED : ISO_IS_UNDECIDED;
+    return status == ISO_OK         ? ISO_HOLDS
+           : status == ISO_VIOLATED ? ISO_IS_VIOLATED
+                                    : ISO_IS_UNDECIDED;
 }
 
 const char *iso_stream_json(struct iso_stream *stream, size_t *length)

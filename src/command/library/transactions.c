@@ -42,7 +42,8 @@ void iso_transactions_clear(struct iso_transactions *transactions)
 uint32_t iso_transactions_count(const struct iso_transactions *transactions)
 {
     const struct library_building *building = &transactions->building;
-    return building->is_open ? building->mark.transactions : transactions->history.transaction_count;
+    return building->is_open ? building->mark.transactions
+                             : transactions->history.transaction_count;
 }
 
 static enum iso_status pass_on(const struct iso_error *wrong, struct iso_error *error)
@@ -52,7 +53,8 @@ static enum iso_status pass_on(const struct iso_error *wrong, struct iso_error *
 
 /* ---- what was refused ---- */
 
-/* What a call that may fail answers: its error is the set's, too, until somebody says that it may be. */
+/* What a call that may fail answers: its error is the set's, too, until somebody says that it may
+ * be. */
 static enum iso_status answer(struct iso_transactions *transactions, const struct iso_error *wrong,
                               struct iso_error *error)
 {
@@ -70,15 +72,17 @@ void iso_transactions_forgive(struct iso_transactions *transactions)
     transactions->refusals = 0;
 }
 
-enum iso_status library_need_all(const struct iso_transactions *transactions, struct iso_error *error)
+enum iso_status library_need_all(const struct iso_transactions *transactions,
+                                 struct iso_error *error)
 {
     if (!transactions->refusals || transactions->broken.status != ISO_OK)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "the set lacks what %u call%s could not add, first: %s; clear the set, or say with "
-                         "iso_transactions_forgive that it is whole without",
-                         (unsigned)transactions->refusals, transactions->refusals == 1 ? "" : "s",
-                         transactions->refused.text);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "the set lacks what %u call%s could not add, first: %s; clear the set, or say with "
+        "iso_transactions_forgive that it is whole without",
+        (unsigned)transactions->refusals, transactions->refusals == 1 ? "" : "s",
+        transactions->refused.text);
 }
 
 /* One that was begun and not ended is left out. */
@@ -90,19 +94,22 @@ static void leave_open_out(struct iso_transactions *transactions)
     building->is_open = false;
 }
 
-enum iso_status library_need_building(struct iso_transactions *transactions, struct iso_error *error)
+enum iso_status library_need_building(struct iso_transactions *transactions,
+                                      struct iso_error *error)
 {
     leave_open_out(transactions);
     if (transactions->broken.status != ISO_OK)
         return pass_on(&transactions->broken, error);
     if (transactions->history.finished)
-        return iso_error_set(error, ISO_BAD_INPUT, "a set that was checked: clear it before it is added to");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a set that was checked: clear it before it is added to");
     return ISO_OK;
 }
 
 /* ---- files ---- */
 
-static enum iso_status format_of(const char *path, const char *name, enum iso_format *format, struct iso_error *error)
+static enum iso_status format_of(const char *path, const char *name, enum iso_format *format,
+                                 struct iso_error *error)
 {
     if (!name)
         return iso_format_guess(path, format, error);
@@ -111,28 +118,31 @@ static enum iso_status format_of(const char *path, const char *name, enum iso_fo
         if (!strcmp(iso_format_name(*format), name))
             return ISO_OK;
     }
-    return iso_error_set(error, ISO_BAD_INPUT, "format %.100s: expected one of %s", name, ISO_FORMAT_NAMES);
+    return iso_error_set(error, ISO_BAD_INPUT, "format %.100s: expected one of %s", name,
+                         ISO_FORMAT_NAMES);
 }
 
-static enum iso_status read_file(struct iso_history *history, const char *path, enum iso_format format,
-                                 struct iso_error *error)
+static enum iso_status read_file(struct iso_history *history, const char *path,
+                                 enum iso_format format, struct iso_error *error)
 {
     struct iso_read_options options = {.threads = 1};
     if (iso_format_is_native(format))
         return iso_read_history(&path, 1, &options, history, error);
     if (history->transaction_count || history->input_count)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: format %s, of which one file or directory is a whole history; only native files can "
-                             "be several",
-                             path, iso_format_name(format));
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: format %s, of which one file or directory is a whole history; only native files can "
+            "be several",
+            path, iso_format_name(format));
     return iso_format_read(format, path, history, error);
 }
 
-static enum iso_status load(struct iso_transactions *transactions, const char *path, const char *format,
-                            struct iso_error *error)
+static enum iso_status load(struct iso_transactions *transactions, const char *path,
+                            const char *format, struct iso_error *error)
 {
     enum iso_format known;
-    if (library_need_building(transactions, error) != ISO_OK || format_of(path, format, &known, error) != ISO_OK)
+    if (library_need_building(transactions, error) != ISO_OK ||
+        format_of(path, format, &known, error) != ISO_OK)
         return error->status;
     transactions->broken.status = ISO_OK;
     if (read_file(&transactions->history, path, known, &transactions->broken) != ISO_OK)
@@ -140,22 +150,24 @@ static enum iso_status load(struct iso_transactions *transactions, const char *p
     return ISO_OK;
 }
 
-enum iso_status iso_transactions_load(struct iso_transactions *transactions, const char *path, const char *format,
-                                      struct iso_error *error)
+enum iso_status iso_transactions_load(struct iso_transactions *transactions, const char *path,
+                                      const char *format, struct iso_error *error)
 {
     struct iso_error wrong = ISO_NO_ERROR;
     load(transactions, path, format, &wrong);
     return answer(transactions, &wrong, error);
 }
 
-static enum iso_status set_initial(struct iso_transactions *transactions, const char *value, struct iso_error *error)
+static enum iso_status set_initial(struct iso_transactions *transactions, const char *value,
+                                   struct iso_error *error)
 {
     struct iso_history *history = &transactions->history;
     if (library_need_building(transactions, error) != ISO_OK)
         return error->status;
     if (value && !iso_utf8_valid((const uint8_t *)value, strlen(value)))
         return iso_error_set(error, ISO_BAD_INPUT, "the initial value is not UTF-8");
-    history->initial_value = value ? iso_atoms_text(&history->atoms, value, strlen(value)) : ISO_ABSENT;
+    history->initial_value =
+        value ? iso_atoms_text(&history->atoms, value, strlen(value)) : ISO_ABSENT;
     return ISO_OK;
 }
 
@@ -167,15 +179,16 @@ enum iso_status iso_transactions_initial(struct iso_transactions *transactions, 
     return answer(transactions, &wrong, error);
 }
 
-static enum iso_status load_initial(struct iso_transactions *transactions, const char *path, struct iso_error *error)
+static enum iso_status load_initial(struct iso_transactions *transactions, const char *path,
+                                    struct iso_error *error)
 {
     if (library_need_building(transactions, error) != ISO_OK)
         return error->status;
     return iso_read_initial(path, &transactions->history, error);
 }
 
-enum iso_status iso_transactions_load_initial(struct iso_transactions *transactions, const char *path,
-                                              struct iso_error *error)
+enum iso_status iso_transactions_load_initial(struct iso_transactions *transactions,
+                                              const char *path, struct iso_error *error)
 {
     struct iso_error wrong = ISO_NO_ERROR;
     load_initial(transactions, path, &wrong);
@@ -191,8 +204,8 @@ static uint64_t next_origin(struct iso_transactions *transactions)
     return iso_origin(transactions->input, transactions->unfiled + 1);
 }
 
-static enum iso_status add_json(struct iso_transactions *transactions, const char *text, size_t length,
-                                struct iso_error *error)
+static enum iso_status add_json(struct iso_transactions *transactions, const char *text,
+                                size_t length, struct iso_error *error)
 {
     struct iso_text *padded = &transactions->padded;
     struct iso_native_fault fault;
@@ -201,15 +214,16 @@ static enum iso_status add_json(struct iso_transactions *transactions, const cha
     padded->used = 0;
     iso_text_put_bytes(padded, text, length);
     memset(iso_text_reserve(padded, ISO_JSON_PADDING), 0, ISO_JSON_PADDING);
-    if (iso_native_read_transaction(&transactions->native, padded->bytes, length, next_origin(transactions),
-                                    &transactions->history, &fault) != ISO_OK)
+    if (iso_native_read_transaction(&transactions->native, padded->bytes, length,
+                                    next_origin(transactions), &transactions->history,
+                                    &fault) != ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "byte %zu: %s", fault.position + 1, fault.text);
     transactions->unfiled++;
     return ISO_OK;
 }
 
-enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text, size_t length,
-                                          struct iso_error *error)
+enum iso_status iso_transactions_add_json(struct iso_transactions *transactions, const char *text,
+                                          size_t length, struct iso_error *error)
 {
     struct iso_error wrong = ISO_NO_ERROR;
     add_json(transactions, text, length, &wrong);
@@ -267,8 +281,8 @@ void iso_transactions_commit_timestamp(struct iso_transactions *transactions, ui
 }
 
 /* Into the columns; iso_history_close takes it as the transaction's. */
-static void add_operation(struct iso_transactions *transactions, enum iso_operation_kind kind, const char *key,
-                          uint32_t value)
+static void add_operation(struct iso_transactions *transactions, enum iso_operation_kind kind,
+                          const char *key, uint32_t value)
 {
     struct iso_history *history = &transactions->history;
     if (!transactions->building.is_open) {
@@ -290,12 +304,14 @@ static iso_atom value_of(struct iso_transactions *transactions, const char *valu
     return value ? atom_of_text(transactions, value) : ISO_ABSENT;
 }
 
-void iso_transactions_read(struct iso_transactions *transactions, const char *key, const char *value)
+void iso_transactions_read(struct iso_transactions *transactions, const char *key,
+                           const char *value)
 {
     add_operation(transactions, ISO_READ, key, value_of(transactions, value));
 }
 
-void iso_transactions_write(struct iso_transactions *transactions, const char *key, const char *value)
+void iso_transactions_write(struct iso_transactions *transactions, const char *key,
+                            const char *value)
 {
     if (value)
         add_operation(transactions, ISO_WRITE, key, atom_of_text(transactions, value));
@@ -308,13 +324,14 @@ void iso_transactions_delete(struct iso_transactions *transactions, const char *
     add_operation(transactions, ISO_DELETE, key, ISO_ABSENT);
 }
 
-void iso_transactions_append(struct iso_transactions *transactions, const char *key, const char *element)
+void iso_transactions_append(struct iso_transactions *transactions, const char *key,
+                             const char *element)
 {
     add_operation(transactions, ISO_APPEND, key, atom_of_text(transactions, element));
 }
 
-void iso_transactions_read_list(struct iso_transactions *transactions, const char *key, const char *const *elements,
-                                size_t count)
+void iso_transactions_read_list(struct iso_transactions *transactions, const char *key,
+                                const char *const *elements, size_t count)
 {
     struct iso_history *history = &transactions->history;
     uint32_t list = 0;
@@ -326,7 +343,8 @@ void iso_transactions_read_list(struct iso_transactions *transactions, const cha
     add_operation(transactions, ISO_READ_LIST, key, list);
 }
 
-static enum iso_status end(struct iso_transactions *transactions, uint8_t outcome, struct iso_error *error)
+static enum iso_status end(struct iso_transactions *transactions, uint8_t outcome,
+                           struct iso_error *error)
 {
     struct iso_error wrong;
     struct library_building *building = &transactions->building;
@@ -357,24 +375,28 @@ static enum iso_status end(struct iso_transactions *transactions, uint8_t outcom
     return ISO_OK;
 }
 
-enum iso_status iso_transactions_commit(struct iso_transactions *transactions, struct iso_error *error)
+enum iso_status iso_transactions_commit(struct iso_transactions *transactions,
+                                        struct iso_error *error)
 {
     return end(transactions, ISO_COMMITTED, error);
 }
 
-enum iso_status iso_transactions_abort(struct iso_transactions *transactions, struct iso_error *error)
+enum iso_status iso_transactions_abort(struct iso_transactions *transactions,
+                                       struct iso_error *error)
 {
     return end(transactions, ISO_ABORTED, error);
 }
 
-enum iso_status iso_transactions_unknown(struct iso_transactions *transactions, struct iso_error *error)
+enum iso_status iso_transactions_unknown(struct iso_transactions *transactions,
+                                         struct iso_error *error)
 {
     return end(transactions, ISO_UNKNOWN, error);
 }
 
 /* ---- the end ---- */
 
-enum iso_status library_finish(struct iso_transactions *transactions, bool drops_repeats, struct iso_error *error)
+enum iso_status library_finish(struct iso_transactions *transactions, bool drops_repeats,
+                               struct iso_error *error)
 {
     if (library_need_all(transactions, error) != ISO_OK)
         return error->status;

@@ -15,7 +15,8 @@ void aion_pool_archive(struct iso_archive *archive, struct aion_pool *pool)
     uint64_t count = units ? pool->used : 0, capacity = pool->capacity;
     if (archive->restoring)
         aion_pool_release(pool);
-    units = iso_archive_column(archive, "pool", ISO_ARCHIVE_COLUMN, units, &count, &capacity, sizeof *units);
+    units = iso_archive_column(archive, "pool", ISO_ARCHIVE_COLUMN, units, &count, &capacity,
+                               sizeof *units);
     pool->base = (uint8_t *)units;
     pool->capacity = (uint32_t)capacity;
     pool->used = units ? (uint32_t)count : 1;
@@ -31,7 +32,8 @@ void aion_values_archive(struct iso_archive *archive, struct aion_values *values
     if (archive->restoring)
         aion_values_release(values);
     iso_atoms_archive(archive, atoms);
-    ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->references, atoms->count, atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "holders", ISO_ARCHIVE_TWIN, values->references, atoms->count,
+                    atoms->capacity);
     ISO_ARCHIVE_ANY(archive, "hash", ISO_ARCHIVE_TWIN, values->hash, atoms->count, atoms->capacity);
     iso_archive_index(archive, "values->slots", &values->table);
     ISO_ARCHIVE_VALUE(archive, values->first_free);
@@ -62,10 +64,10 @@ void aion_reorder_queue_archive(struct iso_archive *archive, struct aion_reorder
 static void archive_reorder_front(struct iso_archive *archive, struct aion_reorder_front *reorder)
 {
     aion_reorder_queue_archive(archive, &reorder->queue);
-    ISO_ARCHIVE_ANY(archive, "entrants", ISO_ARCHIVE_HEAP, reorder->entrants, reorder->entrant_count,
-                    reorder->capacity);
-    ISO_ARCHIVE_ANY(archive, "free entrants", ISO_ARCHIVE_HEAP_TWIN, reorder->free, reorder->entrant_count,
-                    reorder->capacity);
+    ISO_ARCHIVE_ANY(archive, "entrants", ISO_ARCHIVE_HEAP, reorder->entrants,
+                    reorder->entrant_count, reorder->capacity);
+    ISO_ARCHIVE_ANY(archive, "free entrants", ISO_ARCHIVE_HEAP_TWIN, reorder->free,
+                    reorder->entrant_count, reorder->capacity);
     ISO_ARCHIVE_VALUE(archive, reorder->free_count);
     iso_archive_expect(archive, reorder->free_count <= reorder->entrant_count);
 }
@@ -75,8 +77,8 @@ static void archive_dedup(struct iso_archive *archive, struct aion_dedup *dedup)
     uint64_t count = dedup->slots ? dedup->mask + 1 : 0, capacity = count;
     if (archive->restoring)
         aion_dedup_release(dedup);
-    dedup->slots =
-        iso_archive_column(archive, "seen", ISO_ARCHIVE_COLUMN, dedup->slots, &count, &capacity, sizeof *dedup->slots);
+    dedup->slots = iso_archive_column(archive, "seen", ISO_ARCHIVE_COLUMN, dedup->slots, &count,
+                                      &capacity, sizeof *dedup->slots);
     iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
     dedup->mask = capacity ? capacity - 1 : 0;
     ISO_ARCHIVE_VALUE(archive, dedup->used);
@@ -94,21 +96,24 @@ static uint32_t hash_of_session(const void *context, uint32_t number)
 static void archive_sessions(struct iso_archive *archive, struct aion_sessions *sessions)
 {
     aion_values_archive(archive, &sessions->names);
-    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, sessions->list, sessions->count, sessions->capacity);
-    ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count, sessions->capacity);
+    ISO_ARCHIVE_ANY(archive, "sessions", ISO_ARCHIVE_COLUMN, sessions->list, sessions->count,
+                    sessions->capacity);
+    ISO_ARCHIVE_ANY(archive, "free sessions", ISO_ARCHIVE_TWIN, sessions->free, sessions->count,
+                    sessions->capacity);
     ISO_ARCHIVE_VALUE(archive, sessions->free_count);
     iso_archive_expect(archive, sessions->free_count <= sessions->count);
     aion_index_archive(archive, &sessions->by_name);
     if (archive->restoring && archive->error->status == ISO_OK)
-        iso_archive_expect(archive, iso_index_refill(&sessions->by_name, sessions->count, hash_of_session, sessions));
+        iso_archive_expect(archive, iso_index_refill(&sessions->by_name, sessions->count,
+                                                     hash_of_session, sessions));
     ISO_ARCHIVE_VALUE(archive, sessions->clock_hand);
     ISO_ARCHIVE_VALUE(archive, sessions->due);
     ISO_ARCHIVE_VALUE(archive, sessions->different);
-    ISO_ARCHIVE_ANY(archive, "disorders", ISO_ARCHIVE_HEAP, sessions->disorders, sessions->disorder_count,
-                    sessions->disorder_capacity);
+    ISO_ARCHIVE_ANY(archive, "disorders", ISO_ARCHIVE_HEAP, sessions->disorders,
+                    sessions->disorder_count, sessions->disorder_capacity);
     ISO_ARCHIVE_VALUE(archive, sessions->free_disorder);
-    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->ended.list, sessions->ended.count,
-                    sessions->ended.count);
+    ISO_ARCHIVE_ANY(archive, "past", ISO_ARCHIVE_COLUMN, sessions->ended.list,
+                    sessions->ended.count, sessions->ended.count);
     ISO_ARCHIVE_VALUE(archive, sessions->ended.gone);
     ISO_ARCHIVE_VALUE(archive, sessions->ended.gone_lost);
     ISO_ARCHIVE_VALUE(archive, sessions->ended.gone_arrived);
@@ -123,7 +128,8 @@ static void archive_members(struct iso_archive *archive, struct iso_aion *engine
     ISO_ARCHIVE_ANY(archive, "free_members", ISO_ARCHIVE_TWIN, engine->sessions.members.free,
                     engine->sessions.members.count, engine->sessions.members.capacity);
     ISO_ARCHIVE_VALUE(archive, engine->sessions.members.free_count);
-    iso_archive_expect(archive, engine->sessions.members.free_count <= engine->sessions.members.count);
+    iso_archive_expect(archive,
+                       engine->sessions.members.free_count <= engine->sessions.members.count);
 }
 
 static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine)
@@ -142,7 +148,8 @@ static void archive_unknown(struct iso_archive *archive, struct iso_aion *engine
 
 static void archive_arrivals(struct iso_archive *archive, struct aion_arrivals *arrivals)
 {
-    ISO_ARCHIVE_ANY(archive, "arrivals", ISO_ARCHIVE_HEAP, arrivals->ring, arrivals->capacity, arrivals->capacity);
+    ISO_ARCHIVE_ANY(archive, "arrivals", ISO_ARCHIVE_HEAP, arrivals->ring, arrivals->capacity,
+                    arrivals->capacity);
     ISO_ARCHIVE_VALUE(archive, arrivals->first);
     ISO_ARCHIVE_VALUE(archive, arrivals->count);
     iso_archive_expect(archive, arrivals->count <= arrivals->capacity);
@@ -176,7 +183,8 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
 /* What a restored engine must have been made with. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
-    uint32_t kind[] = {engine->deferred.level == ISO_SI ? engine->options.level : engine->deferred.level,
+    uint32_t kind[] = {engine->deferred.level == ISO_SI ? engine->options.level
+                                                        : engine->deferred.level,
                        engine->shards.count, engine->options.spill != NULL};
     uint32_t saved[] = {kind[0], kind[1], kind[2]};
     iso_archive_value(archive, "engine", saved, sizeof saved);
@@ -196,7 +204,8 @@ void iso_aion_archive(struct iso_archive *archive, struct iso_aion *engine)
     archive_members(archive, engine);
     archive_unknown(archive, engine);
     archive_reorder_front(archive, &engine->reorder);
-    ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties.list, engine->ties.count, engine->ties.capacity);
+    ISO_ARCHIVE_ANY(archive, "ties", ISO_ARCHIVE_HEAP, engine->ties.list, engine->ties.count,
+                    engine->ties.capacity);
     archive_arrivals(archive, &engine->time.arrivals);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_archive(archive, engine->shards.list[s]);

@@ -10,13 +10,15 @@
 struct collector {
     const struct iso_history *history;
     struct iso_verdict *verdict;
-    bool *breaks_session;                                /* by transaction */
-    struct aion_snapshot_boundaries snapshot_boundaries; /* rc: among snapshots two commits may have one position */
+    bool *breaks_session; /* by transaction */
+    struct aion_snapshot_boundaries
+        snapshot_boundaries; /* rc: among snapshots two commits may have one position */
 };
 
 /* ---- from texts of the engine to numbers of the history ---- */
 
-static iso_atom atom_of(const struct iso_history *history, const struct iso_atoms *atoms, iso_atom atom)
+static iso_atom atom_of(const struct iso_history *history, const struct iso_atoms *atoms,
+                        iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -41,11 +43,13 @@ static uint32_t transaction_of(const struct iso_aion_party *party)
     return party->tid == ISO_ABSENT ? ISO_NONE : (uint32_t)party->origin;
 }
 
-static struct iso_value value_of(const struct collector *collector, const struct iso_aion_value *value)
+static struct iso_value value_of(const struct collector *collector,
+                                 const struct iso_aion_value *value)
 {
     if (!value->is_list)
-        return iso_value_atom(value->count ? atom_of(collector->history, value->atoms, value->elements[0])
-                                           : ISO_ABSENT);
+        return iso_value_atom(value->count
+                                  ? atom_of(collector->history, value->atoms, value->elements[0])
+                                  : ISO_ABSENT);
     iso_atom *elements = iso_allocate(((size_t)value->count + 1) * sizeof *elements);
     for (uint32_t i = 0; i < value->count; i++)
         elements[i] = atom_of(collector->history, value->atoms, value->elements[i]);
@@ -82,7 +86,8 @@ static void collect_event(void *context, const struct iso_aion_event *event)
                                       .snapshot_violation = event->snapshot_violation};
     if (event->operation != ISO_NONE)
         violation.operation = history->first_operation[t] + event->operation;
-    if (iso_verdict_keeps(collector->verdict, &violation) && (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
+    if (iso_verdict_keeps(collector->verdict, &violation) &&
+        (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
         violation.expected = value_of(collector, &event->expected);
         violation.actual = value_of(collector, &event->actual);
     }
@@ -94,7 +99,9 @@ static uint64_t position_of(const struct collector *collector, uint32_t t)
     const struct iso_history *history = collector->history;
     if (history->flags[t] & ISO_POINT && (history->flags[t] & ISO_HAS_STS || history->cts[t]))
         return aion_moment_of_snapshot(&collector->snapshot_boundaries, history->cts[t]);
-    return history->flags[t] & ISO_POINT ? 0 : aion_moment_of_commit(&collector->snapshot_boundaries, history->cts[t]);
+    return history->flags[t] & ISO_POINT
+               ? 0
+               : aion_moment_of_commit(&collector->snapshot_boundaries, history->cts[t]);
 }
 
 static bool is_later(const struct collector *collector, uint32_t t, uint32_t latest)
@@ -112,19 +119,21 @@ static void add_session(const struct collector *collector, uint32_t session)
     const struct iso_history *history = collector->history;
     uint32_t latest = ISO_NONE;
     bool writers = iso_aion_is_about_sessions(collector->verdict->level);
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
+    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+         i++) {
         uint32_t t = history->session_order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
         if (collector->breaks_session[t])
-            iso_verdict_add(collector->verdict, &(struct iso_violation){.axiom = ISO_SESSION,
-                                                                        .transaction = t,
-                                                                        .other = latest,
-                                                                        .key = ISO_NONE,
-                                                                        .operation = ISO_NONE,
-                                                                        .writer_expected = ISO_NONE,
-                                                                        .writer_actual = ISO_NONE,
-                                                                        .snapshot_violation = ISO_NONE});
+            iso_verdict_add(collector->verdict,
+                            &(struct iso_violation){.axiom = ISO_SESSION,
+                                                    .transaction = t,
+                                                    .other = latest,
+                                                    .key = ISO_NONE,
+                                                    .operation = ISO_NONE,
+                                                    .writer_expected = ISO_NONE,
+                                                    .writer_actual = ISO_NONE,
+                                                    .snapshot_violation = ISO_NONE});
         if ((!writers || history->flags[t] & ISO_WRITES) && is_later(collector, t, latest))
             latest = t;
     }
@@ -146,8 +155,9 @@ static void find_snapshot_boundaries(struct collector *collector, bool is_on)
     aion_snapshot_boundaries_sort(&collector->snapshot_boundaries);
 }
 
-enum iso_status iso_aion_check(const struct iso_history *history, const struct iso_check_options *options,
-                               struct iso_verdict *verdict, struct iso_error *error)
+enum iso_status iso_aion_check(const struct iso_history *history,
+                               const struct iso_check_options *options, struct iso_verdict *verdict,
+                               struct iso_error *error)
 {
     struct collector collector = {.history = history, .verdict = verdict};
     struct iso_aion_options settings;
@@ -156,12 +166,14 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     assert(history->finished && verdict->level == options->level);
     verdict->engine = "aion";
     if (!options->session_order && iso_aion_is_about_sessions(options->level))
-        return iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--no-session-order: --level %s is about sessions",
                              iso_level_name(options->level));
     iso_aion_options_init(&settings);
     settings.level = options->level;
     settings.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
-    settings.has_snapshot_boundaries = history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
+    settings.has_snapshot_boundaries =
+        history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
@@ -174,8 +186,8 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     struct iso_team *team = iso_team_new(settings.shards);
     settings.run_shards = iso_team_run;
     settings.runner = team;
-    collector.breaks_session =
-        iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *collector.breaks_session);
+    collector.breaks_session = iso_allocate_zeroed((size_t)history->transaction_count + 1,
+                                                   sizeof *collector.breaks_session);
 
     struct iso_aion *engine = iso_aion_new(&settings);
     iso_aion_initial(engine, history);
@@ -183,7 +195,8 @@ enum iso_status iso_aion_check(const struct iso_history *history, const struct i
     enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
-        find_snapshot_boundaries(&collector, settings.has_snapshot_boundaries && options->level == ISO_RC);
+        find_snapshot_boundaries(&collector,
+                                 settings.has_snapshot_boundaries && options->level == ISO_RC);
         for (uint32_t s = 0; s < history->session_count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);

@@ -20,26 +20,28 @@ struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axio
                                    .cause = nobody};
 }
 
-struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t)
+struct iso_aion_party aion_party_in(const struct iso_aion *engine,
+                                    const struct aion_key_cache *cache, uint32_t t)
 {
     const struct iso_history *history = cache->history;
     return (struct iso_aion_party){&history->atoms, history->tid[t],
-                                   engine->options.origin_is_index ? t : history->origin[t], history->sts[t],
-                                   history->cts[t]};
+                                   engine->options.origin_is_index ? t : history->origin[t],
+                                   history->sts[t], history->cts[t]};
 }
 
 /* No watermark vouches for it, and no deadline: memory was short. */
 static bool is_unpromised(const struct iso_aion *engine, const struct iso_aion_event *event)
 {
-    if (event->state != ISO_AION_FINAL || event->by_deadline || engine->time.limit == engine->time.promised)
+    if (event->state != ISO_AION_FINAL || event->by_deadline ||
+        engine->time.limit == engine->time.promised)
         return false;
     if (event->axiom == ISO_TIMESTAMP && event->level == ISO_SER)
         return event->transaction.cts >= engine->time.promised;
     return event->axiom == ISO_EXT && event->visible_below > engine->time.promised;
 }
 
-/* What follows from less than there is must not be reported: the same stream, judged again once the spill file is
- * mended, would report something else in its place. */
+/* What follows from less than there is must not be reported: the same stream, judged again once the
+ * spill file is mended, would report something else in its place. */
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
 {
     if (engine->budget.failure.status != ISO_OK)
@@ -57,8 +59,8 @@ static struct iso_aion_party party_of(const struct iso_atoms *atoms, const struc
 
 static struct iso_aion_value value_of(const struct iso_atoms *atoms, const struct aion_words *words)
 {
-    return (struct iso_aion_value){atoms, words->is_list ? words->elements : &words->atom, words->count,
-                                   words->is_list};
+    return (struct iso_aion_value){atoms, words->is_list ? words->elements : &words->atom,
+                                   words->count, words->is_list};
 }
 
 static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *shard,
@@ -67,7 +69,8 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
     const struct iso_atoms *atoms = iso_aion_shard_atoms(shard);
     struct iso_aion_event event = {.state = finding->state,
                                    .level = engine->options.level,
-                                   .axiom = finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
+                                   .axiom =
+                                       finding->what == AION_FOUND_EXT ? ISO_EXT : ISO_NOCONFLICT,
                                    .kind = finding->kind,
                                    .by_deadline = finding->by_deadline,
                                    .assumed = finding->assumed,
@@ -90,7 +93,8 @@ static void deliver_event(struct iso_aion *engine, const struct iso_aion_shard *
     aion_emit(engine, &event);
 }
 
-static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct aion_finding *finding)
+static void deliver_tie(struct iso_aion *engine, uint32_t number,
+                        const struct aion_finding *finding)
 {
     struct aion_tie tie = {.cts = finding->transaction.cts,
                            .sts = finding->transaction.sts,
@@ -99,7 +103,8 @@ static void deliver_tie(struct iso_aion *engine, uint32_t number, const struct a
                            .key = finding->key,
                            .snapshot_violation = ISO_NONE,
                            .what = (uint8_t)finding->what};
-    aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shards.list[number]), finding->transaction.tid);
+    aion_tie_add(engine, &tie, iso_aion_shard_atoms(engine->shards.list[number]),
+                 finding->transaction.tid);
 }
 
 void aion_deliver(struct iso_aion *engine)
@@ -108,7 +113,8 @@ void aion_deliver(struct iso_aion *engine)
         aion_note_failure(engine, s);
     for (uint32_t s = 0; s < engine->shards.count; s++) {
         uint32_t count;
-        const struct aion_finding *findings = iso_aion_shard_findings(engine->shards.list[s], &count);
+        const struct aion_finding *findings =
+            iso_aion_shard_findings(engine->shards.list[s], &count);
         for (uint32_t i = 0; i < count; i++) {
             if (findings[i].what == AION_FOUND_READER || findings[i].what == AION_FOUND_WRITER)
                 deliver_tie(engine, s, &findings[i]);

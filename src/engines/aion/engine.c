@@ -9,7 +9,8 @@
 
 enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
 
-/* Transactions whose keys are looked up together: one shard's still stand in the cache when their batch is judged. */
+/* Transactions whose keys are looked up together: one shard's still stand in the cache when their
+ * batch is judged. */
 enum { FIND_AHEAD = 128, FIND_AHEAD_PARALLEL = 1024 };
 
 /* So many keys of a block stay in the second level cache. */
@@ -17,8 +18,10 @@ enum { KEYS_IN_CACHE = 1 << 14 };
 
 void iso_aion_options_init(struct iso_aion_options *options)
 {
-    *options = (struct iso_aion_options){
-        .session_order = true, .shards = 1, .finality_timeout_ms = 5000, .retention = ISO_AION_FOREVER};
+    *options = (struct iso_aion_options){.session_order = true,
+                                         .shards = 1,
+                                         .finality_timeout_ms = 5000,
+                                         .retention = ISO_AION_FOREVER};
 }
 
 bool iso_aion_holds(enum iso_level level)
@@ -49,8 +52,9 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     assert(options->shards <= ISO_AION_SHARDS);
     assert(iso_level_judged_by(options->level, ISO_BY_AION));
     engine->options = *options;
-    if (options->level != ISO_SER && options->level != ISO_SI) { /* SI whose writers may overlap; who asked knows what
-                                                                  * it is called */
+    if (options->level != ISO_SER &&
+        options->level != ISO_SI) { /* SI whose writers may overlap; who asked knows what
+                                     * it is called */
         engine->options.level = ISO_SI;
         engine->options.overlaps = true;
     }
@@ -58,7 +62,8 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     engine->deferred.snapshot_boundaries.is_on =
         options->has_snapshot_boundaries &&
         (engine->deferred.level == ISO_RC || engine->deferred.level == ISO_STALE_READS);
-    engine->deferred.are_positions = options->are_positions || engine->deferred.snapshot_boundaries.is_on;
+    engine->deferred.are_positions =
+        options->are_positions || engine->deferred.snapshot_boundaries.is_on;
     engine->options.holds = engine->deferred.level;
     engine->options.has_snapshot_boundaries = engine->deferred.snapshot_boundaries.is_on;
     options = &engine->options;
@@ -119,7 +124,8 @@ void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history
         struct iso_aion_shard *shard = engine->shards.list[key->shard];
         bool append = history->initial_is_append[i];
         iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
-        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms, history->initial_of_key[i], append);
+        iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms,
+                                   history->initial_of_key[i], append);
     }
     aion_key_cache_release(&cache);
 }
@@ -130,8 +136,8 @@ void iso_aion_set_initial(struct iso_aion *engine, uint32_t key, iso_atom value,
     struct aion_cached_key *entry = aion_cached_key(engine, &engine->cache, key);
     if (engine->budget.failure.status != ISO_OK)
         return;
-    iso_aion_shard_set_initial(engine->shards.list[entry->shard], entry->number - 1, &engine->cache.history->atoms,
-                               value);
+    iso_aion_shard_set_initial(engine->shards.list[entry->shard], entry->number - 1,
+                               &engine->cache.history->atoms, value);
     aion_deliver(engine);
 }
 
@@ -158,7 +164,8 @@ static void do_task(void *argument, uint32_t number)
     struct iso_aion_shard *shard = engine->shards.list[number];
     switch (task->what) {
     case FIND:
-        iso_aion_shard_keys(shard, &engine->cache.history->atoms, engine->shards.wanted[number].list,
+        iso_aion_shard_keys(shard, &engine->cache.history->atoms,
+                            engine->shards.wanted[number].list,
                             engine->shards.wanted[number].count);
         break;
     case APPLY:
@@ -172,7 +179,8 @@ static void do_task(void *argument, uint32_t number)
         break;
     case ADVANCE:
         iso_aion_shard_release(shard, task->until, task->start, engine->time.now);
-        iso_aion_shard_advance(shard, engine->time.limit, engine->time.passed, engine->time.floor, engine->time.now);
+        iso_aion_shard_advance(shard, engine->time.limit, engine->time.passed, engine->time.floor,
+                               engine->time.now);
         break;
     case TICK:
         iso_aion_shard_tick(shard, engine->time.now);
@@ -207,8 +215,8 @@ static void run_on_shards(struct iso_aion *engine, int what)
     run_task(engine, (struct task){.what = what});
 }
 
-/* Looks up the keys of the next transactions. Where there is a spill file, most of the work of a key is to bring it
- * back. */
+/* Looks up the keys of the next transactions. Where there is a spill file, most of the work of a
+ * key is to bring it back. */
 static void find_keys(struct iso_aion *engine, uint32_t first, uint32_t end)
 {
     uint32_t most = engine->shards.count > 1 ? FIND_AHEAD_PARALLEL : FIND_AHEAD;
@@ -263,7 +271,8 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     }
 }
 
-/* The keys of transactions to come that are not known by number yet, one step of the way after the other. */
+/* The keys of transactions to come that are not known by number yet, one step of the way after the
+ * other. */
 static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
     struct aion_key_cache *cache = &engine->cache;
@@ -278,7 +287,8 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
 {
     struct aion_arrivals *arrivals = &engine->time.arrivals;
     if (arrivals->count) {
-        struct aion_arrival *last = &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
+        struct aion_arrival *last =
+            &arrivals->ring[(arrivals->first + arrivals->count - 1) % arrivals->capacity];
         if (last->arrival == now) {
             last->cts = cts > last->cts ? cts : last->cts;
             return;
@@ -292,11 +302,12 @@ static void note_arrival(struct iso_aion *engine, uint64_t now, uint64_t cts)
         iso_free(arrivals->ring);
         *arrivals = (struct aion_arrivals){ring, 0, arrivals->count, capacity};
     }
-    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] = (struct aion_arrival){now, cts};
+    arrivals->ring[(arrivals->first + arrivals->count++) % arrivals->capacity] =
+        (struct aion_arrival){now, cts};
 }
 
-enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now, uint32_t *taken,
-                             struct iso_error *error)
+enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
+                             uint32_t *taken, struct iso_error *error)
 {
     const struct iso_history *history = engine->cache.history;
     uint32_t t = first, end = first + count;
@@ -362,8 +373,10 @@ static uint64_t less(uint64_t left, uint64_t right)
 /* Keeps what the retention says below where watermark and deadlines have come. */
 void aion_set_floor(struct iso_aion *engine)
 {
-    uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired;
-    uint64_t floor = less(reached, engine->time.retention), passed = less(engine->time.expired, engine->time.retention);
+    uint64_t reached =
+        engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired;
+    uint64_t floor = less(reached, engine->time.retention),
+             passed = less(engine->time.expired, engine->time.retention);
     passed = passed > engine->time.limit ? passed : engine->time.limit;
     engine->time.passed = passed > engine->time.passed ? passed : engine->time.passed;
     engine->time.floor = floor > engine->time.floor ? floor : engine->time.floor;
@@ -371,16 +384,18 @@ void aion_set_floor(struct iso_aion *engine)
 
 uint64_t aion_bytes(const struct iso_aion *engine)
 {
-    uint64_t bytes = engine->sessions.pool.in_use + aion_values_bytes(&engine->values) +
-                     (uint64_t)(engine->sessions.members.count - engine->sessions.members.free_count) *
-                         sizeof *engine->sessions.members.list +
-                     aion_sessions_bytes(&engine->sessions) + iso_history_size(&engine->unknown.history) +
-                     engine->unknown.capacity * sizeof *engine->unknown.list +
-                     (engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0);
+    uint64_t bytes =
+        engine->sessions.pool.in_use + aion_values_bytes(&engine->values) +
+        (uint64_t)(engine->sessions.members.count - engine->sessions.members.free_count) *
+            sizeof *engine->sessions.members.list +
+        aion_sessions_bytes(&engine->sessions) + iso_history_size(&engine->unknown.history) +
+        engine->unknown.capacity * sizeof *engine->unknown.list +
+        (engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         bytes += iso_aion_shard_bytes(engine->shards.list[s]);
     bytes += aion_deferred_bytes(engine);
-    if (engine->options.spill && engine->budget.limit) /* from the start: room must be left for them */
+    if (engine->options.spill &&
+        engine->budget.limit) /* from the start: room must be left for them */
         bytes += (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS;
     return bytes;
 }
@@ -424,8 +439,8 @@ static void advance_time(struct iso_aion *engine)
 void iso_aion_watermark(struct iso_aion *engine, uint64_t timestamp, uint64_t now)
 {
     engine->time.now = now > engine->time.now ? now : engine->time.now;
-    engine->time.promised =
-        aion_above(timestamp) > engine->time.promised ? aion_above(timestamp) : engine->time.promised;
+    engine->time.promised = aion_above(timestamp) > engine->time.promised ? aion_above(timestamp)
+                                                                          : engine->time.promised;
     if (timestamp < engine->time.limit)
         return;
     engine->time.limit = aion_above(timestamp);
@@ -438,11 +453,12 @@ void iso_aion_tick(struct iso_aion *engine, uint64_t now)
     struct aion_arrivals *arrivals = &engine->time.arrivals;
     engine->time.now = now > engine->time.now ? now : engine->time.now;
     if (aion_reorder_queue_count(&engine->reorder.queue))
-        aion_let_go(engine, aion_reorder_window_until(&engine->reorder.window, engine->time.now), true);
+        aion_let_go(engine, aion_reorder_window_until(&engine->reorder.window, engine->time.now),
+                    true);
     run_on_shards(engine, TICK);
     bool expired = false;
-    while (arrivals->count &&
-           less(engine->time.now, arrivals->ring[arrivals->first].arrival) >= engine->options.finality_timeout_ms) {
+    while (arrivals->count && less(engine->time.now, arrivals->ring[arrivals->first].arrival) >=
+                                  engine->options.finality_timeout_ms) {
         uint64_t cts = arrivals->ring[arrivals->first].cts;
         arrivals->first = (arrivals->first + 1) % arrivals->capacity;
         arrivals->count--;
@@ -474,11 +490,12 @@ void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiti
 {
     uint64_t expired = engine->time.expired ? aion_above(engine->time.expired) : 0;
     uint64_t visible_below = engine->time.limit > expired ? engine->time.limit : expired;
-    *waiting = (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue),
-                                         .read.since = UINT64_MAX,
-                                         .outcome.since = UINT64_MAX,
-                                         .initial.since = UINT64_MAX,
-                                         .now = engine->time.now};
+    *waiting =
+        (struct iso_aion_waiting){.transactions = aion_reorder_queue_count(&engine->reorder.queue),
+                                  .read.since = UINT64_MAX,
+                                  .outcome.since = UINT64_MAX,
+                                  .initial.since = UINT64_MAX,
+                                  .now = engine->time.now};
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_count_waiting(engine->shards.list[s], visible_below, waiting);
 }
@@ -489,7 +506,8 @@ void iso_aion_stats(const struct iso_aion *engine, struct iso_aion_stats *stats)
     stats->sessions = engine->sessions.different;
     stats->open_unknown = engine->unknown.open;
     stats->waiting = aion_reorder_queue_count(&engine->reorder.queue);
-    stats->waiting_from = stats->waiting ? engine->reorder.queue.turns[engine->reorder.queue.first].time : UINT64_MAX;
+    stats->waiting_from =
+        stats->waiting ? engine->reorder.queue.turns[engine->reorder.queue.first].time : UINT64_MAX;
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_stats(engine->shards.list[s], stats);
     stats->bytes = aion_bytes(engine);

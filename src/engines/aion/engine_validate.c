@@ -1,5 +1,5 @@
-/* Whether the engine is what its files take it for: run in builds that validate (ISO_VALIDATE), after each call. What it
- * costs is kept below a share of the calls' own, however much there is. */
+/* Whether the engine is what its files take it for: run in builds that validate (ISO_VALIDATE),
+ * after each call. What it costs is kept below a share of the calls' own, however much there is. */
 #include "aion/levels/deferred.h"
 
 #ifdef ISO_VALIDATE
@@ -20,7 +20,8 @@ static void validate_members(const struct iso_aion *engine, const struct aion_se
     assert(!session->disorder || !session->members.count);
     for (; (entry = aion_sorted_chunks_get(&sessions->pool, &session->members, place));
          aion_sorted_chunks_next(&sessions->pool, &session->members, &place)) {
-        assert(entry->transaction < sessions->members.count && entry->detail < sessions->members.count);
+        assert(entry->transaction < sessions->members.count &&
+               entry->detail < sessions->members.count);
         assert(entry->start >= largest); /* the largest cts up to here */
         assert(entry->start == sessions->members.list[entry->detail].cts);
         largest = entry->start;
@@ -75,8 +76,9 @@ static void validate_unknown(const struct aion_unknowns *unknown)
 
 static uint64_t size_of(const struct iso_aion *engine)
 {
-    uint64_t size = engine->sessions.count + engine->sessions.members.count + engine->unknown.count +
-                    (engine->dedup.slots ? engine->dedup.mask : 0) / SHARE + engine->unknown.by_tid.mask / SHARE;
+    uint64_t size = engine->sessions.count + engine->sessions.members.count +
+                    engine->unknown.count + (engine->dedup.slots ? engine->dedup.mask : 0) / SHARE +
+                    engine->unknown.by_tid.mask / SHARE;
     for (uint32_t s = 0; s < engine->shards.count; s++)
         size += aion_shard_size(engine->shards.list[s]);
     return size;

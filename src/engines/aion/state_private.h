@@ -63,15 +63,19 @@ static inline void aion_engine_validate(struct iso_aion *engine)
 }
 #endif
 
-/* front.c. A transaction is accepted in the order of arrival: it may be refused, or be a repeat (then
- * `accepted->transaction` is ISO_NONE). Then it is taken, in any order of what was accepted. */
-enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction, bool resolved,
-                            struct aion_accepted *accepted, struct iso_error *error);
-void aion_take(struct iso_aion *engine, struct aion_key_cache *cache, const struct aion_accepted *accepted,
-               uint64_t arrival);
-void aion_forget_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction);
+/* front.c. A transaction is accepted in the order of arrival: it may be refused, or be a repeat
+ * (then `accepted->transaction` is ISO_NONE). Then it is taken, in any order of what was
+ * accepted. */
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cache,
+                            uint32_t transaction, bool resolved, struct aion_accepted *accepted,
+                            struct iso_error *error);
+void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
+               const struct aion_accepted *accepted, uint64_t arrival);
+void aion_forget_unknown(struct iso_aion *engine, struct aion_key_cache *cache,
+                         uint32_t transaction);
 /* The same for good: it had its outcome at or before `until`, and nobody reported it. */
-void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction, uint64_t until);
+void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,
+                      uint64_t until);
 
 /* group.c */
 void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepted);
@@ -79,8 +83,10 @@ void aion_group_end(struct iso_aion *engine); /* takes all of it, and has everyt
 void aion_group_release(struct aion_group *group);
 
 /* reorder_front.c */
-void aion_reorder_add(struct iso_aion *engine, const struct aion_turn *turn, const struct aion_entrant *entrant);
-void aion_reorder_go(struct iso_aion *engine, uint64_t until, uint64_t start); /* into their sessions */
+void aion_reorder_add(struct iso_aion *engine, const struct aion_turn *turn,
+                      const struct aion_entrant *entrant);
+void aion_reorder_go(struct iso_aion *engine, uint64_t until,
+                     uint64_t start); /* into their sessions */
 void aion_reorder_front_release(struct aion_reorder_front *reorder);
 
 /* key_cache.c */
@@ -88,15 +94,19 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
 void aion_key_cache_forget(struct aion_key_cache *cache);
 void aion_key_cache_release(struct aion_key_cache *cache);
 uint16_t aion_key_cache_stamp(struct aion_key_cache *cache); /* one that no key bears */
-void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,
-                          enum aion_fetch what);
-struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t key);
-void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first, uint32_t end);
-void aion_key_cache_take(struct iso_aion *engine, struct aion_key_cache *cache); /* once the shards have found them */
-struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache, uint32_t session);
+void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
+                          uint32_t transaction, enum aion_fetch what);
+struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache,
+                                            uint32_t key);
+void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first,
+                         uint32_t end);
+void aion_key_cache_take(struct iso_aion *engine,
+                         struct aion_key_cache *cache); /* once the shards have found them */
+struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache,
+                                                        uint32_t session);
 
-static inline struct aion_cached_key *aion_cached_key(struct iso_aion *engine, struct aion_key_cache *cache,
-                                                      uint32_t key)
+static inline struct aion_cached_key *aion_cached_key(struct iso_aion *engine,
+                                                      struct aion_key_cache *cache, uint32_t key)
 {
     if (key < cache->key_count && cache->keys[key].number)
         return &cache->keys[key];
@@ -114,7 +124,8 @@ static inline uint64_t aion_cached_session_digest(struct aion_key_cache *cache, 
 /* digest.c */
 uint64_t aion_tid_digest(const struct iso_history *history, uint32_t transaction); /* never 0 */
 uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t transaction);
-uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation);
+uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key,
+                            uint32_t operation);
 
 static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
 {
@@ -122,14 +133,15 @@ static inline uint64_t aion_fold(uint64_t digest, uint64_t word)
     return digest ^ digest >> 29;
 }
 
-static inline uint64_t aion_content_fold_plain(uint64_t digest, uint64_t key, uint8_t kind, uint32_t value)
+static inline uint64_t aion_content_fold_plain(uint64_t digest, uint64_t key, uint8_t kind,
+                                               uint32_t value)
 {
     return aion_fold(digest, key + kind * 0xbf58476d1ce4e5b9u + value * 0x94d049bb133111ebu);
 }
 
 /* The digest of the content up to and including an operation on the key of digest `key`. */
-static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest, uint64_t key,
-                                         uint32_t operation)
+static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest,
+                                         uint64_t key, uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];
@@ -138,15 +150,18 @@ static inline uint64_t aion_content_fold(const struct iso_history *history, uint
     return aion_content_fold_plain(digest, key, kind, value);
 }
 
-/* sessions.c. A session keeps its number as long as something waits to enter it, or until the next sweep. */
-uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t session); /* or begins it */
-void aion_sessions_sweep(
-    struct iso_aion *engine); /* some of them; nothing is in flight but what waits in the reorder buffer */
-void aion_sessions_trim(struct iso_aion *engine); /* all of them */
+/* sessions.c. A session keeps its number as long as something waits to enter it, or until the next
+ * sweep. */
+uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache,
+                           uint32_t session);      /* or begins it */
+void aion_sessions_sweep(struct iso_aion *engine); /* some of them; nothing is in flight but what
+                                                      waits in the reorder buffer */
+void aion_sessions_trim(struct iso_aion *engine);  /* all of them */
 uint64_t aion_sessions_bytes(const struct aion_sessions *sessions);
 void aion_sessions_release(struct aion_sessions *sessions);
 
-static inline uint32_t aion_cached_session(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t session)
+static inline uint32_t aion_cached_session(struct iso_aion *engine, struct aion_key_cache *cache,
+                                           uint32_t session)
 {
     if (session < cache->session_count) {
         const struct aion_cached_session *known = &cache->sessions[session];
@@ -164,23 +179,28 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session);
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session); /* lets go of all */
 
 /* What session.c and disorder.c share. */
-bool aion_session_judge(struct iso_aion *engine, struct aion_session *session, struct aion_member *member,
-                        const struct aion_member *latest);
-bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member, const struct aion_member *other);
-struct aion_place aion_session_place(const struct iso_aion *engine, const struct aion_sorted_chunks *sorted_chunks,
-                                     uint64_t sno, uint32_t number);
-void aion_session_lose(const struct iso_aion *engine, struct aion_session *session, uint64_t sno, uint64_t cts);
-void aion_session_doubt(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant,
-                        bool in_order);
+bool aion_session_judge(struct iso_aion *engine, struct aion_session *session,
+                        struct aion_member *member, const struct aion_member *latest);
+bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member,
+                    const struct aion_member *other);
+struct aion_place aion_session_place(const struct iso_aion *engine,
+                                     const struct aion_sorted_chunks *sorted_chunks, uint64_t sno,
+                                     uint32_t number);
+void aion_session_lose(const struct iso_aion *engine, struct aion_session *session, uint64_t sno,
+                       uint64_t cts);
+void aion_session_doubt(struct iso_aion *engine, struct aion_session *session,
+                        const struct aion_entrant *entrant, bool in_order);
 void aion_member_free(struct iso_aion *engine, uint32_t number);
 
 /* disorder.c */
 void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session);
-void aion_disorder_add(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant);
+void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
+                       const struct aion_entrant *entrant);
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session);
 void aion_disorder_empty(struct iso_aion *engine, struct aion_session *session);
 
-/* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or below `start`. */
+/* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or
+ * below `start`. */
 void aion_sorted_chunks_batches(struct iso_aion *engine, bool emit);
 void aion_keep_batches(struct iso_aion *engine);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit);
@@ -190,8 +210,8 @@ uint64_t aion_bytes(const struct iso_aion *engine);
 
 /* fit.c */
 void aion_fit_now_and_then(struct iso_aion *engine);
-void aion_fit(
-    struct iso_aion *engine); /* if memory is short, after what can went to the spill file. Nothing is in flight */
+void aion_fit(struct iso_aion *engine); /* if memory is short, after what can went to the spill
+                                           file. Nothing is in flight */
 
 static inline void aion_recent_note(struct aion_recent *recent, uint64_t time)
 {
@@ -203,7 +223,9 @@ static inline void aion_recent_note(struct aion_recent *recent, uint64_t time)
 static inline uint64_t aion_recent(const struct iso_aion *engine)
 {
     const struct aion_recent *recent = &engine->time.recent;
-    return recent->count ? recent->ring[(recent->count - 1) % (sizeof recent->ring / sizeof *recent->ring)] : 0;
+    return recent->count
+               ? recent->ring[(recent->count - 1) % (sizeof recent->ring / sizeof *recent->ring)]
+               : 0;
 }
 
 /* engine.c: what follows where the floor, or the limit, has moved. */
@@ -224,19 +246,22 @@ static inline void aion_note_failure(struct iso_aion *engine, uint32_t shard)
 void aion_deliver(struct iso_aion *engine);
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event);
 struct iso_aion_event aion_event_of(const struct iso_aion *engine, enum iso_axiom axiom);
-struct iso_aion_party aion_party_in(const struct iso_aion *engine, const struct aion_key_cache *cache,
-                                    uint32_t transaction);
+struct iso_aion_party aion_party_in(const struct iso_aion *engine,
+                                    const struct aion_key_cache *cache, uint32_t transaction);
 
 /* cycle.c */
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid);
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie,
+                  const struct iso_atoms *atoms, iso_atom tid);
 void aion_ties_resolve(struct iso_aion *engine);
 
-/* unknown.c. What started below the floor and was not reported is forgotten: some at a time, or all below `floor`. */
+/* unknown.c. What started below the floor and was not reported is forgotten: some at a time, or all
+ * below `floor`. */
 void aion_unknown_sweep(struct iso_aion *engine);
 void aion_unknown_trim(struct iso_aion *engine, uint64_t floor);
 void aion_unknown_index(struct iso_aion *engine); /* makes the table of tids anew */
-void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t transaction, uint64_t sno);
+void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache,
+                      uint32_t transaction, uint64_t sno);
 void aion_unknown_release(struct iso_aion *engine);
 /* Into a history that keeps what is judged later: the number there. */
-uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t transaction,
-                               uint64_t origin, uint64_t sno);
+uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from,
+                               uint32_t transaction, uint64_t origin, uint64_t sno);

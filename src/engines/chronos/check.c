@@ -10,20 +10,22 @@
 
 /* ---- refusals ---- */
 
-static enum iso_status refuse_history(const struct iso_history *history, uint32_t t, const char *lacks,
-                                      struct iso_error *error)
+static enum iso_status refuse_history(const struct iso_history *history, uint32_t t,
+                                      const char *lacks, struct iso_error *error)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_location_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: committed transaction %.*s has no %s; timestamps cannot judge it, --engine polygraph can",
-                         place, (int)(length < 100 ? length : 100), tid, lacks);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "%s: committed transaction %.*s has no %s; timestamps cannot judge it, --engine polygraph can",
+        place, (int)(length < 100 ? length : 100), tid, lacks);
 }
 
 /* What the transaction lacks to be judged by, or NULL. */
-static const char *lacking_timestamp(const struct iso_history *history, enum iso_level level, uint32_t t)
+static const char *lacking_timestamp(const struct iso_history *history, enum iso_level level,
+                                     uint32_t t)
 {
     uint8_t flags = history->flags[t];
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
@@ -33,12 +35,13 @@ static const char *lacking_timestamp(const struct iso_history *history, enum iso
         return "start timestamp (sts)";
     if (flags & ISO_HAS_CTS || (level != ISO_SER && !(flags & ISO_WRITES)))
         return NULL;
-    return flags & ISO_WRITES ? "commit timestamp (cts), and writes" : "timestamp, neither sts nor cts";
+    return flags & ISO_WRITES ? "commit timestamp (cts), and writes"
+                              : "timestamp, neither sts nor cts";
 }
 
 /* Names the first transaction, in the order of the input, that cannot be judged. */
-static enum iso_status check_timestamps_given(const struct iso_history *history, enum iso_level level,
-                                              struct iso_error *error)
+static enum iso_status check_timestamps_given(const struct iso_history *history,
+                                              enum iso_level level, struct iso_error *error)
 {
     bool all = history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
     for (uint32_t t = 0; !all && t < history->transaction_count; t++) {
@@ -57,16 +60,18 @@ static void survey_operations(struct chronos *check)
     bool inverted = false;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
-        check->most_operations = operations > check->most_operations ? operations : check->most_operations;
-        check->own_times |= (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
-        inverted |=
-            (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES && history->cts[t] <= history->sts[t];
+        check->most_operations =
+            operations > check->most_operations ? operations : check->most_operations;
+        check->own_times |=
+            (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
+        inverted |= (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
+                    history->cts[t] <= history->sts[t];
     }
     check->inverted = check->si && (inverted || check->own_times);
     if (!history->snapshot_violation_count)
         return;
-    check->first_snapshot_violation =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->first_snapshot_violation);
+    check->first_snapshot_violation = iso_allocate(((size_t)history->transaction_count + 1) *
+                                                   sizeof *check->first_snapshot_violation);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         check->first_snapshot_violation[t] = ISO_NONE;
     for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
@@ -80,7 +85,8 @@ static void index_versions(struct chronos *check)
     check->slices = check->shards;
     check->parts = 1;
     check->index = chronos_index_new(check);
-    check->place_in_session = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
+    check->place_in_session =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
     for (uint32_t i = 0; i < history->transaction_count; i++)
         check->place_in_session[history->session_order[i]] = i;
 }
@@ -124,8 +130,10 @@ static void sweep_operations(struct chronos_shard *shard)
 
 static struct chronos_shard open_shard(struct chronos *check, unsigned index)
 {
-    struct chronos_shard shard = {
-        .check = check, .history = check->history, .verdict = &check->verdicts[index].verdict, .index = index};
+    struct chronos_shard shard = {.check = check,
+                                  .history = check->history,
+                                  .verdict = &check->verdicts[index].verdict,
+                                  .index = index};
     shard.picked = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.picked);
     shard.sorted = iso_allocate(((size_t)check->most_operations + 1) * sizeof *shard.sorted);
     return shard;
@@ -150,8 +158,9 @@ static void judge_shard(void *context, unsigned index)
         sweep_operations(&shard);
     check->contested[index] = shard.contested;
     if (check->parts > 1) {
-        check->swept[index] = (struct chronos_swept){shard.suspects, shard.suspect_count, shard.suspect_capacity,
-                                                     chronos_suspects_cells(&shard)};
+        check->swept[index] =
+            (struct chronos_swept){shard.suspects, shard.suspect_count, shard.suspect_capacity,
+                                   chronos_suspects_cells(&shard)};
         shard.suspects = NULL;
     }
     close_shard(&shard);
@@ -178,9 +187,11 @@ static void gather_suspects(struct chronos *check)
     for (unsigned i = 1; i < check->parts; i++) {
         for (uint32_t s = 0; s < check->swept[i].count; s++)
             chronos_add_suspect(&first, &check->swept[i].suspects[s]);
-        iso_column_free(check->swept[i].suspects, check->swept[i].capacity * sizeof *first.suspects);
+        iso_column_free(check->swept[i].suspects,
+                        check->swept[i].capacity * sizeof *first.suspects);
     }
-    check->swept[0] = (struct chronos_swept){first.suspects, first.suspect_count, first.suspect_capacity, true};
+    check->swept[0] =
+        (struct chronos_swept){first.suspects, first.suspect_count, first.suspect_capacity, true};
 }
 
 static void explain_parts(struct chronos *check)
@@ -213,7 +224,8 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
 {
     check->verdicts = iso_allocate_zeroed(check->shards, sizeof *check->verdicts);
     for (unsigned i = 0; i < check->shards; i++)
-        iso_verdict_init(&check->verdicts[i].verdict, verdict->history, check->options->level, verdict->limit);
+        iso_verdict_init(&check->verdicts[i].verdict, verdict->history, check->options->level,
+                         verdict->limit);
     check->contested = iso_allocate_zeroed(check->shards, sizeof *check->contested);
     check->swept = iso_allocate_zeroed(check->shards, sizeof *check->swept);
     iso_parallel(check->shards, judge_shard, check);
@@ -235,7 +247,8 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
         chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);
 }
 
-enum iso_status iso_chronos_check(const struct iso_history *history, const struct iso_check_options *options,
+enum iso_status iso_chronos_check(const struct iso_history *history,
+                                  const struct iso_check_options *options,
                                   struct iso_verdict *verdict, struct iso_error *error)
 {
     struct chronos check = {.history = history,
@@ -250,8 +263,9 @@ enum iso_status iso_chronos_check(const struct iso_history *history, const struc
     verdict->engine = "chronos";
     if (status == ISO_OK && !options->session_order && chronos_uses_index(options->level) &&
         !chronos_has_moments(options->level))
-        status = iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
-                               iso_level_name(options->level));
+        status =
+            iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+                          iso_level_name(options->level));
     if (status != ISO_OK)
         return status;
     if (chronos_has_moments(options->level) && chronos_has_gaps(history)) {

@@ -1,20 +1,21 @@
 /* What the files of this module share: bounds, event streams, the state of keys, a shard.
  *
- * Bounds. "Visible up to ots" is written as the exclusive bound ots + 1, so that LOCK ("just below cts") is
- * the bound cts, and a version is visible iff its cts < bound. Bounds of operations are compared where the
- * axioms compare their ots; they never overflow, since UINT64_MAX is no timestamp.
+ * Bounds. "Visible up to ots" is written as the exclusive bound ots + 1, so that LOCK ("just below
+ * cts") is the bound cts, and a version is visible iff its cts < bound. Bounds of operations are
+ * compared where the axioms compare their ots; they never overflow, since UINT64_MAX is no
+ * timestamp.
  *
- * Shards. A shard is one thread's: it sweeps either a *slice* of time, on all keys, or all of time on its
- * *part* of the keys. It alone touches its verdict and the state of its keys; what lies in one cache line
- * belongs to one shard.
+ * Shards. A shard is one thread's: it sweeps either a *slice* of time, on all keys, or all of time
+ * on its *part* of the keys. It alone touches its verdict and the state of its keys; what lies in
+ * one cache line belongs to one shard.
  */
 #pragma once
 
 #include "base/memory.h"
 #include "chronos/chronos.h"
 
-/* Events of one kind in time order; `padding` more stand behind the last, so that looking ahead needs no
- * test. */
+/* Events of one kind in time order; `padding` more stand behind the last, so that looking ahead
+ * needs no test. */
 struct chronos_events {
     uint64_t *time;        /* reads: bounds; commits: cts. UINT64_MAX behind the last */
     uint32_t *transaction; /* 0 behind the last */
@@ -24,24 +25,26 @@ enum { CHRONOS_PADDING = 32 };
 
 /* What the sweep knows of a key: half a cache line. */
 struct chronos_key {
-    uint32_t value;      /* frontier; a list: how many elements it has */
-    uint32_t writer;     /* of the frontier; ISO_NONE: initial */
-    uint32_t accessor;   /* the transaction that read or wrote the key last ... */
-    uint32_t last;       /* ... and the value it read or wrote */
-    uint32_t int_found;  /* the transaction with an INT violation here, if any */
-    uint32_t contested;  /* its number, from 1, among the keys two writers of which may overlap (SI); 0: not
-                            among them */
+    uint32_t value;     /* frontier; a list: how many elements it has */
+    uint32_t writer;    /* of the frontier; ISO_NONE: initial */
+    uint32_t accessor;  /* the transaction that read or wrote the key last ... */
+    uint32_t last;      /* ... and the value it read or wrote */
+    uint32_t int_found; /* the transaction with an INT violation here, if any */
+    uint32_t contested; /* its number, from 1, among the keys two writers of which may overlap (SI);
+                           0: not among them */
     uint64_t judged_cts; /* the latest commit of a writer that NOCONFLICT judges; 0: none */
 };
 
-/* A list key's frontier. Versions only append, so every earlier version is a prefix of `elements`. */
+/* A list key's frontier. Versions only append, so every earlier version is a prefix of
+ * `elements`. */
 struct chronos_list {
     iso_atom *elements;
     uint32_t count, capacity;
     uint32_t initial; /* how many of them are the initial list */
 };
 
-/* The version before the frontier, where the frontier's own writer may still have to look past it. */
+/* The version before the frontier, where the frontier's own writer may still have to look past
+ * it. */
 struct chronos_previous {
     uint32_t value, writer;
 };
@@ -67,7 +70,8 @@ struct chronos_swept {
     bool has_cells;
 };
 
-/* One check; read only while shards run, but for the elements of key columns that are a shard's own. */
+/* One check; read only while shards run, but for the elements of key columns that are a shard's
+ * own. */
 struct chronos {
     const struct iso_history *history;
     const struct iso_check_options *options;
@@ -77,16 +81,16 @@ struct chronos {
     unsigned shards, slices, parts; /* shards = slices * parts, and one of these is 1 */
     struct chronos_events reads, commits;
     uint32_t most_operations; /* of a transaction */
-    bool own_times;           /* some committed transaction has operations with times of their own */
-    bool inverted;            /* SI: some transaction commits before it reads, or may */
-    struct chronos_key *keys; /* on a cache line's start; slices have their own, and these are as before the
-                                 first event */
+    bool own_times; /* some committed transaction has operations with times of their own */
+    bool inverted;  /* SI: some transaction commits before it reads, or may */
+    struct chronos_key *keys; /* on a cache line's start; slices have their own, and these are as
+                                 before the first event */
     void *keys_memory;
-    struct chronos_list *lists;          /* by key; NULL if no key is a list */
-    iso_atom *initial;                   /* by key; NULL if no key has an initial value of its own */
-    struct chronos_previous *previous;   /* by key; NULL unless `inverted` */
-    uint32_t *first_snapshot_violation;  /* by transaction; NULL if there is none */
-    struct chronos_verdict *verdicts;    /* by shard */
+    struct chronos_list *lists;         /* by key; NULL if no key is a list */
+    iso_atom *initial;                  /* by key; NULL if no key has an initial value of its own */
+    struct chronos_previous *previous;  /* by key; NULL unless `inverted` */
+    uint32_t *first_snapshot_violation; /* by transaction; NULL if there is none */
+    struct chronos_verdict *verdicts;   /* by shard */
     struct chronos_contested *contested; /* by shard: what its sweep found */
     struct chronos_swept *swept;         /* by shard, of parts: the same */
     struct chronos_gaps *gaps;           /* `history` is a mapped one; NULL: it is as given */
@@ -99,7 +103,8 @@ struct chronos {
 enum chronos_doubt {
     CHRONOS_WRONG,   /* it is wrong, unless a transaction of unknown outcome excuses it */
     CHRONOS_TIED,    /* unjudged: its writer and what comes after the read have one cts */
-    CHRONOS_REPEATED /* unjudged: the value was written several times, and one of its writers would do */
+    CHRONOS_REPEATED /* unjudged: the value was written several times, and one of its writers would
+                        do */
 };
 
 /* An external read that did not return what it should have: EXT, or unjudged. */
@@ -108,8 +113,9 @@ struct chronos_suspect {
     uint32_t expected; /* value; a list: how many elements of the key's list */
     uint32_t writer;   /* of the expected version */
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
-    uint64_t bound;    /* a version is visible, and none of the future, below it; 0: that of the read */
-    uint64_t look;     /* with `bound`: the bound at which another value was expected */
+    uint64_t
+        bound;     /* a version is visible, and none of the future, below it; 0: that of the read */
+    uint64_t look; /* with `bound`: the bound at which another value was expected */
     enum chronos_doubt doubt;
 };
 
@@ -157,7 +163,8 @@ static inline bool chronos_is_lock(uint8_t kind)
 }
 
 /* The operation's ots, as an exclusive bound. */
-static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction,
+                                     uint32_t operation)
 {
     uint8_t kind = history->kind[operation], flags = history->flags[transaction];
     if (kind & ISO_OPERATION_OTS)
@@ -168,7 +175,8 @@ static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t
 }
 
 /* That of the transaction's first write of the key, which it writes. */
-static inline uint64_t chronos_first_write_bound(const struct iso_history *history, uint32_t transaction, uint32_t key)
+static inline uint64_t chronos_first_write_bound(const struct iso_history *history,
+                                                 uint32_t transaction, uint32_t key)
 {
     uint32_t o = history->first_operation[transaction];
     if (!(history->flags[transaction] & ISO_OWN_TIMES))
@@ -188,9 +196,11 @@ static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t 
 }
 
 /* Where this very read looks. */
-static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction, uint32_t operation)
+static inline uint64_t chronos_visible_bound(const struct chronos *check, uint32_t transaction,
+                                             uint32_t operation)
 {
-    return check->si ? chronos_bound(check->history, transaction, operation) : chronos_read_bound(check, transaction);
+    return check->si ? chronos_bound(check->history, transaction, operation)
+                     : chronos_read_bound(check, transaction);
 }
 
 /* Levels at which a read has a choice of moments. */
@@ -199,7 +209,8 @@ static inline bool chronos_has_moments(enum iso_level level)
     return level == ISO_RC || level == ISO_STALE_READS;
 }
 
-/* Levels that ask for no more than that some moments, or writers, suit: they have an index of all versions. */
+/* Levels that ask for no more than that some moments, or writers, suit: they have an index of all
+ * versions. */
 static inline bool chronos_uses_index(enum iso_level level)
 {
     return level != ISO_SI && level != ISO_SER && level != ISO_PC;
@@ -213,15 +224,16 @@ static inline bool chronos_owns(uint32_t key, unsigned part, unsigned parts)
     return (uint64_t)((key >> 1) * 0x9e3779b1u) * parts >> 32 == part;
 }
 
-/* Decides between slices and parts; sets a shard's slice and brings its keys to where they stand at its
- * start. */
+/* Decides between slices and parts; sets a shard's slice and brings its keys to where they stand at
+ * its start. */
 void chronos_choose_shards(struct chronos *check);
 void chronos_slice_init(struct chronos_shard *shard);
 void chronos_slice_release(struct chronos_shard *shard);
 
-/* The operations of a transaction on keys of this shard, or only those that write, to `shard->sorted`, by key
- * and in their own order. Returns how many. */
-uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction, bool only_writes);
+/* The operations of a transaction on keys of this shard, or only those that write, to
+ * `shard->sorted`, by key and in their own order. Returns how many. */
+uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction,
+                                 bool only_writes);
 static inline uint32_t chronos_key_of(uint64_t sorted)
 {
     return (uint32_t)(sorted >> 32);
@@ -238,15 +250,18 @@ void chronos_events_init(struct chronos *check);
 void chronos_events_release(struct chronos *check);
 void chronos_extras_collect(struct chronos_shard *shard);
 void chronos_extras_release(struct chronos_shard *shard);
-void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
+void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                   uint32_t prefix);
 
 void chronos_keys_init(struct chronos *check);
 void chronos_keys_release(struct chronos *check);
 struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory); /* iso_free(memory) */
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key);
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end);
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts);
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
+                              uint32_t end);
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
+                              unsigned parts);
 void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, unsigned part);
 
 void chronos_sweep(struct chronos_shard *shard);
@@ -261,28 +276,35 @@ void chronos_judge_guarantees(struct chronos_shard *shard);
 void chronos_sort_extras(struct chronos_shard *shard);
 void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint32_t other);
 
-/* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's keys. */
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count);
+/* Judges operations of one transaction that stand sorted, whatever they are; or all of this shard's
+ * keys. */
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
+                        uint32_t count);
 void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction);
-void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation);
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix);
-void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last);
+void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction,
+                                 uint32_t operation);
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                             uint32_t prefix);
+void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                     uint32_t last);
 
-/* A list read ends with the transaction's `own` appends before it: false if not, else how many elements stand
- * before them. */
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own, uint32_t own_count,
-                         uint32_t *prefix);
+/* A list read ends with the transaction's `own` appends before it: false if not, else how many
+ * elements stand before them. */
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
+                         uint32_t own_count, uint32_t *prefix);
 
 /* What a list read should have returned: a prefix, and the transaction's own appends. */
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
-                                       const iso_atom *own, uint32_t own_count);
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
+                                       uint32_t prefix_count, const iso_atom *own,
+                                       uint32_t own_count);
 
 /* Commits that need care: several at one cts, or by transactions that commit before they read. */
-void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions, uint32_t count);
+void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transactions,
+                          uint32_t count);
 void chronos_append(struct chronos_list *list, iso_atom element);
 
-/* NOCONFLICT, on the keys that any shard's sweep found contested, when all of them are done: whatever the
- * shards of the sweep were, here each has a part of the keys. */
+/* NOCONFLICT, on the keys that any shard's sweep found contested, when all of them are done:
+ * whatever the shards of the sweep were, here each has a part of the keys. */
 void chronos_contest(struct chronos_shard *shard, uint32_t key);
 void chronos_judge_conflicts(struct chronos_shard *shard);
 

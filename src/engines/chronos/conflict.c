@@ -1,15 +1,16 @@
 /* NOCONFLICT: two writers of a key whose intervals (o, cts] overlap, o the ots of the first write.
  *
- * Put a key's writers into the order of their versions. A writer is blamed for each earlier one U with cts(U)
- * > o, and those stand together, right before it: its pairs are a *range* of writers. So pairs are counted by
- * a search, not one by one, however many there are, and only those that the verdict keeps are ever listed.
- * The exception are writers that commit at or below their own o (a TIMESTAMP violation; *inverted* here):
- * they overlap only those that were open all the way from their cts to their o. They are never blamed, and a
- * range is less those of them that do not overlap: an order of versions passes their o's in rising order, so that
- * a tree of sums holds those whose o is still ahead.
+ * Put a key's writers into the order of their versions. A writer is blamed for each earlier one U
+ * with cts(U) > o, and those stand together, right before it: its pairs are a *range* of writers.
+ * So pairs are counted by a search, not one by one, however many there are, and only those that the
+ * verdict keeps are ever listed. The exception are writers that commit at or below their own o (a
+ * TIMESTAMP violation; *inverted* here): they overlap only those that were open all the way from
+ * their cts to their o. They are never blamed, and a range is less those of them that do not
+ * overlap: an order of versions passes their o's in rising order, so that a tree of sums holds
+ * those whose o is still ahead.
  *
- * The sweep tells which keys have a range at all (`contested`); a history without conflicts costs no more
- * than that.
+ * The sweep tells which keys have a range at all (`contested`); a history without conflicts costs
+ * no more than that.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -42,8 +43,8 @@ struct conflicts {
     struct chronos_shard *shard;
     struct writer *writers; /* by key, in the order of versions */
     uint32_t *first;        /* by contested key: into `writers`, one more at the end */
-    uint32_t *last_writer;  /* by contested key: the transaction that was seen to write it last; then how many of its
-                             * pairs are listed */
+    uint32_t *last_writer; /* by contested key: the transaction that was seen to write it last; then
+                            * how many of its pairs are listed */
     struct inverted inverted;
     struct range *ranges;
     size_t range_count, range_capacity;
@@ -87,15 +88,17 @@ static uint64_t cts_of(const struct conflicts *conflicts, uint32_t writer)
     return conflicts->shard->history->cts[conflicts->writers[writer].transaction];
 }
 
-/* Puts the transaction behind the other writers of each contested key that it writes, or only counts it
- * there. */
+/* Puts the transaction behind the other writers of each contested key that it writes, or only
+ * counts it there. */
 static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool only_count)
 {
     const struct iso_history *history = conflicts->shard->history;
     const struct chronos *check = conflicts->shard->check;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) || !chronos_owns(key, conflicts->shard->part, check->shards) ||
+        if (!iso_kind_writes(history->kind[o]) ||
+            !chronos_owns(key, conflicts->shard->part, check->shards) ||
             !check->keys[key].contested)
             continue;
         uint32_t number = check->keys[key].contested - 1;
@@ -106,7 +109,8 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
             continue;
         uint32_t *next = &conflicts->first[number + 2 - !only_count];
         if (!only_count)
-            conflicts->writers[*next] = (struct writer){chronos_bound(history, transaction, o), transaction, o};
+            conflicts->writers[*next] =
+                (struct writer){chronos_bound(history, transaction, o), transaction, o};
         ++*next;
     }
 }
@@ -125,7 +129,8 @@ static void collect_writers(struct conflicts *conflicts)
         for (uint32_t key = 0; !filling && key < keys; key++)
             conflicts->first[key + 2] += conflicts->first[key + 1];
         if (!filling)
-            conflicts->writers = iso_allocate(((size_t)conflicts->first[keys + 1] + 1) * sizeof *conflicts->writers);
+            conflicts->writers =
+                iso_allocate(((size_t)conflicts->first[keys + 1] + 1) * sizeof *conflicts->writers);
     }
 }
 
@@ -135,7 +140,8 @@ static int compare_writers(const void *left, const void *right, void *context)
     const struct iso_history *history = context;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
+                            history->tid[b->transaction]);
 }
 
 /* They stand by cts already. */
@@ -145,8 +151,8 @@ static void order_ties(struct conflicts *conflicts, uint32_t first, uint32_t las
         for (end = first + 1; end < last && cts_of(conflicts, end) == cts_of(conflicts, first);)
             end++;
         if (end - first > 1)
-            qsort_r(conflicts->writers + first, end - first, sizeof *conflicts->writers, compare_writers,
-                    (void *)conflicts->shard->history);
+            qsort_r(conflicts->writers + first, end - first, sizeof *conflicts->writers,
+                    compare_writers, (void *)conflicts->shard->history);
     }
 }
 
@@ -157,18 +163,23 @@ static int compare_ranges(const void *left, const void *right, void *context)
     const struct range *a = left, *b = right;
     const struct conflicts *conflicts = context;
     const struct iso_history *history = conflicts->shard->history;
-    int order = iso_atom_compare(&history->atoms, history->tid[conflicts->writers[a->blamed].transaction],
-                                 history->tid[conflicts->writers[b->blamed].transaction]);
-    return order ? order : iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
+    int order =
+        iso_atom_compare(&history->atoms, history->tid[conflicts->writers[a->blamed].transaction],
+                         history->tid[conflicts->writers[b->blamed].transaction]);
+    return order ? order
+                 : iso_atom_compare(&history->atoms, history->key_atom[a->key],
+                                    history->key_atom[b->key]);
 }
 
 static void sort_ranges(struct conflicts *conflicts)
 {
     if (conflicts->range_count)
-        qsort_r(conflicts->ranges, conflicts->range_count, sizeof *conflicts->ranges, compare_ranges, conflicts);
+        qsort_r(conflicts->ranges, conflicts->range_count, sizeof *conflicts->ranges,
+                compare_ranges, conflicts);
 }
 
-/* Each range gives a violation at least, in the order of reports: more than `limit` of them are never needed.
+/* Each range gives a violation at least, in the order of reports: more than `limit` of them are
+ * never needed.
  */
 static void add_range(struct conflicts *conflicts, struct range range)
 {
@@ -193,7 +204,8 @@ static uint32_t find_first(const struct conflicts *conflicts, uint32_t first, ui
     return low;
 }
 
-/* An earlier writer of the range, which commits above o, overlaps unless it is inverted and opens too late.
+/* An earlier writer of the range, which commits above o, overlaps unless it is inverted and opens
+ * too late.
  */
 static bool writers_overlap(const struct conflicts *conflicts, uint32_t earlier, uint32_t writer)
 {
@@ -241,7 +253,8 @@ static void find_inverted(struct conflicts *conflicts, uint32_t first, uint32_t 
     }
     if (!inverted->count)
         return;
-    qsort_r(inverted->by_bound, inverted->count, sizeof *inverted->by_bound, compare_bounds, conflicts);
+    qsort_r(inverted->by_bound, inverted->count, sizeof *inverted->by_bound, compare_bounds,
+            conflicts);
     for (uint32_t i = 0; i < inverted->count; i++)
         inverted->sums[i] = 0;
 }
@@ -258,7 +271,8 @@ static void pass_bounds(struct conflicts *conflicts, uint64_t cts)
     }
 }
 
-/* How many inverted writers of the range open above the cts of `range->blamed`: they do not overlap it. */
+/* How many inverted writers of the range open above the cts of `range->blamed`: they do not overlap
+ * it. */
 static uint32_t count_apart(struct conflicts *conflicts, const struct range *range)
 {
     struct inverted *inverted = &conflicts->inverted;
@@ -268,7 +282,8 @@ static uint32_t count_apart(struct conflicts *conflicts, const struct range *ran
     return sum_before(inverted, inverted->begun) - sum_before(inverted, low);
 }
 
-static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t first_of_key, uint32_t writer)
+static void judge_writer(struct conflicts *conflicts, uint32_t key, uint32_t first_of_key,
+                         uint32_t writer)
 {
     struct inverted *inverted = &conflicts->inverted;
     if (is_inverted(conflicts, writer)) {
@@ -288,7 +303,8 @@ static void judge_keys(struct conflicts *conflicts)
 {
     size_t capacity = (size_t)conflicts->first[conflicts->shard->contested.count] + 1;
     uint32_t *room = iso_allocate(3 * capacity * sizeof *room);
-    conflicts->inverted = (struct inverted){.list = room, .by_bound = room + capacity, .sums = room + 2 * capacity};
+    conflicts->inverted =
+        (struct inverted){.list = room, .by_bound = room + capacity, .sums = room + 2 * capacity};
     for (uint32_t key = 0; key < conflicts->shard->contested.count; key++) {
         uint32_t first = conflicts->first[key], end = conflicts->first[key + 1];
         order_ties(conflicts, first, end);

@@ -1,8 +1,9 @@
 /* The sweep's events: when each transaction reads, when it commits, each sorted by time once.
  *
- * Two streams, sorted side by side by two threads; the sweep merges them as it goes, which saves a pass and
- * the bit that would tell them apart. Aborted and unknown transactions have no events. At SI a transaction
- * with operation times of its own has no read event: its operations become extras (extras.c).
+ * Two streams, sorted side by side by two threads; the sweep merges them as it goes, which saves a
+ * pass and the bit that would tell them apart. Aborted and unknown transactions have no events. At
+ * SI a transaction with operation times of its own has no read event: its operations become extras
+ * (extras.c).
  */
 
 #include "base/parallel.h"
@@ -36,7 +37,8 @@ static uint32_t capacity_of(const struct chronos *check)
     return check->history->transaction_count + CHRONOS_PADDING;
 }
 
-static void sort_events(struct chronos *check, struct chronos_events *events, struct iso_radix items)
+static void sort_events(struct chronos *check, struct chronos_events *events,
+                        struct iso_radix items)
 {
     uint32_t capacity = capacity_of(check);
     struct iso_radix other = acquire_radix(capacity);
@@ -96,6 +98,8 @@ void chronos_events_init(struct chronos *check)
 
 void chronos_events_release(struct chronos *check)
 {
-    release_radix((struct iso_radix){check->reads.time, check->reads.transaction}, capacity_of(check));
-    release_radix((struct iso_radix){check->commits.time, check->commits.transaction}, capacity_of(check));
+    release_radix((struct iso_radix){check->reads.time, check->reads.transaction},
+                  capacity_of(check));
+    release_radix((struct iso_radix){check->commits.time, check->commits.transaction},
+                  capacity_of(check));
 }

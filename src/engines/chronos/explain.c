@@ -1,8 +1,9 @@
-/* EXT: what the sweep left as suspects becomes violations with kind and writers, or reads that stay unjudged.
+/* EXT: what the sweep left as suspects becomes violations with kind and writers, or reads that stay
+ * unjudged.
  *
- * Suspects of one (transaction, key) are one instance: the first that no unknown transaction excuses is
- * reported; if all are excused, the pair is one unjudged read. Cells come last: a wrong read of the row, at the same
- * moment, excuses them.
+ * Suspects of one (transaction, key) are one instance: the first that no unknown transaction
+ * excuses is reported; if all are excused, the pair is one unjudged read. Cells come last: a wrong
+ * read of the row, at the same moment, excuses them.
  */
 #include "base/cell_key.h"
 #include "base/radix.h"
@@ -21,15 +22,17 @@ void chronos_add_suspect(struct chronos_shard *shard, const struct chronos_suspe
 
 /* ---- what both registers and lists ask ---- */
 
-bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer)
+bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect,
+                        uint32_t writer)
 {
-    uint64_t bound =
-        suspect->bound ? suspect->bound : chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    uint64_t bound = suspect->bound
+                         ? suspect->bound
+                         : chronos_visible_bound(check, suspect->transaction, suspect->operation);
     return check->history->cts[writer] < bound;
 }
 
-/* At SER and under a lock it must have started below cts, else below ots; of either number an exclusive
- * bound. */
+/* At SER and under a lock it must have started below cts, else below ots; of either number an
+ * exclusive bound. */
 static uint64_t start_limit(const struct chronos *check, const struct chronos_suspect *suspect)
 {
     const struct iso_history *history = check->history;
@@ -40,12 +43,14 @@ static uint64_t start_limit(const struct chronos *check, const struct chronos_su
     return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
 }
 
-bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect, struct writer_span unknown)
+bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect,
+                        struct writer_span unknown)
 {
     if (!unknown.count)
         return false;
     uint32_t first = unknown.transactions[0]; /* it started before the others */
-    return !(check->history->flags[first] & ISO_HAS_STS) || check->history->sts[first] < start_limit(check, suspect);
+    return !(check->history->flags[first] & ISO_HAS_STS) ||
+           check->history->sts[first] < start_limit(check, suspect);
 }
 
 uint32_t explain_smallest(struct writer_span span, uint32_t but)
@@ -61,14 +66,16 @@ uint32_t explain_smaller(const struct iso_history *history, uint32_t left, uint3
 {
     if (left == ISO_NONE || right == ISO_NONE)
         return left == ISO_NONE ? right : left;
-    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]) <= 0 ? left : right;
+    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]) <= 0 ? left
+                                                                                           : right;
 }
 
 /* The smallest tid of those who wrote the pair and whose outcome is unknown. */
 uint32_t explain_smallest_unknown(const struct writers *writers, uint32_t key, iso_atom value)
 {
     struct writer_span span = writers_of(writers, key, value, WRITER_UNKNOWN);
-    uint32_t found = explain_smallest(writers_of(writers, key, value, WRITER_UNKNOWN_LOST), ISO_NONE);
+    uint32_t found =
+        explain_smallest(writers_of(writers, key, value, WRITER_UNKNOWN_LOST), ISO_NONE);
     for (uint32_t i = 0; i < span.count; i++)
         found = explain_smaller(writers->history, found, span.transactions[i]);
     return found;
@@ -81,7 +88,8 @@ static uint32_t count_visible(const struct chronos *check, const struct chronos_
                               struct writer_span versions)
 {
     uint32_t low = 0, high = versions.count;
-    ISO_BISECT(low, high, middle, explain_is_visible(check, suspect, versions.transactions[middle]));
+    ISO_BISECT(low, high, middle,
+               explain_is_visible(check, suspect, versions.transactions[middle]));
     return low;
 }
 
@@ -99,7 +107,8 @@ static void explain_register(const struct chronos *check, const struct writers *
     iso_atom value = check->history->value[suspect->operation];
     struct writer_span versions = writers_of(writers, key, value, WRITER_FINAL);
     uint32_t aborted = explain_smallest(writers_of(writers, key, value, WRITER_ABORTED), reader);
-    uint32_t intermediate = explain_smallest(writers_of(writers, key, value, WRITER_INTERMEDIATE), reader);
+    uint32_t intermediate =
+        explain_smallest(writers_of(writers, key, value, WRITER_INTERMEDIATE), reader);
     uint32_t visible = count_visible(check, suspect, versions);
     struct writer_span later = {versions.transactions + visible, versions.count - visible};
     uint32_t future = explain_smallest(later, reader), stale = last_but(versions, visible, reader);
@@ -131,17 +140,18 @@ static bool register_is_excused(const struct chronos *check, const struct writer
     const struct iso_atoms *atoms = &history->atoms;
     bool unknown = iso_value_is_unknown(atoms, suspect->expected);
     *reason = unknown ? iso_value_unjudged(atoms, suspect->expected) : ISO_UNJUDGED_SCHEMA;
-    if (unknown || (history->whole_rows &&
-                    iso_rows_cannot_compare(atoms, suspect->expected, atoms, history->value[suspect->operation])))
+    if (unknown ||
+        (history->whole_rows && iso_rows_cannot_compare(atoms, suspect->expected, atoms,
+                                                        history->value[suspect->operation])))
         return true;
     *reason = ISO_UNJUDGED_UNKNOWN_WRITER;
-    return explain_is_excused(
-        check, suspect,
-        writers_of(writers, history->key[suspect->operation], history->value[suspect->operation], WRITER_UNKNOWN));
+    return explain_is_excused(check, suspect,
+                              writers_of(writers, history->key[suspect->operation],
+                                         history->value[suspect->operation], WRITER_UNKNOWN));
 }
 
-/* Where positions take the place of timestamps, two writers that share one have no order: at the levels that an index
- * judges. */
+/* Where positions take the place of timestamps, two writers that share one have no order: at the
+ * levels that an index judges. */
 static bool list_is_excused(const struct chronos *check, const struct writers *writers,
                             const struct chronos_suspect *suspect, enum iso_unjudged *reason)
 {
@@ -154,7 +164,8 @@ static bool list_is_excused(const struct chronos *check, const struct writers *w
 
 static bool doubt_excuses(const struct chronos_suspect *suspect, enum iso_unjudged *reason)
 {
-    *reason = suspect->doubt == CHRONOS_TIED ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
+    *reason =
+        suspect->doubt == CHRONOS_TIED ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
     return true;
 }
 
@@ -187,17 +198,19 @@ bool chronos_suspects_cells(const struct chronos_shard *shard)
 /* Below SI a read has no moment that is said beforehand: all of a transaction count as one. */
 static uint64_t moment_of(const struct chronos *check, const struct chronos_suspect *suspect)
 {
-    return check->index ? 0 : chronos_visible_bound(check, suspect->transaction, suspect->operation);
+    return check->index ? 0
+                        : chronos_visible_bound(check, suspect->transaction, suspect->operation);
 }
 
 static void note_wrong(struct chronos_shard *shard, const struct chronos_suspect *suspect)
 {
     ISO_GROW(shard->wrong, shard->wrong_count, shard->wrong_capacity);
-    shard->wrong[shard->wrong_count++] =
-        (struct chronos_wrong){shard->history->key[suspect->operation], moment_of(shard->check, suspect)};
+    shard->wrong[shard->wrong_count++] = (struct chronos_wrong){
+        shard->history->key[suspect->operation], moment_of(shard->check, suspect)};
 }
 
-static bool row_is_wrong(const struct chronos_shard *shard, uint32_t row, const struct chronos_suspect *suspect)
+static bool row_is_wrong(const struct chronos_shard *shard, uint32_t row,
+                         const struct chronos_suspect *suspect)
 {
     uint32_t low = 0, high = shard->wrong_count;
     if (row == ISO_NONE)
@@ -247,16 +260,17 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
 }
 
 /* Suspects of one transaction and key, in the order of their operations. */
-static void decide_suspect(struct chronos_shard *shard, const struct writers *writers, const uint32_t *suspects,
-                           uint32_t count, bool of_cell, uint32_t row)
+static void decide_suspect(struct chronos_shard *shard, const struct writers *writers,
+                           const uint32_t *suspects, uint32_t count, bool of_cell, uint32_t row)
 {
     const struct chronos_suspect *wrong = NULL;
     enum iso_unjudged reason = ISO_UNJUDGED_UNKNOWN_WRITER, first = ISO_UNJUDGED_REASONS;
     for (uint32_t i = 0; i < count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[suspects[i]];
         bool excused = suspect->doubt != CHRONOS_WRONG ? doubt_excuses(suspect, &reason)
-                       : suspect->prefix == ISO_NONE   ? register_is_excused(shard->check, writers, suspect, &reason)
-                                                       : list_is_excused(shard->check, writers, suspect, &reason);
+                       : suspect->prefix == ISO_NONE
+                           ? register_is_excused(shard->check, writers, suspect, &reason)
+                           : list_is_excused(shard->check, writers, suspect, &reason);
         if (!excused && row_is_wrong(shard, row, suspect)) {
             excused = true;
             reason = ISO_UNJUDGED_WRONG_ROW;
@@ -279,8 +293,8 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
 }
 
 /* Suspects `order[0..count)`, all of one transaction: those of cells, or all others. */
-static bool settle_some(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
-                        uint32_t count, bool of_cells)
+static bool settle_some(struct chronos_shard *shard, const struct writers *writers,
+                        const uint32_t *order, uint32_t count, bool of_cells)
 {
     bool left = false;
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -295,8 +309,8 @@ static bool settle_some(struct chronos_shard *shard, const struct writers *write
     return left;
 }
 
-static void settle_transaction(struct chronos_shard *shard, const struct writers *writers, const uint32_t *order,
-                               uint32_t count)
+static void settle_transaction(struct chronos_shard *shard, const struct writers *writers,
+                               const uint32_t *order, uint32_t count)
 {
     const uint32_t *keys = shard->history->key;
     for (uint32_t i = 0; i < count; i++)
@@ -337,7 +351,8 @@ void chronos_explain(struct chronos_shard *shard)
     for (uint32_t i = 0; i < shard->suspect_count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[i];
         if (suspect->prefix == ISO_NONE)
-            writers_need(&writers, history->key[suspect->operation], history->value[suspect->operation]);
+            writers_need(&writers, history->key[suspect->operation],
+                         history->value[suspect->operation]);
         else
             explain_list_need(&writers, suspect);
     }
@@ -345,7 +360,8 @@ void chronos_explain(struct chronos_shard *shard)
     uint32_t *order = sort_suspects(shard);
     for (uint32_t i = 0, end; i < shard->suspect_count; i = end) {
         uint32_t transaction = shard->suspects[order[i]].transaction;
-        for (end = i + 1; end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
+        for (end = i + 1;
+             end < shard->suspect_count && shard->suspects[order[end]].transaction == transaction;)
             end++;
         settle_transaction(shard, &writers, order + i, end - i);
     }

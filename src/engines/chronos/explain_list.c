@@ -12,7 +12,8 @@ struct prefix {
     const iso_atom *elements;
     uint64_t *sorted;  /* the elements again, to be found in */
     uint64_t *initial; /* the elements of the initial list, sorted; NULL until somebody asks */
-    uint32_t whole;    /* the writer looked at last whose appends are all there: its elements stand together */
+    uint32_t whole;    /* the writer looked at last whose appends are all there: its elements stand
+                          together */
 };
 
 static struct prefix prefix_of(const struct chronos *check, const struct writers *writers,
@@ -25,7 +26,8 @@ static struct prefix prefix_of(const struct chronos *check, const struct writers
                            .key = history->key[suspect->operation],
                            .count = suspect->prefix,
                            .whole = ISO_NONE,
-                           .elements = history->element + history->list_first[history->value[suspect->operation]]};
+                           .elements = history->element +
+                                       history->list_first[history->value[suspect->operation]]};
 }
 
 static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum writer_class class)
@@ -82,7 +84,8 @@ static bool holds_in_part(struct prefix *prefix, uint32_t writer)
     const struct iso_history *history = prefix->check->history;
     if (prefix->whole == writer)
         return false;
-    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1]; o++) {
+    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1];
+         o++) {
         if (history->key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
             !list_contains(prefix->sorted, prefix->count, history->value[o]))
             return true;
@@ -98,7 +101,8 @@ static bool list_fits(struct prefix *prefix, uint32_t writer, enum iso_violation
     return explain_is_visible(prefix->check, prefix->suspect, writer) == (kind == ISO_STALE);
 }
 
-/* Of the committed writers of an element who make it wrong in this way, the smallest tid; not the reader. */
+/* Of the committed writers of an element who make it wrong in this way, the smallest tid; not the
+ * reader. */
 static uint32_t committed_writer(struct prefix *prefix, uint32_t i, enum iso_violation_kind kind)
 {
     struct writer_span span = span_of(prefix, i, WRITER_FINAL);
@@ -116,11 +120,14 @@ static bool find_uncommitted(struct prefix *prefix, uint32_t *writer)
 {
     for (uint32_t i = 0; i < prefix->count; i++) {
         uint32_t aborted = explain_smallest(span_of(prefix, i, WRITER_ABORTED), ISO_NONE);
-        uint32_t committed = explain_smallest(span_of(prefix, i, WRITER_FINAL), prefix->suspect->transaction);
-        if (aborted == ISO_NONE && (committed != ISO_NONE || is_initial(prefix, prefix->elements[i])))
+        uint32_t committed =
+            explain_smallest(span_of(prefix, i, WRITER_FINAL), prefix->suspect->transaction);
+        if (aborted == ISO_NONE &&
+            (committed != ISO_NONE || is_initial(prefix, prefix->elements[i])))
             continue;
-        *writer =
-            aborted != ISO_NONE ? aborted : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
+        *writer = aborted != ISO_NONE
+                      ? aborted
+                      : explain_smallest_unknown(prefix->writers, prefix->key, prefix->elements[i]);
         return true;
     }
     return false;
@@ -149,20 +156,23 @@ static void classify_list(struct prefix *prefix, struct iso_violation *violation
 static struct iso_value expected_of(struct chronos_shard *shard, const struct prefix *prefix)
 {
     const struct iso_history *history = shard->history;
-    uint32_t list = history->value[prefix->suspect->operation], expected = prefix->suspect->expected;
-    uint32_t own = (uint32_t)(history->list_first[list + 1] - history->list_first[list]) - prefix->count;
+    uint32_t list = history->value[prefix->suspect->operation],
+             expected = prefix->suspect->expected;
+    uint32_t own =
+        (uint32_t)(history->list_first[list + 1] - history->list_first[list]) - prefix->count;
     return chronos_expected_list(shard, shard->check->lists[prefix->key].elements, expected,
                                  prefix->elements + prefix->count, own);
 }
 
-void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
-                  struct iso_violation *violation)
+void explain_list(struct chronos_shard *shard, const struct writers *writers,
+                  const struct chronos_suspect *suspect, struct iso_violation *violation)
 {
     struct prefix prefix = prefix_of(shard->check, writers, suspect);
     prefix.sorted = sort_elements(prefix.elements, prefix.count);
     classify_list(&prefix, violation);
     violation->expected = expected_of(shard, &prefix);
-    violation->actual = iso_value_of_list(shard->verdict->history, shard->history->value[suspect->operation]);
+    violation->actual =
+        iso_value_of_list(shard->verdict->history, shard->history->value[suspect->operation]);
     iso_free(prefix.initial);
     iso_free(prefix.sorted);
 }

@@ -4,10 +4,12 @@
 #include "chronos/writers.h"
 
 /* True if the version that `writer` committed is visible to the read. */
-bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect, uint32_t writer);
+bool explain_is_visible(const struct chronos *check, const struct chronos_suspect *suspect,
+                        uint32_t writer);
 
 /* True if one of these may have committed in time for the read. */
-bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect, struct writer_span unknown);
+bool explain_is_excused(const struct chronos *check, const struct chronos_suspect *suspect,
+                        struct writer_span unknown);
 
 /* The first of the span other than `but`, or ISO_NONE. */
 uint32_t explain_smallest(struct writer_span span, uint32_t but);
@@ -19,5 +21,5 @@ uint32_t explain_smallest_unknown(const struct writers *writers, uint32_t key, i
 void explain_list_need(struct writers *writers, const struct chronos_suspect *suspect);
 bool explain_list_is_excused(const struct chronos *check, const struct writers *writers,
                              const struct chronos_suspect *suspect);
-void explain_list(struct chronos_shard *shard, const struct writers *writers, const struct chronos_suspect *suspect,
-                  struct iso_violation *violation);
+void explain_list(struct chronos_shard *shard, const struct writers *writers,
+                  const struct chronos_suspect *suspect, struct iso_violation *violation);

@@ -1,10 +1,12 @@
-/* Operations with times of their own, at SI: each external read of such a transaction is an event at its own
- * bound. Which reads are external, and INT, do not depend on other transactions, so they are settled here.
+/* Operations with times of their own, at SI: each external read of such a transaction is an event
+ * at its own bound. Which reads are external, and INT, do not depend on other transactions, so they
+ * are settled here.
  */
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
 
-void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                   uint32_t prefix)
 {
     ISO_GROW_COLUMN(shard->extras, shard->extra_count, shard->extra_capacity);
     shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
@@ -19,7 +21,8 @@ static void sort_extras(struct chronos_shard *shard)
     other.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
     other.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
     for (uint32_t i = 0; i < count; i++) {
-        items.keys[i] = chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
+        items.keys[i] =
+            chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
         items.payloads[i] = i;
     }
     bool in_other = iso_radix_sort(items, other, count);
@@ -35,8 +38,10 @@ void chronos_extras_collect(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
     shard->deferring = true;
-    for (uint32_t t = 0; shard->check->own_times && shard->check->si && t < history->transaction_count; t++) {
-        if ((history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == (ISO_COMMITTED | ISO_OWN_TIMES))
+    for (uint32_t t = 0;
+         shard->check->own_times && shard->check->si && t < history->transaction_count; t++) {
+        if ((history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) ==
+            (ISO_COMMITTED | ISO_OWN_TIMES))
             chronos_judge_transaction(shard, t);
     }
     shard->deferring = false;

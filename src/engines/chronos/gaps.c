@@ -23,7 +23,8 @@ static void collect_looks(const struct iso_history *history, struct chronos_gaps
             continue;
         if (history->flags[t] & ISO_HAS_STS)
             gaps->looks[count++] = history->sts[t];
-        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->first_operation[t];
+             history->ots && o < history->first_operation[t + 1]; o++) {
             if (history->kind[o] & ISO_OPERATION_OTS)
                 gaps->looks[count++] = history->ots[o];
         }
@@ -59,7 +60,8 @@ struct chronos_gaps *chronos_gaps_new(const struct iso_history *history)
 {
     struct chronos_gaps *gaps = iso_allocate_zeroed(1, sizeof *gaps);
     struct iso_history *mapped = &gaps->history;
-    size_t transactions = (size_t)history->transaction_count + 1, operations = (size_t)history->operation_count + 1;
+    size_t transactions = (size_t)history->transaction_count + 1,
+           operations = (size_t)history->operation_count + 1;
     gaps->looks = iso_allocate((transactions + operations) * sizeof *gaps->looks);
     collect_looks(history, gaps);
     *mapped = *history;
@@ -69,11 +71,11 @@ struct chronos_gaps *chronos_gaps_new(const struct iso_history *history)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         bool has_sts = history->flags[t] & ISO_HAS_STS, is_point = history->flags[t] & ISO_POINT;
         if (has_sts) /* of who did not commit: no later than it was */
-            mapped->sts[t] =
-                is_committed(history, t) ? map_look(gaps, history->sts[t]) : 2 * looks_below(gaps, history->sts[t]);
+            mapped->sts[t] = is_committed(history, t) ? map_look(gaps, history->sts[t])
+                                                      : 2 * looks_below(gaps, history->sts[t]);
         mapped->cts[t] = is_point && !has_sts && !history->cts[t] ? 0
                          : is_point                               ? map_look(gaps, history->cts[t])
-                                                                  : map_commit(gaps, history->cts[t]);
+                                    : map_commit(gaps, history->cts[t]);
     }
     for (uint32_t o = 0; history->ots && o < history->operation_count; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)

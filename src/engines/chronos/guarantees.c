@@ -1,20 +1,27 @@
-/* Levels that ask which writers a read had to know of: ryw, mr, ra, cc and psi, with the order that the commits claim.
+/* Levels that ask which writers a read had to know of: ryw, mr, ra, cc and psi, with the order that
+ * the commits claim.
  *
- * A read *is of* a writer: the one that made the version with its value. Where several did, or the initial value is the same,
- * it is of the newest that its start shows, else of the oldest (a *guess*); a read with one writer only is *certain*. What
- * the reader knows of is the level's V (docs/semantics.md): earlier transactions of its session, writers of what it read,
- * and at cc and psi all that those know of. The read must be of no older version than the newest by somebody known.
+ * A read *is of* a writer: the one that made the version with its value. Where several did, or the
+ * initial value is the same, it is of the newest that its start shows, else of the oldest (a
+ * *guess*); a read with one writer only is *certain*. What the reader knows of is the level's V
+ * (docs/semantics.md): earlier transactions of its session, writers of what it read, and at cc and
+ * psi all that those know of. The read must be of no older version than the newest by somebody
+ * known.
  *
- * Two things may be known: by certain reads alone, and by guesses too. A read is wrong if by the former no writer of its
- * value will do; it is unjudged (`repeated-value`) if by the latter the one that it is of will not.
+ * Two things may be known: by certain reads alone, and by guesses too. A read is wrong if by the
+ * former no writer of its value will do; it is unjudged (`repeated-value`) if by the latter the one
+ * that it is of will not.
  *
- * Transactions are taken in the order of their commits, and those that only read in front of the next writer of their
- * session; so what a read is of came before it. At cc and psi each has a row: how far into each session its knowledge goes. A row is
- * freed when nobody asks for it any more: the next of its session, readers of its versions, at psi who overwrites them.
- * Where a session's commits go back (SESSION), its order counts anew from there: a new *run*, which is a session here.
+ * Transactions are taken in the order of their commits, and those that only read in front of the
+ * next writer of their session; so what a read is of came before it. At cc and psi each has a row:
+ * how far into each session its knowledge goes. A row is freed when nobody asks for it any more:
+ * the next of its session, readers of its versions, at psi who overwrites them. Where a session's
+ * commits go back (SESSION), its order counts anew from there: a new *run*, which is a session
+ * here.
  *
- * Costs: for each read the versions between the one it is of and the newest that is known, or where these are many a search for
- * each run that writes the key; at cc and psi a row of runs for each transaction, few of them at a time.
+ * Costs: for each read the versions between the one it is of and the newest that is known, or where
+ * these are many a search for each run that writes the key; at cc and psi a row of runs for each
+ * transaction, few of them at a time.
  */
 #include "chronos/version_index.h"
 
@@ -32,7 +39,8 @@ struct source {
     bool is_certain, is_none, is_tied;
 };
 
-/* What a transaction knows of: `upto[run]` transactions of each run; `horizon` is no smaller than the cts of any. */
+/* What a transaction knows of: `upto[run]` transactions of each run; `horizon` is no smaller than
+ * the cts of any. */
 struct row {
     uint32_t users; /* that will still ask */
     uint64_t horizon[2];
@@ -49,15 +57,16 @@ struct knowing {
     uint32_t *last;  /* by run: the transaction taken last, or ISO_NONE */
     uint32_t *order; /* transactions as they are taken */
     uint32_t order_count;
-    uint64_t *limit;        /* by transaction: no version at or above it is one that it could read */
-    struct row *rows;       /* by transaction; cc and psi */
-    bool guesses;           /* some read does */
+    uint64_t *limit;  /* by transaction: no version at or above it is one that it could read */
+    struct row *rows; /* by transaction; cc and psi */
+    bool guesses;     /* some read does */
     uint32_t *first_source; /* by transaction */
     struct source *sources;
     uint32_t source_count, source_capacity;
-    uint32_t *by_run;              /* cc and psi: places of versions, of each key by run and number */
-    struct iso_number_map seen[2]; /* mr: (run, writer) that a transaction of the run read, by certainty */
-    uint64_t *seen_upto[2];        /* mr: the newest cts among them, by run */
+    uint32_t *by_run; /* cc and psi: places of versions, of each key by run and number */
+    struct iso_number_map
+        seen[2];            /* mr: (run, writer) that a transaction of the run read, by certainty */
+    uint64_t *seen_upto[2]; /* mr: the newest cts among them, by run */
 };
 
 /* ---- runs ---- */
@@ -77,7 +86,8 @@ static void find_runs(struct knowing *knowing)
             uint32_t t = history->session_order[i];
             if (iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
-            bool goes_back = is_writer(history, t) && latest != ISO_NONE && history->cts[t] < history->cts[latest];
+            bool goes_back = is_writer(history, t) && latest != ISO_NONE &&
+                             history->cts[t] < history->cts[latest];
             if (goes_back)
                 chronos_add_session(knowing->shard->verdict, t, latest);
             if (goes_back || !number) {
@@ -86,7 +96,8 @@ static void find_runs(struct knowing *knowing)
             }
             knowing->run[t] = knowing->run_count - 1;
             knowing->number[t] = ++number;
-            if (is_writer(history, t) && (latest == ISO_NONE || history->cts[t] > history->cts[latest]))
+            if (is_writer(history, t) &&
+                (latest == ISO_NONE || history->cts[t] > history->cts[latest]))
                 latest = t;
         }
     }
@@ -117,8 +128,10 @@ static void find_order(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
     uint32_t count = 0, room = history->transaction_count + 1;
-    struct iso_radix items = {iso_allocate(room * sizeof(uint64_t)), iso_allocate(room * sizeof(uint32_t))};
-    struct iso_radix other = {iso_allocate(room * sizeof(uint64_t)), iso_allocate(room * sizeof(uint32_t))};
+    struct iso_radix items = {iso_allocate(room * sizeof(uint64_t)),
+                              iso_allocate(room * sizeof(uint32_t))};
+    struct iso_radix other = {iso_allocate(room * sizeof(uint64_t)),
+                              iso_allocate(room * sizeof(uint32_t))};
     for (uint32_t i = 0; i < history->transaction_count; i++) {
         uint32_t t = history->session_order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
@@ -138,7 +151,9 @@ static void find_order(struct knowing *knowing)
 
 static uint64_t cts_of(const struct knowing *knowing, uint32_t version)
 {
-    return version == ISO_NONE ? 0 : knowing->index->versions[version].cts + 1; /* the initial one is before all */
+    return version == ISO_NONE
+               ? 0
+               : knowing->index->versions[version].cts + 1; /* the initial one is before all */
 }
 
 /* The place behind all versions that are not above the limit. */
@@ -147,8 +162,10 @@ static uint32_t end_of_limit(const struct chronos_index *index, uint32_t key, ui
     return limit == UINT64_MAX ? index->first[key + 1] : chronos_place_of(index, key, limit + 1);
 }
 
-/* Where the transaction's own version is, among those `by_value`, or ISO_NONE: it has the last cts of them. */
-static uint32_t find_own(const struct chronos_index *index, uint32_t first, uint32_t end, uint32_t t)
+/* Where the transaction's own version is, among those `by_value`, or ISO_NONE: it has the last cts
+ * of them. */
+static uint32_t find_own(const struct chronos_index *index, uint32_t first, uint32_t end,
+                         uint32_t t)
 {
     for (uint32_t at = end; at-- > first;) {
         const struct chronos_version *version = &index->versions[index->by_value[at]];
@@ -160,19 +177,23 @@ static uint32_t find_own(const struct chronos_index *index, uint32_t first, uint
     return ISO_NONE;
 }
 
-static struct source find_source(const struct knowing *knowing, uint32_t t, const struct chronos_extra *read)
+static struct source find_source(const struct knowing *knowing, uint32_t t,
+                                 const struct chronos_extra *read)
 {
     const struct chronos_index *index = knowing->index;
     struct chronos_look look = chronos_look_of(index, read);
-    struct source source = {
-        .operation = read->operation, .prefix = read->prefix, .version = ISO_NONE, .newest = ISO_NONE};
+    struct source source = {.operation = read->operation,
+                            .prefix = read->prefix,
+                            .version = ISO_NONE,
+                            .newest = ISO_NONE};
     uint64_t start = knowing->history->sts[t] + 1, limit = knowing->limit[t];
     source.is_none = look.is_of_nobody;
     if (look.is_of_nobody)
         return source;
     bool has_initial = look.value == chronos_initial_version(index, look.key);
     uint32_t first = chronos_find_value(index, &look, index->first[look.key]),
-             shown = chronos_find_value(index, &look, chronos_place_of(index, look.key, start < limit ? start : limit)),
+             shown = chronos_find_value(
+                 index, &look, chronos_place_of(index, look.key, start < limit ? start : limit)),
              end = chronos_find_value(index, &look, end_of_limit(index, look.key, limit));
     uint32_t own = find_own(index, first, end, t);
     uint32_t found = end - first - (own != ISO_NONE), oldest = first + (own == first),
@@ -214,7 +235,8 @@ static void find_sources(struct knowing *knowing)
 /* The writer that a read makes known: by certain reads, or by guesses too. */
 static uint32_t writer_of(const struct knowing *knowing, const struct source *source, bool by_guess)
 {
-    bool counts = source->version != ISO_NONE && !source->is_tied && (by_guess || source->is_certain);
+    bool counts =
+        source->version != ISO_NONE && !source->is_tied && (by_guess || source->is_certain);
     return counts ? knowing->index->versions[source->version].writer : ISO_NONE;
 }
 
@@ -236,12 +258,13 @@ static void for_each_known(struct knowing *knowing, uint32_t t, visit_known *vis
         if (writer != ISO_NONE)
             visit(knowing, t, writer, knowing->sources[i].is_certain);
     }
-    for (uint32_t o = history->first_operation[t]; knowing->level == ISO_PSI && o < history->first_operation[t + 1];
-         o++) {
+    for (uint32_t o = history->first_operation[t];
+         knowing->level == ISO_PSI && o < history->first_operation[t + 1]; o++) {
         const struct chronos_version *versions = knowing->index->versions;
         uint32_t key = history->key[o], first = knowing->index->first[key],
-                 before =
-                     iso_kind_writes(history->kind[o]) ? chronos_place_of(knowing->index, key, history->cts[t]) : first;
+                 before = iso_kind_writes(history->kind[o])
+                              ? chronos_place_of(knowing->index, key, history->cts[t])
+                              : first;
         for (uint32_t i = before; i-- > first && versions[i].cts == versions[before - 1].cts;)
             visit(knowing, t, versions[i].writer, true);
     }
@@ -293,7 +316,8 @@ static void make_row(struct knowing *knowing, uint32_t t)
 {
     struct row *row = &knowing->rows[t];
     uint32_t before = knowing->last[knowing->run[t]];
-    row->upto[0] = row->upto[1] = iso_allocate_zeroed((size_t)knowing->run_count + 1, sizeof *row->upto[0]);
+    row->upto[0] = row->upto[1] =
+        iso_allocate_zeroed((size_t)knowing->run_count + 1, sizeof *row->upto[0]);
     if (knowing->guesses)
         row->upto[1] = iso_allocate_zeroed((size_t)knowing->run_count + 1, sizeof *row->upto[1]);
     if (before != ISO_NONE)
@@ -319,12 +343,14 @@ static bool knows(const struct knowing *knowing, const struct asked *asked, uint
     if (writer == asked->t)
         return false;
     if (has_rows(knowing))
-        return knowing->rows[asked->t].upto[asked->by_guess][knowing->run[writer]] >= knowing->number[writer];
+        return knowing->rows[asked->t].upto[asked->by_guess][knowing->run[writer]] >=
+               knowing->number[writer];
     if (knowing->level == ISO_MR)
-        return iso_number_map_get(&knowing->seen[asked->by_guess], iso_number_pair(knowing->run[asked->t], writer)) !=
+        return iso_number_map_get(&knowing->seen[asked->by_guess],
+                                  iso_number_pair(knowing->run[asked->t], writer)) !=
                ISO_NUMBER_NONE;
-    bool earlier =
-        knowing->run[writer] == knowing->run[asked->t] && knowing->number[writer] < knowing->number[asked->t];
+    bool earlier = knowing->run[writer] == knowing->run[asked->t] &&
+                   knowing->number[writer] < knowing->number[asked->t];
     for (uint32_t i = knowing->first_source[asked->t];
          !earlier && knowing->level == ISO_RA && i < knowing->first_source[asked->t + 1]; i++)
         earlier = writer_of(knowing, &knowing->sources[i], asked->by_guess) == writer;
@@ -364,14 +390,17 @@ static uint32_t search_runs(const struct knowing *knowing, const struct asked *a
         if (low > i && (newest == ISO_NONE || knowing->by_run[low - 1] > newest))
             newest = knowing->by_run[low - 1];
         high = end;
-        ISO_BISECT(low, high, middle, knowing->run[versions[knowing->by_run[middle]].writer] == run);
+        ISO_BISECT(low, high, middle,
+                   knowing->run[versions[knowing->by_run[middle]].writer] == run);
         i = low;
     }
     return newest;
 }
 
-/* The newest version of the key by somebody known, if it is newer than `than`; ISO_NONE: there is none. */
-static uint32_t newest_known(const struct knowing *knowing, const struct asked *asked, uint32_t than)
+/* The newest version of the key by somebody known, if it is newer than `than`; ISO_NONE: there is
+ * none. */
+static uint32_t newest_known(const struct knowing *knowing, const struct asked *asked,
+                             uint32_t than)
 {
     enum { LONG = 64 };
     const struct chronos_index *index = knowing->index;
@@ -390,8 +419,8 @@ static uint32_t newest_known(const struct knowing *knowing, const struct asked *
     return ISO_NONE;
 }
 
-static void doubt(struct knowing *knowing, uint32_t t, const struct source *source, uint32_t expected,
-                  enum chronos_doubt kind)
+static void doubt(struct knowing *knowing, uint32_t t, const struct source *source,
+                  uint32_t expected, enum chronos_doubt kind)
 {
     const struct chronos_index *index = knowing->index;
     uint32_t key = knowing->history->key[source->operation];
@@ -413,7 +442,8 @@ static void judge_read(struct knowing *knowing, uint32_t t, const struct source 
 {
     struct asked asked = {.t = t, .key = knowing->history->key[source->operation]};
     uint32_t required = newest_known(knowing, &asked, source->newest);
-    bool is_newer = required != ISO_NONE && cts_of(knowing, required) > cts_of(knowing, source->newest);
+    bool is_newer =
+        required != ISO_NONE && cts_of(knowing, required) > cts_of(knowing, source->newest);
     if (source->is_none || is_newer) {
         doubt(knowing, t, source, required, CHRONOS_WRONG);
         return;
@@ -467,7 +497,8 @@ static void take(struct knowing *knowing, uint32_t t)
 static void sort_by_run(struct knowing *knowing)
 {
     const struct chronos_index *index = knowing->index;
-    uint64_t *keys = iso_allocate(((size_t)index->first[knowing->history->key_count] + 1) * sizeof *keys);
+    uint64_t *keys =
+        iso_allocate(((size_t)index->first[knowing->history->key_count] + 1) * sizeof *keys);
     uint32_t count = index->first[knowing->history->key_count];
     knowing->by_run = iso_allocate(((size_t)count + 1) * sizeof *knowing->by_run);
     /* Within a run versions have the order of their numbers. */
@@ -486,7 +517,8 @@ static void count_users(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
     uint32_t *last = knowing->last;
-    knowing->rows = iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *knowing->rows);
+    knowing->rows =
+        iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *knowing->rows);
     for (uint32_t i = 0; i < knowing->order_count; i++) {
         uint32_t t = knowing->order[i], run = knowing->run[t];
         if (last[run] != ISO_NONE)
@@ -501,8 +533,10 @@ void chronos_judge_guarantees(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
     size_t room = (size_t)history->transaction_count + 2;
-    struct knowing knowing = {
-        .shard = shard, .history = history, .index = shard->check->index, .level = shard->check->options->level};
+    struct knowing knowing = {.shard = shard,
+                              .history = history,
+                              .index = shard->check->index,
+                              .level = shard->check->options->level};
     knowing.run = iso_allocate_zeroed(room, sizeof *knowing.run);
     knowing.number = iso_allocate_zeroed(room, sizeof *knowing.number);
     knowing.limit = iso_allocate_zeroed(room, sizeof *knowing.limit);

@@ -63,11 +63,11 @@ void chronos_keys_init(struct chronos *check)
     init_lists(check);
     for (uint32_t key = 0; key < history->key_count; key++) {
         bool list = iso_key_is_list(history, key);
-        check->keys[key] =
-            (struct chronos_key){.value = list ? check->lists[key].count : chronos_initial_value(check, key),
-                                 .writer = ISO_NONE,
-                                 .accessor = ISO_NONE,
-                                 .int_found = ISO_NONE};
+        check->keys[key] = (struct chronos_key){.value = list ? check->lists[key].count
+                                                              : chronos_initial_value(check, key),
+                                                .writer = ISO_NONE,
+                                                .accessor = ISO_NONE,
+                                                .int_found = ISO_NONE};
     }
     if (check->inverted)
         check->previous = iso_allocate(((size_t)history->key_count + 1) * sizeof *check->previous);

@@ -1,16 +1,17 @@
 /* Read committed, and reads of the past: at which moments was each read right?
  *
- * `rc`: each external read has a moment between its transaction's start and commit, and moments do not go back. The
- * operations are taken in their order, each at the first moment that is left to it; a read to which none is left is an
- * instance of EXT and is passed over. No other choice leaves more to what follows. A moment at which nobody can say
- * whether the read is right is one, too: the read is not judged, and what follows has all the moments from there on.
+ * `rc`: each external read has a moment between its transaction's start and commit, and moments do
+ * not go back. The operations are taken in their order, each at the first moment that is left to
+ * it; a read to which none is left is an instance of EXT and is passed over. No other choice leaves
+ * more to what follows. A moment at which nobody can say whether the read is right is one, too: the
+ * read is not judged, and what follows has all the moments from there on.
  *
- * `stale`: all reads have one moment, at or before the start. The latest one that suits all reads so far is known; a read
- * that it does not suit moves it back, as far as all of them ask for it.
+ * `stale`: all reads have one moment, at or before the start. The latest one that suits all reads
+ * so far is known; a read that it does not suit moves it back, as far as all of them ask for it.
  *
- * Moments are bounds here (chronos_private.h). Every transaction is judged by itself, against an index of all versions, so
- * threads share the transactions. Costs: a few searches a read; at `stale` as many rounds as values repeat and do not
- * suit, one where they do not repeat.
+ * Moments are bounds here (chronos_private.h). Every transaction is judged by itself, against an
+ * index of all versions, so threads share the transactions. Costs: a few searches a read; at
+ * `stale` as many rounds as values repeat and do not suit, one where they do not repeat.
  */
 #include "chronos/version_index.h"
 
@@ -21,8 +22,8 @@ struct judging {
     uint64_t low, high; /* bounds that are left */
 };
 
-static void doubt(struct judging *judging, const struct chronos_extra *read, const struct chronos_look *look,
-                  uint64_t expected, uint64_t limit)
+static void doubt(struct judging *judging, const struct chronos_extra *read,
+                  const struct chronos_look *look, uint64_t expected, uint64_t limit)
 {
     const struct chronos_index *index = judging->index;
     uint32_t newest = chronos_newest_below(index, look->key, look->reader, expected);
@@ -42,29 +43,35 @@ static void doubt(struct judging *judging, const struct chronos_extra *read, con
 
 /* ---- rc ---- */
 
-/* The start of the session's next committed transaction that has one, as a bound: a point was over by then. */
+/* The start of the session's next committed transaction that has one, as a bound: a point was over
+ * by then. */
 static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
     uint32_t session = history->session[transaction], end = history->session_first[session + 1];
-    for (uint32_t i = check->place_in_session[transaction] + 1; check->options->session_order && i < end; i++) {
+    for (uint32_t i = check->place_in_session[transaction] + 1;
+         check->options->session_order && i < end; i++) {
         uint32_t next = history->session_order[i];
-        if ((history->flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) == (ISO_COMMITTED | ISO_HAS_STS))
+        if ((history->flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) ==
+            (ISO_COMMITTED | ISO_HAS_STS))
             return history->sts[next] + 1;
     }
     return UINT64_MAX;
 }
 
-/* A transaction that does not say where it started did so after what its session had committed before. */
+/* A transaction that does not say where it started did so after what its session had committed
+ * before. */
 static uint64_t start_bound(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
     if (history->flags[transaction] & ISO_HAS_STS)
         return history->sts[transaction] + 1;
     uint32_t first = history->session_first[history->session[transaction]];
-    for (uint32_t i = check->place_in_session[transaction]; check->options->session_order && i-- > first;) {
+    for (uint32_t i = check->place_in_session[transaction];
+         check->options->session_order && i-- > first;) {
         uint32_t before = history->session_order[i];
-        if ((history->flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) == (ISO_COMMITTED | ISO_WRITES))
+        if ((history->flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) ==
+            (ISO_COMMITTED | ISO_WRITES))
             return history->cts[before] + 1;
     }
     return 1;
@@ -76,7 +83,8 @@ static bool is_point(const struct judging *judging)
 }
 
 /* The bounds that a read may have; true: it moves the moment on. */
-static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_t *low, uint64_t *high)
+static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_t *low,
+                      uint64_t *high)
 {
     const struct iso_history *history = judging->shard->history;
     uint8_t bits = history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
@@ -92,12 +100,13 @@ static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_
     return !(bits & ISO_OPERATION_LOCK);
 }
 
-static void judge_committed(struct judging *judging, const struct chronos_extra *reads, uint32_t count)
+static void judge_committed(struct judging *judging, const struct chronos_extra *reads,
+                            uint32_t count)
 {
     const struct chronos *check = judging->shard->check;
     const struct iso_history *history = check->history;
-    uint64_t end =
-        is_point(judging) ? end_of_point(check, judging->transaction) : history->cts[judging->transaction] + 1;
+    uint64_t end = is_point(judging) ? end_of_point(check, judging->transaction)
+                                     : history->cts[judging->transaction] + 1;
     judging->low = start_bound(check, judging->transaction);
     judging->high = end > judging->low ? end : judging->low;
     for (uint32_t i = 0; i < count; i++) {
@@ -105,7 +114,8 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
         uint64_t low, high;
         bool moves = bounds_of(judging, reads[i].operation, &low, &high);
         bool is_one = low == high; /* which may be 0 */
-        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high), unsure = 0;
+        uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high),
+                 unsure = 0;
         bool is_right = is_one ? chronos_right_at(judging->index, &look, low) : found != 0;
         if (!is_right || found != low)
             unsure = chronos_first_unsure(judging->index, &look, low, is_right ? found - 1 : high);
@@ -125,9 +135,10 @@ static bool has_own_time(const struct judging *judging, uint32_t operation)
     return judging->shard->history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
 }
 
-/* The latest bound up to `high` that suits `look` and those of the `count` reads before that count; 0: none. */
-static uint64_t common_bound(const struct judging *judging, const struct chronos_look *looks, uint32_t count,
-                             const struct chronos_look *look, uint64_t high)
+/* The latest bound up to `high` that suits `look` and those of the `count` reads before that count;
+ * 0: none. */
+static uint64_t common_bound(const struct judging *judging, const struct chronos_look *looks,
+                             uint32_t count, const struct chronos_look *look, uint64_t high)
 {
     uint64_t bound = chronos_last_right(judging->index, look, high);
     for (uint32_t i = 0; bound && i < count; i++) {

@@ -1,8 +1,9 @@
 /* The careful way through a transaction: its operations by key, one key (a *run*) after another.
  *
- * The sweep's fast path judges transactions whose operations all read at one time and touch registers only.
- * Everything else comes here: lists, operations with times of their own, transactions that commit before they
- * read. A run is judged with local variables alone; only the frontier comes from the key's state.
+ * The sweep's fast path judges transactions whose operations all read at one time and touch
+ * registers only. Everything else comes here: lists, operations with times of their own,
+ * transactions that commit before they read. A run is judged with local variables alone; only the
+ * frontier comes from the key's state.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,13 @@ void chronos_sort_numbers(uint64_t *numbers, uint32_t count)
     }
 }
 
-uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction, bool only_writes)
+uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction,
+                                 bool only_writes)
 {
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (!chronos_owns(history->key[o], shard->part, shard->check->parts))
             continue;
         if (!only_writes || iso_kind_writes(history->kind[o]))
@@ -42,7 +45,8 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 
 /* ---- registers ---- */
 
-static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+static void judge_register(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
+                           uint32_t count)
 {
     const struct iso_history *history = shard->history;
     bool wrote = false, int_found = false;
@@ -72,7 +76,8 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
 }
 
 /* The version that the transaction may see where the newest is its own. */
-static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t transaction, uint32_t key)
+static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t transaction,
+                                           uint32_t key)
 {
     const struct chronos_key *state = &shard->keys[key];
     if (state->writer == transaction)
@@ -80,44 +85,49 @@ static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t
     return (struct chronos_previous){state->value, state->writer};
 }
 
-void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation)
+void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction,
+                                 uint32_t operation)
 {
     struct chronos_previous seen = frontier_of(shard, transaction, shard->history->key[operation]);
     if (shard->history->value[operation] != seen.value)
-        chronos_add_suspect(
-            shard, &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, ISO_NONE, 0, 0, 0});
+        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value,
+                                                             seen.writer, ISO_NONE, 0, 0, 0});
 }
 
-void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t last)
+void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                     uint32_t last)
 {
-    iso_verdict_add(shard->verdict, &(struct iso_violation){.axiom = ISO_INT,
-                                                            .transaction = transaction,
-                                                            .other = ISO_NONE,
-                                                            .key = shard->history->key[operation],
-                                                            .operation = operation,
-                                                            .expected = iso_value_atom(last),
-                                                            .actual = iso_value_atom(shard->history->value[operation]),
-                                                            .writer_expected = ISO_NONE,
-                                                            .writer_actual = ISO_NONE,
-                                                            .snapshot_violation = ISO_NONE});
+    iso_verdict_add(shard->verdict, &(struct iso_violation){
+                                        .axiom = ISO_INT,
+                                        .transaction = transaction,
+                                        .other = ISO_NONE,
+                                        .key = shard->history->key[operation],
+                                        .operation = operation,
+                                        .expected = iso_value_atom(last),
+                                        .actual = iso_value_atom(shard->history->value[operation]),
+                                        .writer_expected = ISO_NONE,
+                                        .writer_actual = ISO_NONE,
+                                        .snapshot_violation = ISO_NONE});
 }
 
 /* ---- lists ---- */
 
-bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own, uint32_t own_count,
-                         uint32_t *prefix)
+bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
+                         uint32_t own_count, uint32_t *prefix)
 {
     uint32_t list = history->value[operation];
     const iso_atom *end = history->element + history->list_first[list + 1];
     uint64_t count = history->list_first[list + 1] - history->list_first[list];
-    if (count < own_count || (own_count && memcmp(end - own_count, own, own_count * sizeof *own) != 0))
+    if (count < own_count ||
+        (own_count && memcmp(end - own_count, own, own_count * sizeof *own) != 0))
         return false;
     *prefix = (uint32_t)(count - own_count);
     return true;
 }
 
-struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix, uint32_t prefix_count,
-                                       const iso_atom *own, uint32_t own_count)
+struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
+                                       uint32_t prefix_count, const iso_atom *own,
+                                       uint32_t own_count)
 {
     iso_atom *elements = iso_allocate(((size_t)prefix_count + own_count) * sizeof *elements);
     if (prefix_count)
@@ -129,32 +139,36 @@ struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_at
     return value;
 }
 
-/* What the read should have returned: the prefix of the read before it (of no length if the end is wrong
- * already), and the transaction's own appends. */
-static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, const iso_atom *prefix,
-                         uint32_t prefix_count, uint32_t own_count)
+/* What the read should have returned: the prefix of the read before it (of no length if the end is
+ * wrong already), and the transaction's own appends. */
+static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                         const iso_atom *prefix, uint32_t prefix_count, uint32_t own_count)
 {
     const struct iso_history *history = shard->history;
-    struct iso_violation violation = {.axiom = ISO_INT,
-                                      .transaction = transaction,
-                                      .other = ISO_NONE,
-                                      .key = history->key[operation],
-                                      .operation = operation,
-                                      .actual = iso_value_of_list(shard->verdict->history, history->value[operation]),
-                                      .writer_expected = ISO_NONE,
-                                      .writer_actual = ISO_NONE,
-                                      .snapshot_violation = ISO_NONE};
+    struct iso_violation violation = {
+        .axiom = ISO_INT,
+        .transaction = transaction,
+        .other = ISO_NONE,
+        .key = history->key[operation],
+        .operation = operation,
+        .actual = iso_value_of_list(shard->verdict->history, history->value[operation]),
+        .writer_expected = ISO_NONE,
+        .writer_actual = ISO_NONE,
+        .snapshot_violation = ISO_NONE};
     if (iso_verdict_keeps(shard->verdict, &violation))
-        violation.expected = chronos_expected_list(shard, prefix, prefix_count, shard->picked, own_count);
+        violation.expected =
+            chronos_expected_list(shard, prefix, prefix_count, shard->picked, own_count);
     iso_verdict_add(shard->verdict, &violation);
 }
 
-static void judge_list(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+static void judge_list(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
+                       uint32_t count)
 {
     const struct iso_history *history = shard->history;
     bool read = false, int_found = false;
     const iso_atom *before = NULL; /* the prefix of the read before */
-    iso_atom *own = shard->picked; /* the transaction's appends so far; nobody else is in need of that room */
+    iso_atom *own =
+        shard->picked; /* the transaction's appends so far; nobody else is in need of that room */
     uint32_t before_count = 0, prefix = 0, own_count = 0;
     uint64_t read_bound = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -165,16 +179,20 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
         }
         shard->verdict->reads_judged++;
         uint64_t bound = chronos_bound(history, transaction, operation);
-        const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+        const iso_atom *elements =
+            history->element + history->list_first[history->value[operation]];
         bool ends_right = chronos_list_prefix(history, operation, own, own_count, &prefix);
-        bool external = ends_right && (!read || bound != read_bound || shard->check->each_statement);
+        bool external =
+            ends_right && (!read || bound != read_bound || shard->check->each_statement);
         if (external && shard->deferring) {
             chronos_defer(shard, transaction, operation, prefix);
         } else if (external) {
             chronos_judge_list_read(shard, transaction, operation, prefix);
-        } else if (!int_found && (!ends_right || prefix != before_count ||
-                                  (prefix && memcmp(elements, before, prefix * sizeof *elements) != 0))) {
-            add_list_int(shard, transaction, operation, before, ends_right ? before_count : 0, own_count);
+        } else if (!int_found &&
+                   (!ends_right || prefix != before_count ||
+                    (prefix && memcmp(elements, before, prefix * sizeof *elements) != 0))) {
+            add_list_int(shard, transaction, operation, before, ends_right ? before_count : 0,
+                         own_count);
             int_found = true;
         }
         if (!ends_right)
@@ -186,22 +204,24 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     }
 }
 
-void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation, uint32_t prefix)
+void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
+                             uint32_t prefix)
 {
     const struct iso_history *history = shard->history;
     uint32_t key = history->key[operation];
     struct chronos_previous seen = frontier_of(shard, transaction, key);
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    if (prefix == seen.value &&
-        (prefix == 0 || memcmp(elements, shard->check->lists[key].elements, prefix * sizeof *elements) == 0))
+    if (prefix == seen.value && (prefix == 0 || memcmp(elements, shard->check->lists[key].elements,
+                                                       prefix * sizeof *elements) == 0))
         return;
-    chronos_add_suspect(shard,
-                        &(struct chronos_suspect){transaction, operation, seen.value, seen.writer, prefix, 0, 0, 0});
+    chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value,
+                                                         seen.writer, prefix, 0, 0, 0});
 }
 
 /* ---- both ---- */
 
-void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run, uint32_t count)
+void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
+                       uint32_t count)
 {
     if (iso_key_is_list(shard->history, chronos_key_of(run[0])))
         judge_list(shard, transaction, run, count);
@@ -209,7 +229,8 @@ void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const 
         judge_register(shard, transaction, run, count);
 }
 
-void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted, uint32_t count)
+void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
+                        uint32_t count)
 {
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)
@@ -220,5 +241,6 @@ void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const
 
 void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction)
 {
-    chronos_judge_runs(shard, transaction, shard->sorted, chronos_sort_operations(shard, transaction, false));
+    chronos_judge_runs(shard, transaction, shard->sorted,
+                       chronos_sort_operations(shard, transaction, false));
 }

@@ -1,5 +1,6 @@
-/* SESSION: at SI a transaction starts at or after every commit earlier in its session; at SER it stands after
- * all of them, where two points may tie. Only committed transactions count, judged or looked back at. */
+/* SESSION: at SI a transaction starts at or after every commit earlier in its session; at SER it
+ * stands after all of them, where two points may tie. Only committed transactions count, judged or
+ * looked back at. */
 #include "chronos/chronos_private.h"
 
 /* The committed transaction of the session with the largest position so far. */
@@ -42,7 +43,8 @@ void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint
                                                      .snapshot_violation = ISO_NONE});
 }
 
-static void check_next(struct chronos *check, struct iso_verdict *verdict, uint32_t t, struct latest *latest)
+static void check_next(struct chronos *check, struct iso_verdict *verdict, uint32_t t,
+                       struct latest *latest)
 {
     const struct iso_history *history = check->history;
     if (iso_status_of(history, t) != ISO_COMMITTED)
@@ -70,7 +72,8 @@ static void check_in_input_order(struct chronos *check, struct iso_verdict *verd
     const struct iso_history *history = check->history;
     struct latest *latest = iso_allocate(((size_t)history->session_count + 1) * sizeof *latest);
     uint32_t first = (uint32_t)((uint64_t)history->session_count * part / check->shards),
-             count = (uint32_t)((uint64_t)history->session_count * (part + 1) / check->shards) - first;
+             count =
+                 (uint32_t)((uint64_t)history->session_count * (part + 1) / check->shards) - first;
     for (uint32_t s = 0; s < history->session_count; s++)
         latest[s] = (struct latest){.transaction = ISO_NONE};
     for (uint32_t t = 0; t < history->transaction_count; t++) {

@@ -1,9 +1,10 @@
-/* TIMESTAMP at SER, where transactions share a commit timestamp: no two of them may write one key, and they
- * must have an order in which each reads below all that it reads from.
+/* TIMESTAMP at SER, where transactions share a commit timestamp: no two of them may write one key,
+ * and they must have an order in which each reads below all that it reads from.
  *
- * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if that
- * writes it. A path from one transaction to another is a path of "must come before", and since keys are nodes
- * the graph is no larger than the operations. Transactions on a cycle share a strongly connected component.
+ * For the order, a graph: transaction -> key if it reads the key externally, key -> transaction if
+ * that writes it. A path from one transaction to another is a path of "must come before", and since
+ * keys are nodes the graph is no larger than the operations. Transactions on a cycle share a
+ * strongly connected component.
  */
 #include <string.h>
 
@@ -35,7 +36,8 @@ struct group {
 /* ---- what the members do ---- */
 
 /* `own`: room for as many elements as the run has. */
-static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count, iso_atom *own)
+static bool reads_externally(const struct iso_history *history, const uint64_t *run, uint32_t count,
+                             iso_atom *own)
 {
     uint32_t prefix, own_count = 0;
     if (!iso_key_is_list(history, chronos_key_of(run[0])))
@@ -57,7 +59,8 @@ static void add_use(struct group *group, uint32_t member, const uint64_t *run, u
         group->uses = iso_reallocate(group->uses, group->use_capacity * sizeof *group->uses);
         group->by_key = iso_reallocate(group->by_key, group->use_capacity * sizeof *group->by_key);
     }
-    struct use use = {.member = member, .reads = reads_externally(group->history, run, count, group->own)};
+    struct use use = {.member = member,
+                      .reads = reads_externally(group->history, run, count, group->own)};
     for (uint32_t i = 0; i < count; i++)
         use.writes |= iso_kind_writes(group->history->kind[chronos_operation_of(run[i])]);
     group->by_key[group->use_count] = (uint64_t)chronos_key_of(run[0]) << 32 | group->use_count;
@@ -73,8 +76,8 @@ static void gather_member(struct group *group, uint32_t member)
     chronos_sort_numbers(group->operations, count);
     group->first_use[member] = group->use_count;
     for (uint32_t i = 0, end; i < count; i = end) {
-        for (end = i + 1;
-             end < count && chronos_key_of(group->operations[end]) == chronos_key_of(group->operations[i]);)
+        for (end = i + 1; end < count && chronos_key_of(group->operations[end]) ==
+                                             chronos_key_of(group->operations[i]);)
             end++;
         add_use(group, member, group->operations + i, end - i);
     }
@@ -83,11 +86,13 @@ static void gather_member(struct group *group, uint32_t member)
 static void number_keys(struct group *group)
 {
     chronos_sort_numbers(group->by_key, group->use_count);
-    group->first_of_key = iso_allocate(((size_t)group->use_count + 1) * sizeof *group->first_of_key);
+    group->first_of_key =
+        iso_allocate(((size_t)group->use_count + 1) * sizeof *group->first_of_key);
     for (uint32_t i = 0; i < group->use_count; i++) {
         if (i == 0 || chronos_key_of(group->by_key[i]) != chronos_key_of(group->by_key[i - 1]))
             group->first_of_key[group->key_count++] = i;
-        group->uses[chronos_operation_of(group->by_key[i])].node = group->count + group->key_count - 1;
+        group->uses[chronos_operation_of(group->by_key[i])].node =
+            group->count + group->key_count - 1;
     }
     group->first_of_key[group->key_count] = group->use_count;
 }
@@ -117,11 +122,13 @@ static void find_sharers(struct group *group, uint32_t key)
         second = member_with_smaller_tid(group, second, first == smallest ? use->member : smallest);
         smallest = first;
     }
-    for (uint32_t i = group->first_of_key[key]; i < group->first_of_key[key + 1] && second != ISO_NONE; i++) {
+    for (uint32_t i = group->first_of_key[key];
+         i < group->first_of_key[key + 1] && second != ISO_NONE; i++) {
         const struct use *use = &group->uses[chronos_operation_of(group->by_key[i])];
         uint32_t other = use->member == smallest ? second : smallest;
         if (use->writes)
-            group->other[use->member] = member_with_smaller_tid(group, group->other[use->member], other);
+            group->other[use->member] =
+                member_with_smaller_tid(group, group->other[use->member], other);
     }
 }
 
@@ -171,7 +178,8 @@ static void find_cycles(struct group *group)
 
 /* ---- a group ---- */
 
-static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict, const struct group *group)
+static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict,
+                              const struct group *group)
 {
     for (uint32_t member = 0; member < group->count; member++) {
         bool shared = group->other[member] != ISO_NONE;
@@ -181,23 +189,25 @@ static void report_shared_cts(struct chronos *check, struct iso_verdict *verdict
         if (check->first_snapshot_violation)
             check->first_snapshot_violation[t] = ISO_NONE; /* TIMESTAMP once a transaction */
         iso_verdict_add(verdict,
-                        &(struct iso_violation){.axiom = ISO_TIMESTAMP,
-                                                .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
-                                                .transaction = t,
-                                                .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
-                                                .key = ISO_NONE,
-                                                .operation = ISO_NONE,
-                                                .writer_expected = ISO_NONE,
-                                                .writer_actual = ISO_NONE,
-                                                .snapshot_violation = ISO_NONE});
+                        &(struct iso_violation){
+                            .axiom = ISO_TIMESTAMP,
+                            .kind = shared ? ISO_SHARED_CTS : ISO_CTS_CYCLE,
+                            .transaction = t,
+                            .other = shared ? group->transactions[group->other[member]] : ISO_NONE,
+                            .key = ISO_NONE,
+                            .operation = ISO_NONE,
+                            .writer_expected = ISO_NONE,
+                            .writer_actual = ISO_NONE,
+                            .snapshot_violation = ISO_NONE});
     }
 }
 
-static void check_group(struct chronos *check, struct iso_verdict *verdict, const uint32_t *transactions,
-                        uint32_t count)
+static void check_group(struct chronos *check, struct iso_verdict *verdict,
+                        const uint32_t *transactions, uint32_t count)
 {
     struct group group = {.history = check->history, .transactions = transactions, .count = count};
-    group.operations = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.operations);
+    group.operations =
+        iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.operations);
     group.own = iso_allocate(((size_t)check->most_operations + 1) * sizeof *group.own);
     group.first_use = iso_allocate(((size_t)count + 1) * sizeof *group.first_use);
     group.other = iso_allocate(count * sizeof *group.other);
@@ -221,7 +231,8 @@ static void check_group(struct chronos *check, struct iso_verdict *verdict, cons
     iso_free(group.first_of_key);
 }
 
-void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part, unsigned parts)
+void chronos_check_shared_cts(struct chronos *check, struct iso_verdict *verdict, unsigned part,
+                              unsigned parts)
 {
     const struct chronos_events *commits = &check->commits;
     uint32_t first = (uint32_t)((uint64_t)commits->count * part / parts);

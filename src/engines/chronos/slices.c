@@ -1,14 +1,14 @@
 /* Shards by time: each sweeps a slice of the events, on all keys.
  *
- * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as judging
- * it. A slice of time touches its own events only. But it starts in the middle: it looks back for the newest
- * version of each key, until all are found. It commits what its first read does not see and the next slice's
- * first read does, so whole groups of one cts. A key that two slices find contested is judged once all the
- * same (conflict.c).
+ * Shards by key all walk through every event and pick what is theirs, which costs nearly as much as
+ * judging it. A slice of time touches its own events only. But it starts in the middle: it looks
+ * back for the newest version of each key, until all are found. It commits what its first read does
+ * not see and the next slice's first read does, so whole groups of one cts. A key that two slices
+ * find contested is judged once all the same (conflict.c).
  *
- * Only a history of registers whose transactions read at one time, below their cts, is sliced: the prefixes
- * of lists, the version before the frontier and operations with times of their own depend on more than that.
- * And each slice has its own state of all keys, so the keys must be few enough.
+ * Only a history of registers whose transactions read at one time, below their cts, is sliced: the
+ * prefixes of lists, the version before the frontier and operations with times of their own depend
+ * on more than that. And each slice has its own state of all keys, so the keys must be few enough.
  */
 #include <string.h>
 
@@ -39,9 +39,10 @@ static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 
 /* ---- looking back ---- */
 
-/* True if the transaction's version of the key comes before the other's: they have one cts or the other's is
- * later. */
-static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other, uint32_t key)
+/* True if the transaction's version of the key comes before the other's: they have one cts or the
+ * other's is later. */
+static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other,
+                         uint32_t key)
 {
     if (history->cts[transaction] != history->cts[other])
         return true;
@@ -52,13 +53,14 @@ static bool comes_before(const struct iso_history *history, uint32_t transaction
     return iso_atom_compare(&history->atoms, history->tid[transaction], history->tid[other]) < 0;
 }
 
-/* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the same cts
- * that is before them. Returns how many keys had none. */
+/* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the
+ * same cts that is before them. Returns how many keys had none. */
 static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
     uint32_t found = 0;
-    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {
+    for (uint32_t o = history->first_operation[transaction + 1];
+         o-- > history->first_operation[transaction];) {
         uint32_t key = history->key[o], writer = shard->keys[key].writer;
         if (!iso_kind_writes(history->kind[o]) || writer == transaction)
             continue;
@@ -72,7 +74,8 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
     return found;
 }
 
-/* A key that is read as something but that no committed transaction wrote makes this look back to the start.
+/* A key that is read as something but that no committed transaction wrote makes this look back to
+ * the start.
  */
 static void find_frontier(struct chronos_shard *shard)
 {
@@ -88,7 +91,8 @@ static void find_frontier(struct chronos_shard *shard)
 /* ---- a slice ---- */
 
 /* Where slice `slice` starts, or the last one ends. */
-static void find_start(const struct chronos *check, unsigned slice, uint32_t *read, uint32_t *commit)
+static void find_start(const struct chronos *check, unsigned slice, uint32_t *read,
+                       uint32_t *commit)
 {
     *read = (uint32_t)((uint64_t)check->reads.count * slice / check->slices);
     if (slice == check->slices)

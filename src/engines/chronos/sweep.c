@@ -1,9 +1,9 @@
 /* The sweep: reads and commits in time order, one shard's.
  *
- * A read event at bound b comes after every commit with cts < b and before every other one. The fast path
- * takes a transaction all of whose operations read at one time, below its own cts: it goes through them in
- * their order, and what the transaction did to a key before stands in the key's state, told from others' by
- * `accessor`. The rest goes through runs.c, list keys always.
+ * A read event at bound b comes after every commit with cts < b and before every other one. The
+ * fast path takes a transaction all of whose operations read at one time, below its own cts: it
+ * goes through them in their order, and what the transaction did to a key before stands in the
+ * key's state, told from others' by `accessor`. The rest goes through runs.c, list keys always.
  */
 #include "chronos/chronos_private.h"
 #include "base/fetch.h"
@@ -12,15 +12,16 @@ enum { AHEAD = 12, FAR_AHEAD = 24 }; /* events; no more than CHRONOS_PADDING */
 
 /* ---- which operations are ours ---- */
 
-/* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on either would
- * be mispredicted every other time, so the operations are picked without one. */
-static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t transaction, bool only_writes,
-                                      unsigned parts)
+/* The operations on our part of the keys (`parts` 1: any), or only those that write. Branches on
+ * either would be mispredicted every other time, so the operations are picked without one. */
+static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t transaction,
+                                      bool only_writes, unsigned parts)
 {
     const struct iso_history *history = shard->history;
     const uint32_t *keys = history->key;
     const uint8_t *kinds = history->kind;
-    uint32_t *restrict picked = shard->picked, count = 0, end = history->first_operation[transaction + 1];
+    uint32_t *restrict picked = shard->picked, count = 0,
+                       end = history->first_operation[transaction + 1];
     unsigned part = shard->part;
     for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
         picked[count] = o;
@@ -44,28 +45,32 @@ ISO_FETCH fetch_ahead(const struct iso_history *history, const uint32_t *transac
 
 /* ---- reads ---- */
 
-static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *shard, struct chronos_key *key,
+static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *shard,
+                                                       struct chronos_key *key,
                                                        uint32_t transaction, uint32_t operation)
 {
     if (key->accessor != transaction) {
-        chronos_add_suspect(
-            shard, &(struct chronos_suspect){transaction, operation, key->value, key->writer, ISO_NONE, 0, 0, 0});
+        chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value,
+                                                             key->writer, ISO_NONE, 0, 0, 0});
     } else if (key->int_found != transaction) {
         key->int_found = transaction;
         chronos_add_int(shard, transaction, operation, key->last);
     }
 }
 
-/* `when_set` if the bit is 1, else `otherwise`; a mask, since compilers make a branch of the obvious. */
+/* `when_set` if the bit is 1, else `otherwise`; a mask, since compilers make a branch of the
+ * obvious. */
 static inline uint32_t choose_value(unsigned bit, uint32_t when_set, uint32_t otherwise)
 {
     return otherwise ^ ((otherwise ^ when_set) & (0u - bit));
 }
 
-/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the transaction
- * was here before, no processor can foresee: the only branches are those that lead to violations. */
-static inline void access_key(struct chronos_shard *shard, struct chronos_key *key, uint32_t transaction,
-                              uint32_t operation, uint32_t value, unsigned writes)
+/* One operation on a register; `writes` is 1 or 0. Whether it reads or writes, and whether the
+ * transaction was here before, no processor can foresee: the only branches are those that lead to
+ * violations. */
+static inline void access_key(struct chronos_shard *shard, struct chronos_key *key,
+                              uint32_t transaction, uint32_t operation, uint32_t value,
+                              unsigned writes)
 {
     unsigned here = key->accessor == transaction;
     unsigned differs = value != choose_value(here, key->last, key->value);
@@ -81,14 +86,14 @@ static inline bool needs_care(const struct chronos *check, uint32_t transaction)
     if (!check->own_times && !check->inverted)
         return false;
     uint8_t flags = history->flags[transaction];
-    return (flags & ISO_OWN_TIMES) ||
-           (check->si && (flags & ISO_WRITES) && history->cts[transaction] <= history->sts[transaction]);
+    return (flags & ISO_OWN_TIMES) || (check->si && (flags & ISO_WRITES) &&
+                                       history->cts[transaction] <= history->sts[transaction]);
 }
 
-/* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction; the number
- * of list operations among them is returned, and they stand in `sorted`. */
-static inline uint32_t access_operations(struct chronos_shard *shard, uint32_t transaction, const uint32_t *picked,
-                                         uint32_t first, uint32_t count)
+/* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction;
+ * the number of list operations among them is returned, and they stand in `sorted`. */
+static inline uint32_t access_operations(struct chronos_shard *shard, uint32_t transaction,
+                                         const uint32_t *picked, uint32_t first, uint32_t count)
 {
     const uint32_t *keys = shard->history->key, *values = shard->history->value;
     const uint8_t *kinds = shard->history->kind;
@@ -115,7 +120,8 @@ static uint32_t access_own_keys(struct chronos_shard *shard, uint32_t transactio
     unsigned parts = shard->check->parts;
     if (parts == 1)
         return access_operations(shard, transaction, NULL, first[0], first[1] - first[0]);
-    return access_operations(shard, transaction, shard->picked, 0, pick_operation(shard, transaction, false, parts));
+    return access_operations(shard, transaction, shard->picked, 0,
+                             pick_operation(shard, transaction, false, parts));
 }
 
 static void read_all(struct chronos_shard *shard, uint32_t transaction)
@@ -146,8 +152,8 @@ static void commit_writes(struct chronos_shard *shard, uint32_t transaction)
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
     unsigned parts = check->parts;
-    uint32_t count =
-        parts == 1 ? pick_operation(shard, transaction, true, 1) : pick_operation(shard, transaction, true, parts);
+    uint32_t count = parts == 1 ? pick_operation(shard, transaction, true, 1)
+                                : pick_operation(shard, transaction, true, parts);
     uint64_t bound = check->si && !check->overlaps ? history->sts[transaction] + 1 : UINT64_MAX,
              cts = history->cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
@@ -185,7 +191,8 @@ void chronos_sweep(struct chronos_shard *shard)
     const struct chronos_events *reads = &shard->check->reads, *commits = &shard->check->commits;
     uint32_t read = shard->first_read, extra = 0, committed = shard->first_commit;
     while (read < shard->end_read || extra < shard->extra_count) {
-        bool extra_first = extra < shard->extra_count && shard->extra_time[extra] <= reads->time[read];
+        bool extra_first =
+            extra < shard->extra_count && shard->extra_time[extra] <= reads->time[read];
         uint64_t bound = extra_first ? shard->extra_time[extra] : reads->time[read];
         while (committed < shard->end_commit && commits->time[committed] < bound)
             committed = commit_at(shard, committed);

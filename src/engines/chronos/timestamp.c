@@ -1,5 +1,5 @@
-/* TIMESTAMP, what a transaction's own timestamps and snapshots tell. At SER only snapshots: sts is ignored
- * there, and shared commit timestamps have a file of their own (shared_cts.c). */
+/* TIMESTAMP, what a transaction's own timestamps and snapshots tell. At SER only snapshots: sts is
+ * ignored there, and shared commit timestamps have a file of their own (shared_cts.c). */
 #include "chronos/chronos_private.h"
 
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
@@ -16,7 +16,8 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 static bool breaks_interval(const struct iso_history *history, uint32_t t, uint32_t stray)
 {
     bool writes = history->flags[t] & ISO_WRITES;
-    return stray != ISO_NONE || history->sts[t] > history->cts[t] || (history->sts[t] == history->cts[t] && writes);
+    return stray != ISO_NONE || history->sts[t] > history->cts[t] ||
+           (history->sts[t] == history->cts[t] && writes);
 }
 
 static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32_t t)
@@ -24,23 +25,27 @@ static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32
     const struct iso_history *history = check->history;
     bool own_times = check->si && (history->flags[t] & ISO_OWN_TIMES);
     uint32_t stray = own_times ? stray_operation(history, t) : ISO_NONE;
-    uint32_t snapshot_violation = check->first_snapshot_violation ? check->first_snapshot_violation[t] : ISO_NONE;
-    bool interval = check->si && (history->flags[t] & ISO_HAS_STS) && breaks_interval(history, t, stray);
+    uint32_t snapshot_violation =
+        check->first_snapshot_violation ? check->first_snapshot_violation[t] : ISO_NONE;
+    bool interval =
+        check->si && (history->flags[t] & ISO_HAS_STS) && breaks_interval(history, t, stray);
     verdict->per_operation |= own_times;
     if (!interval && snapshot_violation == ISO_NONE)
         return;
-    iso_verdict_add(verdict, &(struct iso_violation){.axiom = ISO_TIMESTAMP,
-                                                     .kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER,
-                                                     .transaction = t,
-                                                     .other = ISO_NONE,
-                                                     .key = ISO_NONE,
-                                                     .operation = stray,
-                                                     .writer_expected = ISO_NONE,
-                                                     .writer_actual = ISO_NONE,
-                                                     .snapshot_violation = interval ? ISO_NONE : snapshot_violation});
+    iso_verdict_add(verdict, &(struct iso_violation){
+                                 .axiom = ISO_TIMESTAMP,
+                                 .kind = interval ? ISO_INTERVAL : ISO_SNAPSHOT_ORDER,
+                                 .transaction = t,
+                                 .other = ISO_NONE,
+                                 .key = ISO_NONE,
+                                 .operation = stray,
+                                 .writer_expected = ISO_NONE,
+                                 .writer_actual = ISO_NONE,
+                                 .snapshot_violation = interval ? ISO_NONE : snapshot_violation});
 }
 
-void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first, uint32_t end)
+void chronos_check_timestamps(struct chronos *check, struct iso_verdict *verdict, uint32_t first,
+                              uint32_t end)
 {
     for (uint32_t t = first; t < end; t++) {
         if (iso_status_of(check->history, t) == ISO_COMMITTED)

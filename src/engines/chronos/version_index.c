@@ -43,7 +43,8 @@ static int by_value_and_order(const void *left, const void *right, void *context
     return a < b ? -1 : a > b;
 }
 
-/* Calls for each (transaction, key) that is written, in the order of commits, and says the value written last. */
+/* Calls for each (transaction, key) that is written, in the order of commits, and says the value
+ * written last. */
 static void put_versions(struct chronos_index *index, uint32_t *next, bool count_only)
 {
     const struct chronos *check = index->check;
@@ -59,7 +60,8 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
             next[key] += writer[key] != t;
             writer[key] = t;
             if (!count_only)
-                index->versions[next[key] - 1] = (struct chronos_version){history->cts[t], t, history->value[o]};
+                index->versions[next[key] - 1] =
+                    (struct chronos_version){history->cts[t], t, history->value[o]};
         }
     }
     iso_free(writer);
@@ -70,7 +72,8 @@ static void order_ties(struct chronos_index *index, uint32_t key)
 {
     struct order order = {index->check->history, index->versions, index->check->log_places, key};
     for (uint32_t i = index->first[key], end; i < index->first[key + 1]; i = end) {
-        for (end = i + 1; end < index->first[key + 1] && index->versions[end].cts == index->versions[i].cts;)
+        for (end = i + 1;
+             end < index->first[key + 1] && index->versions[end].cts == index->versions[i].cts;)
             end++;
         if (end - i > 1)
             qsort_r(index->versions + i, end - i, sizeof *index->versions, by_order, &order);
@@ -84,8 +87,8 @@ static void grow_list(struct chronos_index *index, uint32_t key)
     struct chronos_list *list = &index->check->lists[key];
     for (uint32_t i = index->first[key]; i < index->first[key + 1]; i++) {
         struct chronos_version *version = &index->versions[i];
-        for (uint32_t o = history->first_operation[version->writer]; o < history->first_operation[version->writer + 1];
-             o++) {
+        for (uint32_t o = history->first_operation[version->writer];
+             o < history->first_operation[version->writer + 1]; o++) {
             if (history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND)
                 chronos_append(list, history->value[o]);
         }
@@ -103,15 +106,16 @@ static void build_key(struct chronos_index *index, uint32_t key)
     for (uint32_t i = 0; i < count; i++)
         index->by_value[first + i] = first + i;
     if (!iso_key_is_list(index->check->history, key) && count > 1)
-        qsort_r(index->by_value + first, count, sizeof *index->by_value, by_value_and_order, &order);
+        qsort_r(index->by_value + first, count, sizeof *index->by_value, by_value_and_order,
+                &order);
 }
 
 struct chronos_index *chronos_index_new(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     struct chronos_index *index = iso_allocate_zeroed(1, sizeof *index);
-    *index =
-        (struct chronos_index){.check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
+    *index = (struct chronos_index){
+        .check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
     uint32_t *next = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *next);
     index->first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *index->first);
     put_versions(index, next, true);
@@ -119,8 +123,10 @@ struct chronos_index *chronos_index_new(struct chronos *check)
         index->first[key + 1] = index->first[key] + next[key];
         next[key] = index->first[key];
     }
-    index->versions = iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->versions);
-    index->by_value = iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->by_value);
+    index->versions =
+        iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->versions);
+    index->by_value =
+        iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->by_value);
     put_versions(index, next, false);
     iso_free(next);
     for (uint32_t key = 0; key < history->key_count; key++)
@@ -140,18 +146,20 @@ void chronos_index_free(struct chronos_index *index)
 
 /* ---- looking up ---- */
 
-struct chronos_look chronos_look_of(const struct chronos_index *index, const struct chronos_extra *read)
+struct chronos_look chronos_look_of(const struct chronos_index *index,
+                                    const struct chronos_extra *read)
 {
     const struct iso_history *history = index->check->history;
-    struct chronos_look look = {history->key[read->operation], read->transaction, history->value[read->operation],
-                                false};
+    struct chronos_look look = {history->key[read->operation], read->transaction,
+                                history->value[read->operation], false};
     if (read->prefix == ISO_NONE)
         return look;
     const struct chronos_list *list = &index->check->lists[look.key];
     const iso_atom *elements = history->element + history->list_first[look.value];
     look.value = read->prefix;
-    look.is_of_nobody = read->prefix > list->count ||
-                        (read->prefix && memcmp(elements, list->elements, read->prefix * sizeof *elements) != 0);
+    look.is_of_nobody =
+        read->prefix > list->count ||
+        (read->prefix && memcmp(elements, list->elements, read->prefix * sizeof *elements) != 0);
     return look;
 }
 
@@ -168,7 +176,8 @@ uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint6
     return low;
 }
 
-uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
+uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look,
+                            uint32_t place)
 {
     uint32_t low = index->first[look->key], high = index->first[look->key + 1];
     const struct chronos_version *versions = index->versions;
@@ -179,9 +188,10 @@ uint32_t chronos_find_value(const struct chronos_index *index, const struct chro
     return low;
 }
 
-/* The version in `by_value[at]` if it has the value that was read and is not the reader's, or the next or the one before
- * it; ISO_NONE: none. */
-static uint32_t value_at(const struct chronos_index *index, const struct chronos_look *look, uint32_t at, int step)
+/* The version in `by_value[at]` if it has the value that was read and is not the reader's, or the
+ * next or the one before it; ISO_NONE: none. */
+static uint32_t value_at(const struct chronos_index *index, const struct chronos_look *look,
+                         uint32_t at, int step)
 {
     for (int attempt = 0; attempt < 2; attempt++, at += (uint32_t)step) {
         if (at < index->first[look->key] || at >= index->first[look->key + 1])
@@ -201,19 +211,22 @@ static uint32_t start_of_group(const struct chronos_index *index, uint32_t key, 
     return chronos_place_of(index, key, index->versions[end - 1].cts);
 }
 
-static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32_t end, uint32_t reader)
+static bool is_only_of(const struct chronos_index *index, uint32_t start, uint32_t end,
+                       uint32_t reader)
 {
     return end - start == 1 && index->versions[start].writer == reader;
 }
 
 /* Whether a version of places `start` to `end` has the value. */
-static bool group_has(const struct chronos_index *index, const struct chronos_look *look, uint32_t start, uint32_t end)
+static bool group_has(const struct chronos_index *index, const struct chronos_look *look,
+                      uint32_t start, uint32_t end)
 {
     uint32_t found = value_at(index, look, chronos_find_value(index, look, start), 1);
     return found != ISO_NONE && found < end;
 }
 
-bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look, uint64_t bound)
+bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look,
+                      uint64_t bound)
 {
     uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, bound);
     bool may_precede = index->are_positions;
@@ -233,26 +246,31 @@ bool chronos_right_at(const struct chronos_index *index, const struct chronos_lo
     return look->value == chronos_initial_version(index, look->key);
 }
 
-uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
-                             uint64_t high)
+uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look,
+                             uint64_t low, uint64_t high)
 {
     if (look->is_of_nobody)
         return 0;
     if (chronos_right_at(index, look, low))
         return low;
-    uint32_t found = value_at(index, look, chronos_find_value(index, look, chronos_place_of(index, look->key, low)), 1);
-    return found != ISO_NONE && index->versions[found].cts < high ? index->versions[found].cts + 1 : 0;
+    uint32_t found = value_at(
+        index, look, chronos_find_value(index, look, chronos_place_of(index, look->key, low)), 1);
+    return found != ISO_NONE && index->versions[found].cts < high ? index->versions[found].cts + 1
+                                                                  : 0;
 }
 
-/* The first place from `place` on with a cts above `cts` that is not only the reader's; it exists. */
-static uint64_t next_cts(const struct chronos_index *index, const struct chronos_look *look, uint32_t place)
+/* The first place from `place` on with a cts above `cts` that is not only the reader's; it
+ * exists. */
+static uint64_t next_cts(const struct chronos_index *index, const struct chronos_look *look,
+                         uint32_t place)
 {
     while (index->versions[place].writer == look->reader)
         place++;
     return index->versions[place].cts;
 }
 
-uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t high)
+uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look,
+                            uint64_t high)
 {
     uint32_t first = index->first[look->key], end = chronos_place_of(index, look->key, high);
     if (look->is_of_nobody)
@@ -268,7 +286,8 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
     return next_cts(index, look, behind) + index->are_positions;
 }
 
-uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader, uint64_t bound)
+uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader,
+                              uint64_t bound)
 {
     uint32_t end = chronos_place_of(index, key, bound);
     if (end > index->first[key] && index->versions[end - 1].writer == reader)
@@ -276,17 +295,19 @@ uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, u
     return end > index->first[key] ? end - 1 : ISO_NONE;
 }
 
-static bool is_incomparable(const struct chronos_index *index, const struct chronos_look *look, uint32_t version)
+static bool is_incomparable(const struct chronos_index *index, const struct chronos_look *look,
+                            uint32_t version)
 {
     const struct iso_history *history = index->check->history;
     const struct iso_atoms *atoms = &history->atoms;
-    uint32_t value = version == ISO_NONE ? chronos_initial_version(index, look->key) : index->versions[version].value;
+    uint32_t value = version == ISO_NONE ? chronos_initial_version(index, look->key)
+                                         : index->versions[version].value;
     return iso_value_is_unknown(atoms, value) ||
            (history->whole_rows && iso_rows_cannot_compare(atoms, value, atoms, look->value));
 }
 
-uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
-                              uint64_t high)
+uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
+                              uint64_t low, uint64_t high)
 {
     if (iso_key_is_list(index->check->history, look->key))
         return 0;

@@ -1,15 +1,17 @@
-/* All versions of all keys, in order: what the levels below pc look up where a sweep has one frontier at a time.
+/* All versions of all keys, in order: what the levels below pc look up where a sweep has one
+ * frontier at a time.
  *
- * A read is *right* at an exclusive bound (chronos_private.h) if it returns what may be the newest version below it, none
- * of which is the reader's own. Of versions of one cts any may be the newest: their order is not known where it matters
- * (commits between the same two snapshots). Where timestamps are positions among snapshots, commits of one position
- * become visible one after the other without a snapshot in between to tell; at the bound just above them a read is right
- * that saw none of them, too.
+ * A read is *right* at an exclusive bound (chronos_private.h) if it returns what may be the newest
+ * version below it, none of which is the reader's own. Of versions of one cts any may be the
+ * newest: their order is not known where it matters (commits between the same two snapshots). Where
+ * timestamps are positions among snapshots, commits of one position become visible one after the
+ * other without a snapshot in between to tell; at the bound just above them a read is right that
+ * saw none of them, too.
  *
  * A list's version is how many elements it has; its elements are the key's in `struct chronos`.
  *
- * Costs: 20 bytes a version; building sorts the versions of each key by value; each question is a few searches. Read only
- * once built. Threads: any number of readers.
+ * Costs: 20 bytes a version; building sorts the versions of each key by value; each question is a
+ * few searches. Read only once built. Threads: any number of readers.
  */
 #pragma once
 
@@ -37,32 +39,40 @@ struct chronos_look {
     uint32_t value;    /* a list: how many elements were others' */
     bool is_of_nobody; /* a list that never was: right nowhere */
 };
-struct chronos_look chronos_look_of(const struct chronos_index *index, const struct chronos_extra *read);
+struct chronos_look chronos_look_of(const struct chronos_index *index,
+                                    const struct chronos_extra *read);
 
 /* The place of the key's first version whose cts is not below the bound. */
 uint32_t chronos_place_of(const struct chronos_index *index, uint32_t key, uint64_t bound);
 
-/* Where in `by_value` the first version with the value that was read stands whose place is `place` or above; or the end
- * of the versions with that value. */
-uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look, uint32_t place);
+/* Where in `by_value` the first version with the value that was read stands whose place is `place`
+ * or above; or the end of the versions with that value. */
+uint32_t chronos_find_value(const struct chronos_index *index, const struct chronos_look *look,
+                            uint32_t place);
 
-bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look, uint64_t bound);
+bool chronos_right_at(const struct chronos_index *index, const struct chronos_look *look,
+                      uint64_t bound);
 
-/* The first bound from `low` to `high`, or the last one, at which the read is right; 0: none. `low` is not 0. */
-uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
-                             uint64_t high);
-uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look, uint64_t high);
+/* The first bound from `low` to `high`, or the last one, at which the read is right; 0: none. `low`
+ * is not 0. */
+uint64_t chronos_first_right(const struct chronos_index *index, const struct chronos_look *look,
+                             uint64_t low, uint64_t high);
+uint64_t chronos_last_right(const struct chronos_index *index, const struct chronos_look *look,
+                            uint64_t high);
 
-/* The first bound from `low` up to `high` at which nobody can say whether the read is right, since the newest version
- * below it cannot be compared with what was read; 0: none. */
-uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look, uint64_t low,
-                              uint64_t high);
+/* The first bound from `low` up to `high` at which nobody can say whether the read is right, since
+ * the newest version below it cannot be compared with what was read; 0: none. */
+uint64_t chronos_first_unsure(const struct chronos_index *index, const struct chronos_look *look,
+                              uint64_t low, uint64_t high);
 
-/* The newest version below the bound that is not the reader's: its place in `versions`, or ISO_NONE: the initial one. */
-uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader, uint64_t bound);
+/* The newest version below the bound that is not the reader's: its place in `versions`, or
+ * ISO_NONE: the initial one. */
+uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader,
+                              uint64_t bound);
 
 /* What the initial version is: a value, or how many elements. */
 uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key);
 
-/* Whether two writers of a list share a position, so that nobody knows in which order they appended. */
+/* Whether two writers of a list share a position, so that nobody knows in which order they
+ * appended. */
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key);

@@ -1,5 +1,5 @@
-/* Commits that need care: several transactions at one cts, whose versions of a common key have an order, and
- * transactions that commit before they read, whose reads look past their own version.
+/* Commits that need care: several transactions at one cts, whose versions of a common key have an
+ * order, and transactions that commit before they read, whose reads look past their own version.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -28,18 +28,22 @@ static void add_version(struct group *group, struct version version)
 
 static void gather_versions(struct chronos_shard *shard, struct group *group, uint32_t transaction)
 {
-    uint32_t count = chronos_sort_operations(shard, transaction, true), first = group->operation_count;
+    uint32_t count = chronos_sort_operations(shard, transaction, true),
+             first = group->operation_count;
     if (first + count > group->operation_capacity) {
-        group->operation_capacity = (uint32_t)iso_column_capacity(group->operation_capacity, first + count);
-        group->operations = iso_reallocate(group->operations, group->operation_capacity * sizeof *group->operations);
+        group->operation_capacity =
+            (uint32_t)iso_column_capacity(group->operation_capacity, first + count);
+        group->operations = iso_reallocate(group->operations,
+                                           group->operation_capacity * sizeof *group->operations);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t key = chronos_key_of(shard->sorted[i]);
         group->operations[first + i] = shard->sorted[i];
         if (i == 0 || key != chronos_key_of(shard->sorted[i - 1]))
-            add_version(group, (struct version){
-                                   key, transaction, first + i, 0,
-                                   chronos_bound(shard->history, transaction, chronos_operation_of(shard->sorted[i]))});
+            add_version(group,
+                        (struct version){key, transaction, first + i, 0,
+                                         chronos_bound(shard->history, transaction,
+                                                       chronos_operation_of(shard->sorted[i]))});
         group->versions[group->version_count - 1].count++;
     }
     group->operation_count = first + count;
@@ -54,10 +58,12 @@ static int compare_versions(const void *left, const void *right, void *context)
         return a->key < b->key ? -1 : 1;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
+                            history->tid[b->transaction]);
 }
 
-static void watch_conflicts(struct chronos_shard *shard, const struct version *version, uint32_t first_write)
+static void watch_conflicts(struct chronos_shard *shard, const struct version *version,
+                            uint32_t first_write)
 {
     struct chronos_key *key = &shard->keys[version->key];
     if (shard->check->overlaps)
@@ -71,7 +77,8 @@ static void watch_conflicts(struct chronos_shard *shard, const struct version *v
     key->judged_cts = shard->history->cts[version->transaction];
 }
 
-static void apply_versions(struct chronos_shard *shard, const struct group *group, const struct version *version)
+static void apply_versions(struct chronos_shard *shard, const struct group *group,
+                           const struct version *version)
 {
     struct chronos *check = shard->check;
     const struct iso_history *history = check->history;
@@ -97,7 +104,8 @@ void chronos_commit_group(struct chronos_shard *shard, const uint32_t *transacti
     for (uint32_t i = 0; i < count; i++)
         gather_versions(shard, &group, transactions[i]);
     if (count > 1 && group.version_count)
-        qsort_r(group.versions, group.version_count, sizeof *group.versions, compare_versions, (void *)shard->history);
+        qsort_r(group.versions, group.version_count, sizeof *group.versions, compare_versions,
+                (void *)shard->history);
     for (uint32_t i = 0; i < group.version_count; i++)
         apply_versions(shard, &group, &group.versions[i]);
     iso_free(group.operations);

@@ -19,7 +19,8 @@ struct occurrences {
 void writers_init(struct writers *writers, const struct iso_history *history)
 {
     *writers = (struct writers){.history = history};
-    writers->key_bits = iso_allocate_zeroed((size_t)history->key_count / 64 + 1, sizeof *writers->key_bits);
+    writers->key_bits =
+        iso_allocate_zeroed((size_t)history->key_count / 64 + 1, sizeof *writers->key_bits);
 }
 
 void writers_release(struct writers *writers)
@@ -54,11 +55,12 @@ static void add_writer(struct occurrences *found, struct occurrence occurrence)
 }
 
 /* All appends of a transaction are final; of its writes of a key, those of the last value. */
-static void find_in_run(const struct writers *writers, struct occurrences *found, uint32_t transaction,
-                        const uint64_t *run, uint32_t count)
+static void find_in_run(const struct writers *writers, struct occurrences *found,
+                        uint32_t transaction, const uint64_t *run, uint32_t count)
 {
     const struct iso_history *history = writers->history;
-    uint32_t key = chronos_key_of(run[0]), last = history->value[chronos_operation_of(run[count - 1])];
+    uint32_t key = chronos_key_of(run[0]),
+             last = history->value[chronos_operation_of(run[count - 1])];
     bool list = iso_key_is_list(history, key);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t value = history->value[chronos_operation_of(run[i])];
@@ -67,17 +69,19 @@ static void find_in_run(const struct writers *writers, struct occurrences *found
         if (pair == ISO_NONE || (!list && is_final && i + 1 < count))
             continue; /* the same value once more: the last one stands for it */
         add_writer(found,
-                   (struct occurrence){pair * WRITER_CLASSES + class_of(iso_status_of(history, transaction), is_final),
+                   (struct occurrence){pair * WRITER_CLASSES +
+                                           class_of(iso_status_of(history, transaction), is_final),
                                        transaction});
     }
 }
 
-static void find_in_transaction(const struct writers *writers, struct occurrences *found, uint64_t *sorted,
-                                uint32_t transaction)
+static void find_in_transaction(const struct writers *writers, struct occurrences *found,
+                                uint64_t *sorted, uint32_t transaction)
 {
     const struct iso_history *history = writers->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         uint32_t key = history->key[o];
         if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->kind[o]))
             sorted[count++] = (uint64_t)key << 32 | o;
@@ -154,7 +158,8 @@ static void sort_classes(struct writers *writers, uint32_t pair, uint32_t key)
     for (uint32_t class = 0; class < WRITER_CLASSES; class ++) {
         const uint32_t *span = writers->first + (size_t)pair * WRITER_CLASSES + class;
         if (span[1] - span[0] > 1)
-            qsort_r(writers->transactions + span[0], span[1] - span[0], sizeof *writers->transactions,
+            qsort_r(writers->transactions + span[0], span[1] - span[0],
+                    sizeof *writers->transactions,
                     class == WRITER_FINAL     ? by_version
                     : class == WRITER_UNKNOWN ? by_start
                                               : by_tid,
@@ -176,7 +181,8 @@ void writers_find(struct writers *writers, struct chronos_shard *shard)
     }
 }
 
-struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value, enum writer_class class)
+struct writer_span writers_of(const struct writers *writers, uint32_t key, iso_atom value,
+                              enum writer_class class)
 {
     uint32_t pair = iso_number_map_get(&writers->pairs, iso_number_pair(key, value));
     const uint32_t *span = writers->first + (size_t)pair * WRITER_CLASSES + class;

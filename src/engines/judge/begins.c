@@ -51,7 +51,8 @@ static uint32_t last_place(struct begins *begins, uint32_t operation, uint32_t l
 {
     const struct iso_history *history = begins->history;
     uint32_t wanted = history->value[operation];
-    for (uint32_t i = begins->newest[history->key[operation]]; i != ISO_NONE && begins->patience; begins->patience--) {
+    for (uint32_t i = begins->newest[history->key[operation]]; i != ISO_NONE && begins->patience;
+         begins->patience--) {
         const struct version *version = &begins->versions[i];
         if (version->replaced < low)
             return ISO_NONE;
@@ -133,7 +134,8 @@ uint32_t *judge_begins(const struct iso_history *history)
     struct begins begins = {.history = history,
                             .newest = iso_numbers_none(history->key_count),
                             .accessed = iso_numbers_zero(history->key_count),
-                            .patience = STEPS_AN_OPERATION * ((uint64_t)history->operation_count + 1024)};
+                            .patience =
+                                STEPS_AN_OPERATION * ((uint64_t)history->operation_count + 1024)};
     uint32_t *begin = iso_numbers(n), *last = iso_numbers_zero(history->session_count);
     bool placed = true;
     add_initial(&begins);

@@ -13,7 +13,8 @@
 void iso_judge_options_init(struct iso_judge_options *options)
 {
     *options = (struct iso_judge_options){
-        .times = {.session_order = true, .threads = 1, .max_violations = 1000, .max_per_key = 1000}};
+        .times = {
+            .session_order = true, .threads = 1, .max_violations = 1000, .max_per_key = 1000}};
     iso_polygraph_options_init(&options->order);
     options->order.model = ISO_MODEL_SI;
 }
@@ -26,15 +27,17 @@ static enum iso_status need_no_log(const struct iso_history *history, struct iso
         if (!(history->marks[t] & ISO_MARK_LOG_START))
             continue;
         iso_history_location_text(history, t, place, sizeof place);
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: the record says of its snapshot where the binlog was: only its change stream knows "
-                             "what that is; replay it with that stream: isochron replay --source ... --history FILE",
-                             place);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: the record says of its snapshot where the binlog was: only its change stream knows "
+            "what that is; replay it with that stream: isochron replay --source ... --history FILE",
+            place);
     }
     return ISO_OK;
 }
 
-enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats, struct iso_error *error)
+enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
+                                 struct iso_error *error)
 {
     struct iso_rowsets_options known;
     enum iso_status status = need_no_log(history, error);
@@ -52,7 +55,8 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
 
 /* ---- which engine ---- */
 
-/* Snapshots and xids are PostgreSQL's. Writers that have a place and did not say where they started come from a binlog.
+/* Snapshots and xids are PostgreSQL's. Writers that have a place and did not say where they started
+ * come from a binlog.
  */
 static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
 {
@@ -62,25 +66,28 @@ static bool seeks_order(const struct iso_judge_options *options, const struct is
 }
 
 /* auto: chronos if every committed transaction has timestamps (or snapshots). */
-static bool timestamps_judge(const struct iso_judge_options *options, const struct iso_history *history)
+static bool timestamps_judge(const struct iso_judge_options *options,
+                             const struct iso_history *history)
 {
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
     /* Of a guarantee any order is asked: start timestamps say nothing of it. */
     enum iso_level level = iso_model_level(options->order.model);
     bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
-    return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order && history->without_sts == ISO_NONE &&
-           history->without_cts == ISO_NONE;
+    return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order &&
+           history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
 }
 
-enum iso_judge_route iso_judge_route(const struct iso_judge_options *options, const struct iso_history *finished)
+enum iso_judge_route iso_judge_route(const struct iso_judge_options *options,
+                                     const struct iso_history *finished)
 {
     if (seeks_order(options, finished))
         return ISO_JUDGE_BOTH;
     return timestamps_judge(options, finished) ? ISO_JUDGE_TIMES : ISO_JUDGE_ORDER;
 }
 
-enum iso_status iso_judge_check_options(const struct iso_judge_options *options, struct iso_error *error)
+enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
+                                        struct iso_error *error)
 {
     static const struct {
         unsigned engines;
@@ -90,9 +97,12 @@ enum iso_status iso_judge_check_options(const struct iso_judge_options *options,
               [ISO_JUDGE_AION] = {ISO_BY_AION, "aion"},
               [ISO_JUDGE_POLYGRAPH] = {ISO_BY_ANY_ORDER, "polygraph"}};
     enum iso_level level = iso_model_level(options->order.model);
-    if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level", error) != ISO_OK)
+    if (iso_level_check(level, by[options->engine].engines, by[options->engine].name, "--level",
+                        error) != ISO_OK)
         return error->status;
-    return options->any_order ? iso_level_check(level, ISO_BY_ANY_ORDER, "--any-order", "--level", error) : ISO_OK;
+    return options->any_order
+               ? iso_level_check(level, ISO_BY_ANY_ORDER, "--any-order", "--level", error)
+               : ISO_OK;
 }
 
 /* ---- by timestamps ---- */
@@ -113,20 +123,24 @@ static void judge_part(void *context, unsigned part)
     if (part)
         judge_queries(beside->times->level, beside->times->threads, &beside->asked);
     else
-        beside->status = (beside->is_aion ? iso_aion_check : iso_chronos_check)(beside->history, beside->times,
-                                                                                beside->verdict, beside->error);
+        beside->status = (beside->is_aion ? iso_aion_check : iso_chronos_check)(
+            beside->history, beside->times, beside->verdict, beside->error);
 }
 
-static enum iso_status judge_times(const struct iso_judge_options *options, struct iso_check_options times,
-                                   struct iso_judgement *judgement, struct iso_error *error)
+static enum iso_status judge_times(const struct iso_judge_options *options,
+                                   struct iso_check_options times, struct iso_judgement *judgement,
+                                   struct iso_error *error)
 {
     struct iso_verdict *verdict = &judgement->verdict;
     bool is_aion = options->engine == ISO_JUDGE_AION;
     iso_verdict_init(verdict, judgement->history, times.level, times.max_violations);
     judgement->has_verdict = true;
     verdict->versions_by_commit = times.overlaps;
-    struct beside beside = {
-        .history = judgement->history, .times = &times, .is_aion = is_aion, .verdict = verdict, .error = error};
+    struct beside beside = {.history = judgement->history,
+                            .times = &times,
+                            .is_aion = is_aion,
+                            .verdict = verdict,
+                            .error = error};
     bool has_queries = iso_history_has_queries(judgement->history);
     iso_verdict_init(&beside.asked, judgement->history, times.level, times.max_violations);
     if (has_queries && times.threads > 1)
@@ -147,7 +161,8 @@ static enum iso_status judge_times(const struct iso_judge_options *options, stru
 
 /* ---- by any order ---- */
 
-enum iso_status iso_judge_any_order(const struct iso_history *finished, const struct iso_polygraph_options *options,
+enum iso_status iso_judge_any_order(const struct iso_history *finished,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     if (iso_level_judged_by(iso_model_level(options->model), ISO_BY_WEAK))
@@ -157,9 +172,11 @@ enum iso_status iso_judge_any_order(const struct iso_history *finished, const st
 }
 
 /* An order of the transactions says nothing of reads that were left out of it. */
-static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged, struct iso_polygraph_result *result)
+static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged,
+                          struct iso_polygraph_result *result)
 {
-    if (result->outcome != ISO_HOLDS || (as_si->outcome == ISO_HOLDS && (!result->reads_left_out || allow_unjudged)))
+    if (result->outcome != ISO_HOLDS ||
+        (as_si->outcome == ISO_HOLDS && (!result->reads_left_out || allow_unjudged)))
         return;
     result->outcome = ISO_IS_UNDECIDED;
     result->reason = as_si->reason ? as_si->reason : "reads-left-out";
@@ -172,7 +189,8 @@ static enum iso_status ask_without_touches(struct iso_judgement *judgement, stru
     history.kind = iso_allocate(history.operation_count + 1u);
     memcpy(history.kind, judgement->history->kind, history.operation_count);
     history.value = iso_allocate((history.operation_count + (size_t)1) * sizeof *history.value);
-    memcpy(history.value, judgement->history->value, history.operation_count * sizeof *history.value);
+    memcpy(history.value, judgement->history->value,
+           history.operation_count * sizeof *history.value);
     iso_history_read_touches(&history);
     iso_polygraph_check(&history, &judgement->order, &judgement->result, error);
     iso_free(history.kind);
@@ -180,8 +198,9 @@ static enum iso_status ask_without_touches(struct iso_judgement *judgement, stru
     return error->status;
 }
 
-static enum iso_status ask_polygraph(const struct iso_judge_options *options, bool versions_by_commit,
-                                     struct iso_judgement *judgement, struct iso_error *error)
+static enum iso_status ask_polygraph(const struct iso_judge_options *options,
+                                     bool versions_by_commit, struct iso_judgement *judgement,
+                                     struct iso_error *error)
 {
     struct iso_polygraph_options *order = &judgement->order;
     bool sessions = options->times.session_order;
@@ -202,8 +221,9 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options, bo
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_NO_STREAM);
         return ISO_OK;
     }
-    return versions_by_commit ? ask_without_touches(judgement, error)
-                              : iso_judge_any_order(judgement->history, order, &judgement->result, error);
+    return versions_by_commit
+               ? ask_without_touches(judgement, error)
+               : iso_judge_any_order(judgement->history, order, &judgement->result, error);
 }
 
 static enum iso_status judge_order(const struct iso_judge_options *options, bool versions_by_commit,
@@ -214,14 +234,16 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
         return error->status;
     if (judgement->has_verdict)
         not_more_than(&judgement->verdict, options->allow_unjudged, &judgement->result);
-    if (judgement->history->ranges.skipped && judgement->result.outcome == ISO_HOLDS && !options->allow_unjudged) {
+    if (judgement->history->ranges.skipped && judgement->result.outcome == ISO_HOLDS &&
+        !options->allow_unjudged) {
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_SCAN_LIMIT);
     }
     judge_leave_queries(judgement->history, options->allow_unjudged, &judgement->result);
     bool leaves_reads = judgement->result.reads_left_out || judgement->history->ranges.skipped ||
                         iso_history_leaves_queries(judgement->history);
-    if (judgement->result.outcome == ISO_HOLDS && leaves_reads && !judgement->result.counters.reads) {
+    if (judgement->result.outcome == ISO_HOLDS && leaves_reads &&
+        !judgement->result.counters.reads) {
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = "nothing-judged";
     }
@@ -234,8 +256,8 @@ static enum iso_status judge_order(const struct iso_judge_options *options, bool
     return ISO_OK;
 }
 
-static enum iso_status report_any_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
-                                        struct iso_error *error)
+static enum iso_status report_any_order(const struct iso_judge_options *options,
+                                        struct iso_judgement *judgement, struct iso_error *error)
 {
     if (!options->any_order || judgement->outcome != ISO_IS_VIOLATED)
         return ISO_OK;
@@ -245,15 +267,16 @@ static enum iso_status report_any_order(const struct iso_judge_options *options,
 }
 
 /* Of a history without start timestamps polygraph tells all that there is to tell. */
-static enum iso_status seek_order(const struct iso_judge_options *options, struct iso_judgement *judgement,
-                                  struct iso_error *error)
+static enum iso_status seek_order(const struct iso_judge_options *options,
+                                  struct iso_judgement *judgement, struct iso_error *error)
 {
     struct iso_check_options as_si = options->times;
     as_si.level = ISO_SI;
     as_si.overlaps = true;
     if (!options->times.session_order)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--no-session-order: where an order of the transactions is sought, ser has sessions");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--no-session-order: where an order of the transactions is sought, ser has sessions");
     if (judgement->history->without_sts != ISO_NONE)
         return judge_order(options, true, judgement, error);
     if (judge_times(options, as_si, judgement, error) != ISO_OK)
@@ -262,8 +285,9 @@ static enum iso_status seek_order(const struct iso_judge_options *options, struc
                                                  : judge_order(options, true, judgement, error);
 }
 
-enum iso_status iso_judge(const struct iso_history *finished, const struct iso_judge_options *options,
-                          struct iso_judgement *judgement, struct iso_error *error)
+enum iso_status iso_judge(const struct iso_history *finished,
+                          const struct iso_judge_options *options, struct iso_judgement *judgement,
+                          struct iso_error *error)
 {
     struct iso_check_options times = options->times;
     *judgement = (struct iso_judgement){.history = finished};
@@ -273,8 +297,8 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     case ISO_JUDGE_BOTH:
         return seek_order(options, judgement, error);
     case ISO_JUDGE_ORDER:
-        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER, "a history without timestamps",
-                            "--level", error) != ISO_OK)
+        if (iso_level_check(iso_model_level(options->order.model), ISO_BY_ANY_ORDER,
+                            "a history without timestamps", "--level", error) != ISO_OK)
             return error->status;
         return judge_order(options, false, judgement, error);
     case ISO_JUDGE_TIMES:
@@ -282,8 +306,9 @@ enum iso_status iso_judge(const struct iso_history *finished, const struct iso_j
     }
     times.level = iso_model_level(options->order.model);
     times.overlaps = false;
-    return judge_times(options, times, judgement, error) == ISO_OK ? report_any_order(options, judgement, error)
-                                                                   : error->status;
+    return judge_times(options, times, judgement, error) == ISO_OK
+               ? report_any_order(options, judgement, error)
+               : error->status;
 }
 
 void iso_judgement_release(struct iso_judgement *judgement)

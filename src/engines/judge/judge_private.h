@@ -5,7 +5,8 @@
 
 struct iso_rowsets_options;
 
-/* stream.c: of a history that is not finished; leaves out its reads where what they read stands in a change stream. */
+/* stream.c: of a history that is not finished; leaves out its reads where what they read stands in
+ * a change stream. */
 void judge_leave_to_stream(struct iso_history *history);
 
 /* queries.c */
@@ -14,7 +15,9 @@ void judge_know_columns(struct iso_rowsets_options *options);
 
 /* Judges the queries at their moments, into a verdict that is not concluded. */
 void judge_queries(enum iso_level level, uint32_t threads, struct iso_verdict *verdict);
-void judge_count_queries(struct iso_verdict *verdict, const struct iso_verdict *asked); /* in a verdict of their own */
+void judge_count_queries(struct iso_verdict *verdict,
+                         const struct iso_verdict *asked); /* in a verdict of their own */
 
 /* An order without timestamps says nothing of what queries did not return. */
-void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result);
+void judge_leave_queries(const struct iso_history *history, bool allow_unjudged,
+                         struct iso_polygraph_result *result);

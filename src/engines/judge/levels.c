@@ -7,8 +7,9 @@ static bool is_candidate(const struct iso_history *history, enum iso_level level
            (!row->needs_times || (history->begun && history->ended));
 }
 
-/* Searches may take for ever: at pc where values were written twice, at psi where the input's order is far from one that explains it.
- * Where levels are compared they get a budget, by what cc took, and are undecided then.
+/* Searches may take for ever: at pc where values were written twice, at psi where the input's order
+ * is far from one that explains it. Where levels are compared they get a budget, by what cc took,
+ * and are undecided then.
  */
 struct budgets {
     double pc, psi; /* seconds; 0: none */
@@ -28,8 +29,9 @@ static void set_budget(double budget, struct iso_polygraph_options *options)
         options->timeout = budget;
 }
 
-static enum iso_status ask(const struct iso_history *history, const struct iso_judge_options *options,
-                           enum iso_level level, struct budgets *budgets, iso_judge_answer_sink *sink, void *context,
+static enum iso_status ask(const struct iso_history *history,
+                           const struct iso_judge_options *options, enum iso_level level,
+                           struct budgets *budgets, iso_judge_answer_sink *sink, void *context,
                            struct iso_answers *answers, struct iso_error *error)
 {
     struct iso_judgement judgement;
@@ -47,13 +49,14 @@ static enum iso_status ask(const struct iso_history *history, const struct iso_j
     return error->status;
 }
 
-enum iso_status iso_judge_levels(const struct iso_history *finished, const struct iso_judge_options *options,
-                                 iso_judge_answer_sink *sink, void *context, struct iso_answers *answers,
-                                 struct iso_error *error)
+enum iso_status iso_judge_levels(const struct iso_history *finished,
+                                 const struct iso_judge_options *options,
+                                 iso_judge_answer_sink *sink, void *context,
+                                 struct iso_answers *answers, struct iso_error *error)
 {
-    static const enum iso_level order[] = {ISO_SER, ISO_STRICT_SER, ISO_SI, ISO_STRONG_SI, ISO_CC,
-                                           ISO_PC,  ISO_PSI,        ISO_RA, ISO_PRAM,      ISO_WFR,
-                                           ISO_RC,  ISO_RYW,        ISO_MR, ISO_MW,        ISO_ADYA_RC};
+    static const enum iso_level order[] = {
+        ISO_SER,  ISO_STRICT_SER, ISO_SI, ISO_STRONG_SI, ISO_CC, ISO_PC, ISO_PSI,    ISO_RA,
+        ISO_PRAM, ISO_WFR,        ISO_RC, ISO_RYW,       ISO_MR, ISO_MW, ISO_ADYA_RC};
     bool by_times = options->engine == ISO_JUDGE_CHRONOS;
     struct budgets budgets = {0, 0};
     unsigned engines = by_times ? ISO_BY_CHRONOS : ISO_BY_ANY_ORDER;

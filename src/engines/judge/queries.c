@@ -1,4 +1,5 @@
-/* Queries of a finished history (rowsets/rowsets.h): what they did not return, as violations of the verdict. */
+/* Queries of a finished history (rowsets/rowsets.h): what they did not return, as violations of the
+ * verdict. */
 #include "judge/judge_private.h"
 
 #include "base/number_map.h"
@@ -8,8 +9,9 @@
 static uint32_t key_of(const struct iso_history *history, struct iso_json_text text)
 {
     iso_atom atom;
-    return iso_atoms_find(&history->atoms, text.at, text.length, &atom) ? iso_atom_index_find(history->key_index, atom)
-                                                                        : ISO_NONE;
+    return iso_atoms_find(&history->atoms, text.at, text.length, &atom)
+               ? iso_atom_index_find(history->key_index, atom)
+               : ISO_NONE;
 }
 
 /* An instance is a transaction and a key, whichever of its queries shows it. */
@@ -68,8 +70,10 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
     iso_verdict_keep(verdict, &violation);
 }
 
-/* A file has no schema: texts are equal if their bytes are, and only keys have an order (FORMATS.md). */
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+/* A file has no schema: texts are equal if their bytes are, and only keys have an order
+ * (FORMATS.md). */
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
@@ -84,8 +88,8 @@ void judge_know_columns(struct iso_rowsets_options *options)
     options->type_of = type_of;
 }
 
-/* Where the rows of one query may be of several moments, or of none in particular, nothing is said of rows that it did
- * not return. */
+/* Where the rows of one query may be of several moments, or of none in particular, nothing is said
+ * of rows that it did not return. */
 static void leave_queries(struct iso_verdict *verdict)
 {
     const struct iso_ranges *ranges = &verdict->history->ranges;
@@ -123,14 +127,16 @@ void judge_queries(enum iso_level level, uint32_t threads, struct iso_verdict *v
     }
 }
 
-/* The header of each query is a read that engines count as judged: it stands for the query, which is not. */
+/* The header of each query is a read that engines count as judged: it stands for the query, which
+ * is not. */
 void judge_count_queries(struct iso_verdict *verdict, const struct iso_verdict *asked)
 {
     uint64_t unjudged = asked->reads_unjudged;
     verdict->reads_judged -= unjudged < verdict->reads_judged ? unjudged : verdict->reads_judged;
 }
 
-void judge_leave_queries(const struct iso_history *history, bool allow_unjudged, struct iso_polygraph_result *result)
+void judge_leave_queries(const struct iso_history *history, bool allow_unjudged,
+                         struct iso_polygraph_result *result)
 {
     if (!iso_history_leaves_queries(history) || result->outcome != ISO_HOLDS || allow_unjudged)
         return;

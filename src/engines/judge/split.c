@@ -22,7 +22,8 @@ struct split {
 
 static iso_atom atom_of(struct split *split, iso_atom atom)
 {
-    return atom == ISO_ABSENT ? ISO_ABSENT : iso_atoms_copy(&split->halves.atoms, &split->history->atoms, atom);
+    return atom == ISO_ABSENT ? ISO_ABSENT
+                              : iso_atoms_copy(&split->halves.atoms, &split->history->atoms, atom);
 }
 
 static void begin_half(struct split *split, uint32_t t, bool writes)
@@ -30,8 +31,8 @@ static void begin_half(struct split *split, uint32_t t, bool writes)
     const struct iso_history *history = split->history;
     struct iso_history *halves = &split->halves;
     iso_history_begin(halves, iso_atoms_unsigned(&halves->atoms, 2 * (uint64_t)t + writes),
-                      iso_atoms_unsigned(&halves->atoms, history->session[t]), iso_status_of(history, t),
-                      iso_origin(0, 2 * (uint64_t)t + writes));
+                      iso_atoms_unsigned(&halves->atoms, history->session[t]),
+                      iso_status_of(history, t), iso_origin(0, 2 * (uint64_t)t + writes));
     iso_history_set_sno(halves, 2 * (uint64_t)split->place[t] + writes);
     ISO_GROW(split->event, split->half_count, split->half_capacity);
     split->event[split->half_count++] = 2 * t + writes;
@@ -90,8 +91,9 @@ static void add_writes(struct split *split, uint32_t t)
     }
 }
 
-/* Halves in an order that explains the history, if there is one with commits in that of the input: the engine tries that
- * first, and is spared a search, which values written twice make long. `begin` may be NULL.
+/* Halves in an order that explains the history, if there is one with commits in that of the input:
+ * the engine tries that first, and is spared a search, which values written twice make long.
+ * `begin` may be NULL.
  */
 static void add_halves(struct split *split, const uint32_t *begin)
 {
@@ -161,8 +163,8 @@ static uint32_t key_of(const struct split *split, uint32_t key)
     return key == ISO_NONE ? ISO_NONE : split->key[key];
 }
 
-static void add_edge(struct iso_evidence *whole, enum iso_edge_kind kind, uint32_t from, uint32_t to, uint32_t key,
-                     uint32_t via)
+static void add_edge(struct iso_evidence *whole, enum iso_edge_kind kind, uint32_t from,
+                     uint32_t to, uint32_t key, uint32_t via)
 {
     iso_evidence_edge(whole, (struct iso_edge){kind, from, to, key, via, 0});
 }
@@ -189,7 +191,8 @@ static void add_session(struct iso_evidence *whole, uint32_t from, uint32_t to)
 /* Its own later write is no candidate of a read: a clause that says so says nothing. */
 static bool is_own(const struct iso_literal *literal)
 {
-    return (literal->kind == ISO_LITERAL_READS || literal->kind == ISO_LITERAL_NOT_READS) && literal->a == literal->b;
+    return (literal->kind == ISO_LITERAL_READS || literal->kind == ISO_LITERAL_NOT_READS) &&
+           literal->a == literal->b;
 }
 
 static struct iso_literal whole_literal(const struct split *split, struct iso_literal literal)
@@ -206,33 +209,39 @@ static struct iso_literal whole_literal(const struct split *split, struct iso_li
     return literal;
 }
 
-static void take_lemma(const struct split *split, const struct iso_evidence *of_halves, uint32_t number,
-                       struct iso_evidence *whole)
+static void take_lemma(const struct split *split, const struct iso_evidence *of_halves,
+                       uint32_t number, struct iso_evidence *whole)
 {
     const struct iso_lemma *lemma = &of_halves->lemmas[number];
     for (uint32_t i = 0; i < lemma->literal_count; i++) {
-        struct iso_literal literal = whole_literal(split, of_halves->literals[lemma->first_literal + i]);
+        struct iso_literal literal =
+            whole_literal(split, of_halves->literals[lemma->first_literal + i]);
         if (literal.kind == ISO_LITERAL_NOT_READS && is_own(&literal))
             return;
     }
     iso_evidence_lemma(whole, lemma->kind,
-                       lemma->kind == ISO_LEMMA_LIST ? split->operation[lemma->operation] : lemma->operation);
+                       lemma->kind == ISO_LEMMA_LIST ? split->operation[lemma->operation]
+                                                     : lemma->operation);
     for (uint32_t i = 0; i < lemma->literal_count; i++) {
-        struct iso_literal literal = whole_literal(split, of_halves->literals[lemma->first_literal + i]);
+        struct iso_literal literal =
+            whole_literal(split, of_halves->literals[lemma->first_literal + i]);
         if (!is_own(&literal))
             iso_evidence_literal(whole, literal);
     }
     for (uint32_t i = 0; i < lemma->edge_count; i++) {
         const struct iso_edge *edge = &of_halves->edges[lemma->first_edge + i];
         uint32_t from = split->event[edge->from / 2], to = split->event[edge->to / 2];
-        if (edge->kind == ISO_EDGE_SESSION || from / 2 == to / 2) /* or it replaced itself what it had read */
+        if (edge->kind == ISO_EDGE_SESSION ||
+            from / 2 == to / 2) /* or it replaced itself what it had read */
             add_session(whole, from, to);
         else
-            add_edge(whole, edge->kind, from, to, key_of(split, edge->key), whole_of(split, edge->via));
+            add_edge(whole, edge->kind, from, to, key_of(split, edge->key),
+                     whole_of(split, edge->via));
     }
 }
 
-static void take_order(const struct split *split, const struct iso_evidence *of_halves, struct iso_evidence *whole)
+static void take_order(const struct split *split, const struct iso_evidence *of_halves,
+                       struct iso_evidence *whole)
 {
     for (uint32_t i = 0; i < of_halves->event_count; i++) {
         uint32_t event = split->event[of_halves->events[i] / 2];
@@ -272,7 +281,8 @@ static void take_evidence(const struct split *split, struct iso_polygraph_result
     result->evidence = whole;
 }
 
-enum iso_status iso_split_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+enum iso_status iso_split_check(const struct iso_history *history,
+                                const struct iso_polygraph_options *options,
                                 struct iso_polygraph_result *result, struct iso_error *error)
 {
     struct split split = {.history = history};

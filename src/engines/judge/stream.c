@@ -1,10 +1,11 @@
-/* Records that say only which rows were written: their values, and often other writers, stand in a change stream.
+/* Records that say only which rows were written: their values, and often other writers, stand in a
+ * change stream.
  *
  * The same is true of all records of a recorder that says so: what rows had before nobody recorded.
  *
- * A finished history of such records has versions that nobody has shown, so no read of it can be compared with any.
- * Its reads are left out before it is judged and counted as unjudged (`no-stream`); where snapshots and sessions
- * stand, and which writers overlap, the records do say.
+ * A finished history of such records has versions that nobody has shown, so no read of it can be
+ * compared with any. Its reads are left out before it is judged and counted as unjudged
+ * (`no-stream`); where snapshots and sessions stand, and which writers overlap, the records do say.
  */
 #include <string.h>
 
@@ -18,11 +19,12 @@ static uint32_t first_of(const struct iso_history *history, const struct iso_ran
     return history->first_operation[set->transaction] + set->first;
 }
 
-/* Who knows its commit timestamp was joined with the stream: a row without cells was touched there and not changed. One
- * with "cells":{} was not joined. */
+/* Who knows its commit timestamp was joined with the stream: a row without cells was touched there
+ * and not changed. One with "cells":{} was not joined. */
 static bool leaves_out_cells(const struct iso_history *history, const struct iso_range *set)
 {
-    return set->form == ISO_SET_ROW && set->count == 1 && iso_kind_of(history, first_of(history, set)) == ISO_WRITE &&
+    return set->form == ISO_SET_ROW && set->count == 1 &&
+           iso_kind_of(history, first_of(history, set)) == ISO_WRITE &&
            (!(history->flags[set->transaction] & ISO_HAS_CTS) ||
             iso_marks_of(history, set->transaction) & ISO_MARK_CELLS_OF_STREAM);
 }
@@ -32,7 +34,8 @@ static iso_atom table_of(struct iso_history *history, iso_atom key, bool of_cell
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&history->atoms, key, buffer, &length), *end = memchr(text, '/', length);
+    const char *text = iso_atom_text(&history->atoms, key, buffer, &length),
+               *end = memchr(text, '/', length);
     if (!end || !memchr(end, '#', length - (size_t)(end - text)) == of_cell)
         return ISO_ABSENT;
     struct iso_text name = {0}; /* the table of atoms may move while it grows */
@@ -42,7 +45,8 @@ static iso_atom table_of(struct iso_history *history, iso_atom key, bool of_cell
     return table;
 }
 
-/* A row without cells is whole in a table that has nothing but its key: where nobody names a cell. */
+/* A row without cells is whole in a table that has nothing but its key: where nobody names a
+ * cell. */
 static uint32_t writer_without_cells(struct iso_history *history)
 {
     struct iso_number_map writers = {0}; /* by table: the first */
@@ -56,7 +60,8 @@ static uint32_t writer_without_cells(struct iso_history *history)
     }
     for (uint32_t key = 0; writers.count && key < history->key_count; key++) {
         iso_atom table = table_of(history, history->key_atom[key], true);
-        uint32_t of_table = table == ISO_ABSENT ? ISO_NUMBER_NONE : iso_number_map_get(&writers, table);
+        uint32_t of_table =
+            table == ISO_ABSENT ? ISO_NUMBER_NONE : iso_number_map_get(&writers, table);
         if (of_table != ISO_NUMBER_NONE && of_table < writer)
             writer = of_table;
     }
@@ -77,7 +82,8 @@ static void leave_out_reads(struct iso_history *history)
     bool *drops = iso_allocate_zeroed(history->operation_count + (size_t)1, sizeof *drops);
     uint32_t kept = 0, o = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1] : history->operation_count;
+        uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1]
+                                                          : history->operation_count;
         bool counts = iso_status_of(history, t) == ISO_COMMITTED;
         for (; o < end; o++) {
             drops[o] = !iso_kind_writes(iso_kind_of(history, o));

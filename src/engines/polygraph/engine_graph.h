@@ -1,27 +1,29 @@
 /* The graph of what is known: chains, facts, and clocks.
  *
- * A *node* is an event: at the serialisable levels one a transaction, else two, begin and commit. A *fact* is an edge
- * between nodes, or a candidate of a read that is ruled out, with its reason; facts are numbered in the order in which
- * they were found, and rest on earlier ones only.
+ * A *node* is an event: at the serialisable levels one a transaction, else two, begin and commit. A
+ * *fact* is an edge between nodes, or a candidate of a read that is ruled out, with its reason;
+ * facts are numbered in the order in which they were found, and rest on earlier ones only.
  */
 #pragma once
 
 #include "polygraph/engine_problem.h"
 
 enum fact_kind {
-    FACT_SESSION,      /* commit -> begin, in a session */
-    FACT_TIME,         /* by the clients' clocks */
-    FACT_WR,           /* commit of the writer -> begin of the reader: `read`, `version` */
-    FACT_LIST,         /* commit -> begin of two versions, `other` before `version`; `read` is the list read's
-                          operation */
-    FACT_COMMIT_ORDER, /* commit -> begin of two versions, `other` before `version`, by their commit timestamps */
-    FACT_HIDES,        /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before `read`,
-                        * which reads   `version` */
-    FACT_PAIR,         /* commit of `other` -> begin of `version`: other's begin comes before version's commit */
-    FACT_RW,           /* begin of `read` -> commit of `version`, which is later than the one read */
-    FACT_MEET,         /* `from` comes before every candidate of `read`, so before its begin */
-    FACT_JOIN,         /* every candidate of `read` comes before `version`, so its begin comes before that one's
-                          commit */
+    FACT_SESSION, /* commit -> begin, in a session */
+    FACT_TIME,    /* by the clients' clocks */
+    FACT_WR,      /* commit of the writer -> begin of the reader: `read`, `version` */
+    FACT_LIST,    /* commit -> begin of two versions, `other` before `version`; `read` is the list
+                     read's    operation */
+    FACT_COMMIT_ORDER, /* commit -> begin of two versions, `other` before `version`, by their commit
+                          timestamps */
+    FACT_HIDES, /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before
+                 * `read`, which reads   `version` */
+    FACT_PAIR,  /* commit of `other` -> begin of `version`: other's begin comes before version's
+                   commit */
+    FACT_RW,    /* begin of `read` -> commit of `version`, which is later than the one read */
+    FACT_MEET,  /* `from` comes before every candidate of `read`, so before its begin */
+    FACT_JOIN,  /* every candidate of `read` comes before `version`, so its begin comes before that
+                   one's  commit */
     FACT_PRUNE_AFTER,  /* no edge: `read` cannot read `version`, which commits after it begins */
     FACT_PRUNE_HIDDEN, /* no edge: `read` cannot read `version`, hidden by `other` */
     FACT_GUESS         /* an edge that a search or a model assumes */
@@ -44,7 +46,8 @@ struct chains {
 struct graph {
     uint32_t event_count; /* nodes of transactions; behind them stand those of time */
     uint32_t node_count;
-    uint32_t fact_count, fact_capacity, known_count, linked_count; /* known: what the history says */
+    uint32_t fact_count, fact_capacity, known_count,
+        linked_count; /* known: what the history says */
     struct fact *facts;
     uint32_t *first_out;    /* by node */
     uint32_t *order, *rank; /* nodes in a topological order; inverse */
@@ -59,12 +62,14 @@ struct clocks {
 };
 
 /* chains.c */
-bool chains_build(struct engine *engine); /* false: the known edges close a cycle; then all are one chain */
+bool chains_build(
+    struct engine *engine); /* false: the known edges close a cycle; then all are one chain */
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
-uint32_t *versions_initial(const struct engine *engine);     /* by key: INITIAL. The caller frees it */
-uint32_t *session_predecessors(const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
+uint32_t *versions_initial(const struct engine *engine); /* by key: INITIAL. The caller frees it */
+uint32_t *session_predecessors(
+    const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
 
 /* times.c */
 uint32_t times_count(const struct engine *engine); /* nodes of time that the level needs */
@@ -81,9 +86,11 @@ uint32_t graph_append(struct engine *engine, struct fact fact);
 void graph_link(struct engine *engine);
 /* By node, zeroed: how many edges of the first facts lead there. */
 void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint32_t *degree);
-/* Nodes in a topological order of the first facts, all linked, into `order`; how many are on no cycle and behind none. */
+/* Nodes in a topological order of the first facts, all linked, into `order`; how many are on no
+ * cycle and behind none. */
 uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order);
-bool graph_sort(struct engine *engine); /* by all linked facts: fills order and rank; false: a cycle */
+bool graph_sort(
+    struct engine *engine); /* by all linked facts: fills order and rank; false: a cycle */
 /* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */

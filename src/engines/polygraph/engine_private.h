@@ -16,7 +16,8 @@
  * ordering    an order that explains the history (search.h, windows.h, topological.h)
  *   suggestion.c           the order of the input, tried
  *   estimate.c, schedule.c             an order to propose
- *   lookahead.c, topological.c         one that looks ahead, in an order that is kept while edges come and go
+ *   lookahead.c, topological.c         one that looks ahead, in an order that is kept while edges
+ *                                      come and go
  *   windows.c, sccs.c, window_solve.c  the order, mended where it does not work
  *   search.c, chain_tips.c, propagate.c   forward search with propagation
  * solving     what is open, for the solver (solve.h)
@@ -59,7 +60,8 @@ struct engine {
     struct writer_sets writer_sets;
     struct list_orders list_orders;
     struct placements *placements;
-    struct commit_order *commit_order; /* the order of versions by cts (commit_order.h); NULL: it is not given */
+    struct commit_order
+        *commit_order; /* the order of versions by cts (commit_order.h); NULL: it is not given */
     struct versions versions;
     struct spans spans;
     struct candidates candidates;
@@ -114,16 +116,20 @@ static inline stamp *clock_of(const struct engine *engine, uint32_t node)
     return engine->clocks.stamps + (size_t)node * engine->clocks.stride;
 }
 
-/* The stamps of a chain that count at a node of transaction t: of its own chain, what stands before it. */
-static inline uint32_t clock_before(const struct engine *engine, const stamp *clock, uint32_t chain, uint32_t t)
+/* The stamps of a chain that count at a node of transaction t: of its own chain, what stands before
+ * it. */
+static inline uint32_t clock_before(const struct engine *engine, const stamp *clock, uint32_t chain,
+                                    uint32_t t)
 {
-    return engine->chains.of[t] == chain ? node_stamp(engine, node_begin(engine, t)) - 1u : clock[chain];
+    return engine->chains.of[t] == chain ? node_stamp(engine, node_begin(engine, t)) - 1u
+                                         : clock[chain];
 }
 
 /* True if `from` is known to come before `to`, or is it. */
 static inline bool reaches(const struct engine *engine, uint32_t from, uint32_t to)
 {
-    return clock_of(engine, to)[engine->chains.of[node_transaction(engine, from)]] >= node_stamp(engine, from);
+    return clock_of(engine, to)[engine->chains.of[node_transaction(engine, from)]] >=
+           node_stamp(engine, from);
 }
 
 /* A column by version has those of initial versions, by key, behind it. */
@@ -153,7 +159,8 @@ struct vectors {
 
 static inline struct vectors vectors_of(const struct engine *engine, uint64_t groups)
 {
-    return (struct vectors){groups, ISO_NONE, 0, engine->clocks.vectors_a_group, engine->clocks.vector_count};
+    return (struct vectors){groups, ISO_NONE, 0, engine->clocks.vectors_a_group,
+                            engine->clocks.vector_count};
 }
 
 static inline bool next_vector(struct vectors *at)
@@ -175,10 +182,12 @@ static inline bool any_of(stamp_vector vector)
     return halves[0] | halves[1];
 }
 
-/* The latest version of a span whose writer has at most `positions` before it in its chain; ISO_NONE: none. */
+/* The latest version of a span whose writer has at most `positions` before it in its chain;
+ * ISO_NONE: none. */
 static inline uint32_t span_latest(const struct engine *engine, uint32_t span, uint32_t positions)
 {
-    uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first, base = 0;
+    uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first,
+             base = 0;
     const stamp *place = engine->versions.position + first;
     while (count > 1) {
         uint32_t half = count / 2;
@@ -189,7 +198,8 @@ static inline uint32_t span_latest(const struct engine *engine, uint32_t span, u
     return base ? first + base - 1 : ISO_NONE;
 }
 
-/* The same, looked for from where the last one was found: nodes are looked at about in the order of time. */
+/* The same, looked for from where the last one was found: nodes are looked at about in the order of
+ * time. */
 static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, uint32_t positions)
 {
     uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first;
@@ -208,7 +218,8 @@ static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, ui
     return low ? first + low - 1 : ISO_NONE;
 }
 
-/* A begin has stamp 2 * position + 1, a commit 2 * position + 2; at serialisable levels both are position + 1. */
+/* A begin has stamp 2 * position + 1, a commit 2 * position + 2; at serialisable levels both are
+ * position + 1. */
 static inline uint32_t topological_of_begins(const struct engine *engine, uint32_t latest)
 {
     return engine->serial ? latest : (latest + 1) / 2;
@@ -219,12 +230,14 @@ static inline uint32_t topological_of_commits(const struct engine *engine, uint3
     return engine->serial ? latest : latest / 2;
 }
 
-static inline uint32_t span_latest_begin(const struct engine *engine, uint32_t span, uint32_t latest)
+static inline uint32_t span_latest_begin(const struct engine *engine, uint32_t span,
+                                         uint32_t latest)
 {
     return span_latest(engine, span, topological_of_begins(engine, latest));
 }
 
-static inline uint32_t span_latest_commit(const struct engine *engine, uint32_t span, uint32_t latest)
+static inline uint32_t span_latest_commit(const struct engine *engine, uint32_t span,
+                                          uint32_t latest)
 {
     return span_latest(engine, span, topological_of_commits(engine, latest));
 }
@@ -247,14 +260,15 @@ uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t v
 /* suggestion.c: true, with the evidence, if the order of the input explains the history. */
 bool suggestion_decides(struct engine *engine);
 
-/* windows.c: true with the order of nodes in engine->graph.order, of which the first `scheduled_count` are given.
- * False, and nothing has changed, where an SCC has more than `most_scc` nodes, a window that it takes more than
- * `most_nodes`, or the time is up. */
-bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes);
+/* windows.c: true with the order of nodes in engine->graph.order, of which the first
+ * `scheduled_count` are given. False, and nothing has changed, where an SCC has more than
+ * `most_scc` nodes, a window that it takes more than `most_nodes`, or the time is up. */
+bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc,
+                   uint32_t most_nodes);
 
-/* search.c: true with the order of events in engine->graph.order. False after that many dead ends: all is as it was, but
- * `rank` is the order to propose, and the first `scheduled_count` of the graph's order are what was scheduled; then
- * graph_sort comes before the next search. */
+/* search.c: true with the order of events in engine->graph.order. False after that many dead ends:
+ * all is as it was, but `rank` is the order to propose, and the first `scheduled_count` of the
+ * graph's order are what was scheduled; then graph_sort comes before the next search. */
 bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count);
 bool search_add_edge(struct engine *engine, struct fact fact);
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version);
@@ -270,25 +284,29 @@ static inline void engine_set(struct engine *engine, uint32_t *where, uint32_t v
     *where = value;
 }
 
-/* solve.c: STEP_DONE with the order in engine->order, STEP_CONTRADICTION with the evidence filled in, STEP_STOPPED */
+/* solve.c: STEP_DONE with the order in engine->order, STEP_CONTRADICTION with the evidence filled
+ * in, STEP_STOPPED */
 enum step_result solve_everything(struct engine *engine);
 
 /* terms.c: in the terms of evidence */
 uint32_t event_of(const struct engine *engine, uint32_t node);
-struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version, bool reads);
+struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version,
+                                 bool reads);
 struct iso_literal literal_order(const struct engine *engine, uint32_t earlier, uint32_t later);
 struct iso_literal literal_placed(const struct engine *engine, uint32_t placement, bool placed);
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version);
 struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t later);
-struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version, uint32_t later);
-struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from, uint32_t to,
-                             uint32_t key);
+struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version,
+                        uint32_t later);
+struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kind, uint32_t from,
+                             uint32_t to, uint32_t key);
 
 /* explain.c: lemmas for what the facts say. */
 struct explanation;
 struct explanation *explanation_new(struct engine *engine);
 void explanation_free(struct explanation *explanation);
-/* What a lemma yet to come will rest on: a path of facts, or all the candidates that a read lost. */
+/* What a lemma yet to come will rest on: a path of facts, or all the candidates that a read
+ * lost. */
 void explanation_need_path(struct explanation *explanation, uint32_t from, uint32_t to);
 void explanation_need_read(struct explanation *explanation, uint32_t read);
 void explanation_need_order(struct explanation *explanation, uint32_t earlier, uint32_t later);

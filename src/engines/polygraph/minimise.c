@@ -11,7 +11,7 @@ struct minimiser {
     iso_polygraph_judge *judge;
     double deadline; /* 0: none */
     uint32_t checks;
-    const struct iso_history *history;   /* the smallest part so far, finished; at first the whole */
+    const struct iso_history *history; /* the smallest part so far, finished; at first the whole */
     const struct iso_evidence *evidence; /* against it */
     struct iso_history *own_history;     /* NULL: the caller's */
     struct iso_evidence own_evidence;
@@ -32,7 +32,8 @@ static void set_history(struct minimiser *minimiser, const struct iso_history *h
     minimiser->history = history;
     minimiser->evidence = evidence;
     iso_part_init(&minimiser->part, history);
-    minimiser->named_keys = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
+    minimiser->named_keys =
+        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
 }
 
 static void release_history(struct minimiser *minimiser)
@@ -46,7 +47,8 @@ static void release_history(struct minimiser *minimiser)
 }
 
 /* Owns both from now on. */
-static void take_history(struct minimiser *minimiser, struct iso_history *history, struct iso_evidence *evidence)
+static void take_history(struct minimiser *minimiser, struct iso_history *history,
+                         struct iso_evidence *evidence)
 {
     release_history(minimiser);
     minimiser->own_history = history;
@@ -67,7 +69,8 @@ static bool is_violated(struct minimiser *minimiser, const struct iso_history *h
             return false;
     }
     minimiser->checks++;
-    return minimiser->judge(history, &options, result, &error) == ISO_OK && result->outcome == ISO_IS_VIOLATED;
+    return minimiser->judge(history, &options, result, &error) == ISO_OK &&
+           result->outcome == ISO_IS_VIOLATED;
 }
 
 /* Goes on with what `part` keeps, if that is violated. */
@@ -79,7 +82,8 @@ static bool try_part(struct minimiser *minimiser)
     iso_history_init(history);
     iso_polygraph_result_init(&result);
     iso_part_build(&minimiser->part, history);
-    bool violated = iso_history_finish(history, &error) == ISO_OK && is_violated(minimiser, history, &result);
+    bool violated =
+        iso_history_finish(history, &error) == ISO_OK && is_violated(minimiser, history, &result);
     if (violated) {
         take_history(minimiser, history, &result.evidence);
     } else {
@@ -113,15 +117,17 @@ static void name_group(struct minimiser *minimiser, uint32_t group)
         name_transaction(minimiser, iso_history_owner(minimiser->history, part->writes[i]));
 }
 
-/* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a list, the
- * elements that go are the named transactions' business. */
-static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint32_t key, bool lists)
+/* Everybody who wrote what the transaction read of a key: without them the reads would go. Of a
+ * list, the elements that go are the named transactions' business. */
+static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint32_t key,
+                         bool lists)
 {
     const struct iso_history *history = minimiser->history;
     name_key(minimiser, key);
     if (transaction >= history->transaction_count)
         return;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         uint32_t value = history->value[o];
         if (history->key[o] != key)
             continue;
@@ -184,7 +190,8 @@ static void name_evidence(struct minimiser *minimiser)
         name_edge(minimiser, &evidence->edges[i]);
     for (uint32_t i = 0; i < evidence->lemma_count; i++) {
         if (evidence->lemmas[i].kind == ISO_LEMMA_LIST)
-            name_transaction(minimiser, iso_history_owner(minimiser->history, evidence->lemmas[i].operation));
+            name_transaction(minimiser,
+                             iso_history_owner(minimiser->history, evidence->lemmas[i].operation));
     }
 }
 
@@ -224,7 +231,8 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
         uint32_t first = history->first_operation[t];
         for (uint32_t o = first; o < history->first_operation[t + 1]; o++) {
             uint32_t same = iso_kind_writes(history->kind[o]) ? first : o;
-            while (same < o && !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
+            while (same < o &&
+                   !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
                 same++;
             unit[o] = same < o ? unit[same] : count++;
         }
@@ -234,12 +242,13 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
 
 static uint32_t count_units(const struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit)
 {
-    return kind == TRANSACTIONS ? minimiser->history->transaction_count : number_operations(minimiser->history, unit);
+    return kind == TRANSACTIONS ? minimiser->history->transaction_count
+                                : number_operations(minimiser->history, unit);
 }
 
 /* Takes away the units from `first` to before `end`. */
-static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit, uint32_t first,
-                        uint32_t end)
+static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const uint32_t *unit,
+                        uint32_t first, uint32_t end)
 {
     iso_part_reset(&minimiser->part, true);
     if (kind == TRANSACTIONS) {
@@ -252,7 +261,8 @@ static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const 
 }
 
 /* One pass over all units, `size` at a time, last ones first. True: something went. */
-static bool reduce_once(struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit, uint32_t size)
+static bool reduce_once(struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit,
+                        uint32_t size)
 {
     uint32_t end = count_units(minimiser, kind, unit);
     bool reduced = false;
@@ -285,7 +295,8 @@ static bool reduce_units(struct minimiser *minimiser, enum unit_kind kind)
     return reduced;
 }
 
-uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct iso_polygraph_options *options,
+uint32_t iso_polygraph_minimise(const struct iso_history *history,
+                                const struct iso_polygraph_options *options,
                                 iso_polygraph_judge *judge, const struct iso_evidence *evidence,
                                 struct iso_history *smallest)
 {
@@ -293,7 +304,8 @@ uint32_t iso_polygraph_minimise(const struct iso_history *history, const struct 
     minimiser.deadline = options->timeout > 0 ? iso_clock_seconds() + options->timeout : 0;
     set_history(&minimiser, history, evidence);
     keep_named(&minimiser);
-    /* Transactions that lost all their operations may stand in the way no longer, and the other way round. */
+    /* Transactions that lost all their operations may stand in the way no longer, and the other way
+     * round. */
     for (bool reduced = true; reduced;) {
         reduced = reduce_units(&minimiser, TRANSACTIONS);
         reduced |= reduce_units(&minimiser, OPERATIONS);

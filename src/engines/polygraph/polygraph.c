@@ -19,7 +19,8 @@ bool engine_must_stop(struct engine *engine)
 {
     const double between_looks = 0.002;
     double time = engine->budget.stop_reason ? 0 : iso_clock_seconds();
-    if (!engine->budget.stop_reason && engine->budget.deadline != 0 && time >= engine->budget.deadline)
+    if (!engine->budget.stop_reason && engine->budget.deadline != 0 &&
+        time >= engine->budget.deadline)
         engine->budget.stop_reason = "timeout";
     if (!engine->budget.stop_reason && time >= engine->budget.next_check) {
         engine->budget.next_check = time + between_looks;
@@ -126,7 +127,8 @@ static bool search_timed(struct engine *engine, uint64_t dead_ends, uint32_t *sc
     return found;
 }
 
-static bool mend_timed(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes)
+static bool mend_timed(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc,
+                       uint32_t most_nodes)
 {
     double start = iso_clock_seconds();
     bool found = windows_order(engine, scheduled_count, most_scc, most_nodes);
@@ -154,11 +156,12 @@ static bool mend_schedules(struct engine *engine)
         return true;
     if (!options->no_lookahead && !engine_must_stop(engine) && mend_lookahead(engine, MIDDLE))
         return true;
-    return !options->no_schedule && !engine_must_stop(engine) && mend_timed(engine, 0, MIDDLE, MIDDLE);
+    return !options->no_schedule && !engine_must_stop(engine) &&
+           mend_timed(engine, 0, MIDDLE, MIDDLE);
 }
 
-/* Mends a schedule where small windows do. Else, as where many sessions share values, searches while that is easy,
- * mends what it leaves in windows of any size, and searches on. */
+/* Mends a schedule where small windows do. Else, as where many sessions share values, searches
+ * while that is easy, mends what it leaves in windows of any size, and searches on. */
 static bool find_order(struct engine *engine)
 {
     enum { FEW = 100, A_FEW_OF = 500, MANY = 1000, MANY_OF = 2 };
@@ -166,27 +169,31 @@ static bool find_order(struct engine *engine)
     bool windows = !options->no_windows, searches = !options->no_search, found = false;
     uint32_t scheduled_count = 0;
     if (windows)
-        found = mend_schedules(engine) || (!searches && !options->no_schedule &&
-                                           mend_timed(engine, 0, engine->graph.node_count, engine->graph.node_count));
+        found = mend_schedules(engine) ||
+                (!searches && !options->no_schedule &&
+                 mend_timed(engine, 0, engine->graph.node_count, engine->graph.node_count));
     if (!found && windows && searches && !engine_must_stop(engine) && graph_sort(engine)) {
         found = search_timed(engine, FEW + engine->transactions.count / A_FEW_OF, &scheduled_count);
-        found = found || mend_timed(engine, scheduled_count, engine->graph.node_count, engine->graph.node_count);
+        found = found || mend_timed(engine, scheduled_count, engine->graph.node_count,
+                                    engine->graph.node_count);
     }
     if (!found && searches && !engine_must_stop(engine) && graph_sort(engine))
         found = search_timed(engine, MANY + engine->transactions.count / MANY_OF, &scheduled_count);
     return found;
 }
 
-/* Where there are hundreds of chains a round of the rules costs more than a schedule, and a lookahead one mostly
- * needs no more than the first two. */
+/* Where there are hundreds of chains a round of the rules costs more than a schedule, and a
+ * lookahead one mostly needs no more than the first two. */
 static enum step_result saturate_unless_found(struct engine *engine, bool *found)
 {
     enum { MANY_CHAINS = 256 };
     const struct iso_polygraph_options *options = engine->options;
     enum step_result status = saturate_start(engine);
-    if (status == STEP_DONE && engine->chains.count >= MANY_CHAINS && !engine->reads.open && !engine->placements &&
-        !options->no_saturation && !options->no_windows && !options->no_lookahead) {
-        size_t nodes = (size_t)engine->graph.node_count * sizeof *engine->graph.order; /* the agenda is by ranks */
+    if (status == STEP_DONE && engine->chains.count >= MANY_CHAINS && !engine->reads.open &&
+        !engine->placements && !options->no_saturation && !options->no_windows &&
+        !options->no_lookahead) {
+        size_t nodes = (size_t)engine->graph.node_count *
+                       sizeof *engine->graph.order; /* the agenda is by ranks */
         status = saturate_round(engine);
         uint32_t *sorted = memcpy(iso_allocate(nodes), engine->graph.order, nodes);
         *found = status == STEP_DONE && mend_lookahead(engine, SMALL);
@@ -226,7 +233,8 @@ static void judge_graph(struct engine *engine)
         engine->result->outcome = ISO_IS_VIOLATED;
         engine->result->cycles = 1;
     } else {
-        conclude_undecided(engine, engine->result->reason ? engine->result->reason : engine->budget.stop_reason);
+        conclude_undecided(engine, engine->result->reason ? engine->result->reason
+                                                          : engine->budget.stop_reason);
     }
 }
 
@@ -267,7 +275,8 @@ static enum step_result read_history(struct engine *engine)
     take_problem(engine);
     if (engine->budget.stop_reason)
         return STEP_STOPPED;
-    if (!engine->commit_order) /* else the graph decides: a read's version is known by more than its value */
+    if (!engine->commit_order) /* else the graph decides: a read's version is known by more than its
+                                  value */
         problem_find_lost_updates(problem);
     if (problem_has_findings(problem))
         return STEP_CONTRADICTION;
@@ -317,10 +326,11 @@ static void judge_history(struct engine *engine)
 static void trim_evidence(struct engine *engine)
 {
     double start = iso_clock_seconds();
-    if (engine->result->evidence.lemma_count && engine->chains.count) /* what commit_order_graph.c says is short */
+    if (engine->result->evidence.lemma_count &&
+        engine->chains.count) /* what commit_order_graph.c says is short */
         trim_proof(engine);
-    if (engine->commit_order && engine->result->outcome == ISO_IS_VIOLATED && engine->result->cycles &&
-        commit_order_is_doubtful(engine))
+    if (engine->commit_order && engine->result->outcome == ISO_IS_VIOLATED &&
+        engine->result->cycles && commit_order_is_doubtful(engine))
         conclude_undecided(engine, "foreign-cycle");
     engine->result->counters.seconds_explain += iso_clock_seconds() - start;
 }
@@ -335,7 +345,8 @@ static void release_engine(struct engine *engine)
     commit_order_release(engine);
 }
 
-enum iso_status iso_polygraph_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+enum iso_status iso_polygraph_check(const struct iso_history *history,
+                                    const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error)
 {
     double start = iso_clock_seconds();
@@ -350,7 +361,8 @@ enum iso_status iso_polygraph_check(const struct iso_history *history, const str
     result->evidence.versions_by_commit = options->versions_by_commit;
     result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
     if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
-        return iso_error_set(error, ISO_BAD_INPUT, "level %s needs the clients' clocks (begin and end of transactions)",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
     if (history->committed_count == 0)
         conclude_undecided(&engine, "nothing-judged");

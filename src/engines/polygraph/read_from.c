@@ -1,4 +1,5 @@
-/* Who may have written what a read saw: from writes (problem/writers.c) to versions, once these are sorted. */
+/* Who may have written what a read saw: from writes (problem/writers.c) to versions, once these are
+ * sorted. */
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -7,7 +8,8 @@
 /* Sets of lists share members, so each is sorted by itself: there are few. False: it is none. */
 static bool sort_set_of_list(struct engine *engine, uint32_t set)
 {
-    uint32_t first = engine->writer_sets.first[set], count = engine->writer_sets.first[set + 1] - first;
+    uint32_t first = engine->writer_sets.first[set],
+             count = engine->writer_sets.first[set + 1] - first;
     uint32_t *members = engine->writer_sets.member + first;
     if (members[0] == INITIAL || !iso_key_is_list(engine->history, engine->writes.key[members[0]]))
         return false;
@@ -17,7 +19,8 @@ static bool sort_set_of_list(struct engine *engine, uint32_t set)
     return true;
 }
 
-/* Sets from writes to versions, in their order: one walk over the versions puts each into its set. */
+/* Sets from writes to versions, in their order: one walk over the versions puts each into its
+ * set. */
 static void sort_sets(struct engine *engine)
 {
     uint32_t *next = iso_numbers(engine->writer_sets.count);
@@ -26,7 +29,8 @@ static void sort_sets(struct engine *engine)
         next[set] = engine->writer_sets.first[set];
         if (sort_set_of_list(engine, set))
             continue;
-        for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1]; i++) {
+        for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1];
+             i++) {
             if (engine->writer_sets.member[i] != INITIAL)
                 set_of_version[engine->writes.version[engine->writer_sets.member[i]]] = set;
         }

@@ -1,9 +1,10 @@
 /* The order of the input as advice: does it explain the history, taken as the order of commits?
  *
- * Histories are often recorded in about that order, and then nothing has to be searched: one pass places each
- * transaction's begin between what it read and what replaced that. Positions count commits: what commits as
- * number p is seen by begins at p + 1 and later. A read looks for the latest version that it may have seen, as far back
- * as its session lets it. Advice that does not work says nothing.
+ * Histories are often recorded in about that order, and then nothing has to be searched: one pass
+ * places each transaction's begin between what it read and what replaced that. Positions count
+ * commits: what commits as number p is seen by begins at p + 1 and later. A read looks for the
+ * latest version that it may have seen, as far back as its session lets it. Advice that does not
+ * work says nothing.
  */
 #include "polygraph/engine_private.h"
 #include "problem/placements.h"
@@ -14,7 +15,8 @@ struct advice {
     struct engine *engine;
     uint32_t *begin;     /* by transaction: the position of its begin */
     uint32_t *current;   /* by key: the newest write so far, or ISO_NONE */
-    uint32_t *replaced;  /* by write, and then by key for the initial one: the position of what replaced it */
+    uint32_t *replaced;  /* by write, and then by key for the initial one: the position of what
+                            replaced it */
     uint32_t *before;    /* by transaction: the one before it in its session */
     uint32_t *length;    /* by write: of a list whose elements repeat */
     uint32_t *lists;     /* by such a list: where its own start in `of_length` */
@@ -29,13 +31,15 @@ static uint32_t *replaced_at(const struct advice *advice, uint32_t write, uint32
 }
 
 /* The slot of a length in `of_length`. */
-static uint32_t *list_of_length(const struct advice *advice, const struct repeating_list *list, uint32_t length)
+static uint32_t *list_of_length(const struct advice *advice, const struct repeating_list *list,
+                                uint32_t length)
 {
-    return &advice->of_length[advice->lists[list - advice->engine->placements->lists] + length - list->start];
+    return &advice->of_length[advice->lists[list - advice->engine->placements->lists] + length -
+                              list->start];
 }
 
-/* The appends of a write stand in a list whose elements repeat behind those of the one before it, or behind all that
- * was read. */
+/* The appends of a write stand in a list whose elements repeat behind those of the one before it,
+ * or behind all that was read. */
 static bool lengthen_list(struct advice *advice, uint32_t write)
 {
     const struct engine *engine = advice->engine;
@@ -46,7 +50,8 @@ static bool lengthen_list(struct advice *advice, uint32_t write)
     uint32_t at = last == ISO_NONE ? list->start : advice->length[last];
     advice->length[write] = list->length + 1;
     const struct placement *items = engine->placements->items;
-    for (uint32_t i = placements_at(engine->placements, list, at); i < list->end && items[i].at == at; i++) {
+    for (uint32_t i = placements_at(engine->placements, list, at);
+         i < list->end && items[i].at == at; i++) {
         if (items[i].write != write)
             continue;
         advice->length[write] = items[i].end;
@@ -56,7 +61,8 @@ static bool lengthen_list(struct advice *advice, uint32_t write)
     return at >= list->length;
 }
 
-/* The newest of a set of writes, in the order of the input, that a begin at `begin` sees; ISO_NONE: none. */
+/* The newest of a set of writes, in the order of the input, that a begin at `begin` sees; ISO_NONE:
+ * none. */
 static uint32_t newest_of_set(const struct engine *engine, uint32_t set, uint32_t begin)
 {
     const uint32_t *members = engine->writer_sets.member + engine->writer_sets.first[set];
@@ -66,12 +72,14 @@ static uint32_t newest_of_set(const struct engine *engine, uint32_t set, uint32_
     return low ? members[low - 1] : ISO_NONE;
 }
 
-/* The newest write that a read at `begin` may have seen; ISO_NONE: none, but `*initial`: the initial value. A list whose
- * elements repeat has the length that was read. */
-static uint32_t newest_write(const struct advice *advice, uint32_t read, uint32_t begin, bool *initial)
+/* The newest write that a read at `begin` may have seen; ISO_NONE: none, but `*initial`: the
+ * initial value. A list whose elements repeat has the length that was read. */
+static uint32_t newest_write(const struct advice *advice, uint32_t read, uint32_t begin,
+                             bool *initial)
 {
     const struct engine *engine = advice->engine;
-    const struct repeating_list *list = placements_of_key(engine->placements, engine->reads.key[read]);
+    const struct repeating_list *list =
+        placements_of_key(engine->placements, engine->reads.key[read]);
     uint32_t set = engine->reads.set[read], write = engine->reads.writer[read];
     if (list) {
         *initial = engine->reads.prefix[read] == list->start;
@@ -86,8 +94,10 @@ static uint32_t newest_write(const struct advice *advice, uint32_t read, uint32_
     return write != ISO_NONE && engine->writes.transaction[write] < begin ? write : ISO_NONE;
 }
 
-/* The last position from `low` up to `begin` at which a read sees what it may have seen; ISO_NONE: none. */
-static uint32_t last_position(const struct advice *advice, uint32_t read, uint32_t low, uint32_t begin)
+/* The last position from `low` up to `begin` at which a read sees what it may have seen; ISO_NONE:
+ * none. */
+static uint32_t last_position(const struct advice *advice, uint32_t read, uint32_t low,
+                              uint32_t begin)
 {
     bool initial;
     uint32_t write = newest_write(advice, read, begin, &initial);
@@ -97,8 +107,8 @@ static uint32_t last_position(const struct advice *advice, uint32_t read, uint32
     return last < low ? ISO_NONE : last < begin ? last : begin;
 }
 
-/* The last position at which all reads of a transaction see what they read; ISO_NONE: none from `low` on, or it takes
- * too long to say. */
+/* The last position at which all reads of a transaction see what they read; ISO_NONE: none from
+ * `low` on, or it takes too long to say. */
 static uint32_t place_reads(struct advice *advice, uint32_t t, uint32_t low)
 {
     const struct engine *engine = advice->engine;
@@ -195,15 +205,17 @@ static void list_lengths(struct advice *advice)
 
 bool suggestion_decides(struct engine *engine)
 {
-    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) || !lists_agree(engine))
+    if (engine->options->no_advice || iso_model_needs_times(engine->options->model) ||
+        !lists_agree(engine))
         return false;
-    struct advice advice = {.engine = engine,
-                            .begin = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof(uint32_t)),
-                            .current = iso_numbers_none(engine->history->key_count),
-                            .replaced = iso_numbers_none((size_t)engine->writes.count + engine->history->key_count),
-                            .before = session_predecessors(engine),
-                            .length = iso_numbers((size_t)engine->writes.count + engine->history->key_count),
-                            .patience = PATIENCE * (uint64_t)engine->reads.count};
+    struct advice advice = {
+        .engine = engine,
+        .begin = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof(uint32_t)),
+        .current = iso_numbers_none(engine->history->key_count),
+        .replaced = iso_numbers_none((size_t)engine->writes.count + engine->history->key_count),
+        .before = session_predecessors(engine),
+        .length = iso_numbers((size_t)engine->writes.count + engine->history->key_count),
+        .patience = PATIENCE * (uint64_t)engine->reads.count};
     list_lengths(&advice);
     bool fine = true;
     for (uint32_t t = 0; t < engine->transactions.count && fine; t++)

@@ -25,7 +25,8 @@ static void validate_reads(const struct engine *engine, uint32_t t)
         uint32_t operation = reads->operation[read];
         assert(reads->transaction[read] == t);
         assert(engine->history->key[operation] == reads->key[read]);
-        assert(reads->writer[read] == OPEN || reads->set[read] == ISO_NONE); /* one writer, or a set of several */
+        assert(reads->writer[read] == OPEN ||
+               reads->set[read] == ISO_NONE); /* one writer, or a set of several */
     }
 }
 
@@ -59,12 +60,14 @@ static void validate_span(const struct engine *engine, uint32_t key, uint32_t sp
 {
     const struct versions *versions = &engine->versions;
     assert(engine->spans.version[span] < engine->spans.version[span + 1]);
-    for (uint32_t version = engine->spans.version[span]; version < engine->spans.version[span + 1]; version++) {
+    for (uint32_t version = engine->spans.version[span]; version < engine->spans.version[span + 1];
+         version++) {
         uint32_t writer = versions->transaction[version];
         assert(versions->span[version] == span && versions->key[version] == key);
         assert(engine->chains.of[writer] == engine->spans.chain[span]);
         assert(versions->position[version] == (stamp)engine->chains.position[writer]);
-        assert(version == engine->spans.version[span] || versions->position[version - 1] < versions->position[version]);
+        assert(version == engine->spans.version[span] ||
+               versions->position[version - 1] < versions->position[version]);
     }
 }
 
@@ -72,7 +75,8 @@ static void validate_readers(const struct engine *engine)
 {
     uint32_t listed = 0, known = 0, open = 0;
     for (uint32_t version = 0; version < engine->versions.count; version++) {
-        for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read]) {
+        for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE;
+             read = engine->reads.next[read]) {
             assert(engine->reads.writer[read] == version);
             assert(engine->reads.key[read] == engine->versions.key[version]);
             listed++;
@@ -125,7 +129,8 @@ void graph_validate(const struct engine *engine)
         assert(graph->rank[graph->order[i]] == i);
     for (uint32_t i = 0; i < graph->fact_count; i++) {
         const struct fact *fact = &graph->facts[i];
-        assert(fact->next_out == ISO_NONE || (fact->next_out < i && graph->facts[fact->next_out].from == fact->from));
+        assert(fact->next_out == ISO_NONE ||
+               (fact->next_out < i && graph->facts[fact->next_out].from == fact->from));
         assert((fact->from == ISO_NONE) == (fact->to == ISO_NONE));
         assert(fact->from == ISO_NONE || i < graph->linked_count);
         assert(fact->from == ISO_NONE || graph->rank[fact->from] < graph->rank[fact->to]);
@@ -144,7 +149,8 @@ void candidates_validate(const struct engine *engine)
         for (uint32_t i = first; i < end; i++) {
             uint32_t version = candidates->version[i];
             assert(version == INITIAL || engine->versions.key[version] == engine->reads.key[read]);
-            assert(version == INITIAL || engine->versions.transaction[version] != engine->reads.transaction[read]);
+            assert(version == INITIAL ||
+                   engine->versions.transaction[version] != engine->reads.transaction[read]);
         }
     }
 }
@@ -160,8 +166,10 @@ void windows_validate(const struct windows *windows)
         uint32_t version = windows->sorted[i];
         bool first = i == engine->versions.first[engine->versions.key[version]];
         assert(windows->sorted_at[version] == i);
-        assert(first || engine->versions.key[windows->sorted[i - 1]] == engine->versions.key[version]);
-        assert(first || commit_position(windows, windows->sorted[i - 1]) < commit_position(windows, version));
+        assert(first ||
+               engine->versions.key[windows->sorted[i - 1]] == engine->versions.key[version]);
+        assert(first || commit_position(windows, windows->sorted[i - 1]) <
+                            commit_position(windows, version));
     }
 }
 

@@ -1,5 +1,5 @@
-/* Whether the engine's parts are whole. Asserted after steps of the route, where ISO_VALIDATE is defined: in sanitized
- * builds and under property programs. Each walks over its part once.
+/* Whether the engine's parts are whole. Asserted after steps of the route, where ISO_VALIDATE is
+ * defined: in sanitized builds and under property programs. Each walks over its part once.
  */
 #pragma once
 
@@ -8,9 +8,10 @@
 struct engine;
 struct topological;
 
-void problem_validate(const struct engine *engine);               /* transactions, writes, reads, sets of writers */
-void versions_validate(const struct engine *engine);              /* versions, spans, readers, chains */
-void graph_validate(const struct engine *engine);                 /* a sorted graph: every fact leads forward */
+void problem_validate(
+    const struct engine *engine); /* transactions, writes, reads, sets of writers */
+void versions_validate(const struct engine *engine); /* versions, spans, readers, chains */
+void graph_validate(const struct engine *engine);    /* a sorted graph: every fact leads forward */
 void candidates_validate(const struct engine *engine);            /* once they are listed */
 void topological_validate(const struct topological *topological); /* every edge leads forward */
 

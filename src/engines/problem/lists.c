@@ -1,7 +1,7 @@
-/* Lists give their own version order: all reads of a key are prefixes of the longest one, and that one is a
- * row of blocks, each the appends of one transaction. So a list read has one possible writer, that of its
- * last block, and the writers of blocks stand in the order of the blocks, before all whose appends nobody
- * saw. Lists whose elements repeat are for repeats.c.
+/* Lists give their own version order: all reads of a key are prefixes of the longest one, and that
+ * one is a row of blocks, each the appends of one transaction. So a list read has one possible
+ * writer, that of its last block, and the writers of blocks stand in the order of the blocks,
+ * before all whose appends nobody saw. Lists whose elements repeat are for repeats.c.
  */
 #include "problem/lists.h"
 #include "base/hash.h"
@@ -9,11 +9,13 @@
 /* ---- who appended what ---- */
 
 /* ISO_NONE: nobody did, and `*at` is where it may stand. */
-static uint32_t find_element(const struct appends *appends, uint32_t key, iso_atom element, uint32_t *at)
+static uint32_t find_element(const struct appends *appends, uint32_t key, iso_atom element,
+                             uint32_t *at)
 {
     uint64_t hash = iso_hash_pair(key, element);
     uint32_t number;
-    for (*at = iso_index_home(hash); iso_index_next(&appends->by_element, at, hash, &number); ++*at) {
+    for (*at = iso_index_home(hash); iso_index_next(&appends->by_element, at, hash, &number);
+         ++*at) {
         const struct append *first = &appends->entries[appends->elements[number].first];
         if (first->key == key && first->element == element)
             return number;
@@ -28,12 +30,14 @@ static void index_append(struct lists *lists, uint32_t entry)
     struct append *append = &appends->entries[entry];
     uint32_t at, number = find_element(appends, append->key, append->element, &at);
     if (number == ISO_NONE) {
-        iso_index_fill(&appends->by_element, at, iso_hash_pair(append->key, append->element), appends->element_count);
+        iso_index_fill(&appends->by_element, at, iso_hash_pair(append->key, append->element),
+                       appends->element_count);
         appends->elements[appends->element_count++] = (struct appended){entry, entry, entry, false};
         return;
     }
     struct appended *appended = &appends->elements[number];
-    bool takes_part = append->write != ISO_NONE, other_does = appends->entries[appended->likely].write != ISO_NONE;
+    bool takes_part = append->write != ISO_NONE,
+         other_does = appends->entries[appended->likely].write != ISO_NONE;
     lists->repeats[append->key] = true;
     appended->several |= takes_part && other_does;
     lists->several[append->key] |= appended->several;
@@ -45,8 +49,9 @@ static void index_append(struct lists *lists, uint32_t entry)
 
 /* By key, what the transaction at hand did to it. */
 struct appending {
-    uint32_t append; /* 1 + its last append, an entry; those of other transactions come before `first` */
-    uint32_t write;  /* 1 + the last write by any so far */
+    uint32_t
+        append; /* 1 + its last append, an entry; those of other transactions come before `first` */
+    uint32_t write; /* 1 + the last write by any so far */
 };
 
 static void enter_appends(struct lists *lists, uint32_t t, struct appending *appending)
@@ -62,17 +67,19 @@ static void enter_appends(struct lists *lists, uint32_t t, struct appending *app
             continue;
         struct appending *of_key = &appending[history->key[o]];
         uint32_t entry = lists->appends.count++;
-        struct append *before = of_key->append > first ? &lists->appends.entries[of_key->append - 1] : NULL;
+        struct append *before =
+            of_key->append > first ? &lists->appends.entries[of_key->append - 1] : NULL;
         if (before)
             before->rest = entry;
-        lists->appends.entries[entry] = (struct append){.key = history->key[o],
-                                                        .element = history->value[o],
-                                                        .transaction = t,
-                                                        .write = local == ISO_NONE ? ISO_NONE : of_key->write - 1,
-                                                        .offset = before ? before->offset + 1 : 0,
-                                                        .head = before ? before->head : entry,
-                                                        .rest = ISO_NONE,
-                                                        .same = ISO_NONE};
+        lists->appends.entries[entry] =
+            (struct append){.key = history->key[o],
+                            .element = history->value[o],
+                            .transaction = t,
+                            .write = local == ISO_NONE ? ISO_NONE : of_key->write - 1,
+                            .offset = before ? before->offset + 1 : 0,
+                            .head = before ? before->head : entry,
+                            .rest = ISO_NONE,
+                            .same = ISO_NONE};
         of_key->append = entry + 1;
         index_append(lists, entry);
     }
@@ -88,7 +95,8 @@ static void index_appends(struct lists *lists)
     iso_index_reserve(&appends->by_element, count);
     appends->entries = iso_allocate(((size_t)count + 1) * sizeof *appends->entries);
     appends->elements = iso_allocate(((size_t)count + 1) * sizeof *appends->elements);
-    struct appending *appending = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *appending);
+    struct appending *appending =
+        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *appending);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         enter_appends(lists, t, appending);
     iso_free(appending);
@@ -100,7 +108,8 @@ const struct appended *lists_appended_of(const struct lists *lists, uint32_t key
     return number == ISO_NONE ? NULL : &lists->appends.elements[number];
 }
 
-const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several)
+const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element,
+                                       bool *several)
 {
     const struct appended *appended = lists_appended_of(lists, key, element);
     *several = appended && appended->several;
@@ -118,7 +127,8 @@ const struct append *lists_next_append(const struct lists *lists, const struct a
     return append->same == ISO_NONE ? NULL : &lists->appends.entries[append->same];
 }
 
-uint32_t lists_block_length(const struct lists *lists, const struct append *append, const iso_atom *at, uint32_t left)
+uint32_t lists_block_length(const struct lists *lists, const struct append *append,
+                            const iso_atom *at, uint32_t left)
 {
     uint32_t length = 0;
     for (uint32_t entry = append->head; entry != ISO_NONE; entry = append->rest) {
@@ -141,7 +151,8 @@ const iso_atom *lists_elements(const struct lists *lists, uint32_t read)
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
 {
     struct problem *problem = lists->problem;
-    problem_finding(problem, kind, problem->transactions.in_history[problem->reads.transaction[read]],
+    problem_finding(problem, kind,
+                    problem->transactions.in_history[problem->reads.transaction[read]],
                     problem->reads.operation[read], other);
 }
 
@@ -156,7 +167,8 @@ static void collect_initial(struct lists *lists)
         first[key + 2] += first[key + 1];
     for (uint32_t i = 0; i < history->initial_count; i++) {
         if (history->initial_is_append[i])
-            lists->initial_elements[first[history->initial_key[i] + 1]++] = history->initial_of_key[i];
+            lists->initial_elements[first[history->initial_key[i] + 1]++] =
+                history->initial_of_key[i];
     }
     lists->initial_first = first;
 }
@@ -184,7 +196,8 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
             return at;
         }
         uint32_t block = lists_block_length(lists, append, elements + at, length - at);
-        if (!block || problem->transactions.local[append->transaction] == problem->reads.transaction[read]) {
+        if (!block ||
+            problem->transactions.local[append->transaction] == problem->reads.transaction[read]) {
             lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
             return at;
         }
@@ -205,9 +218,10 @@ static uint32_t cut_blocks(struct lists *lists, uint32_t key, uint32_t start, ui
 bool lists_agree(struct lists *lists, uint32_t read, uint32_t start)
 {
     struct problem *problem = lists->problem;
-    uint32_t length = problem->reads.prefix[read], longest = lists->longest[problem->reads.key[read]];
-    if (length >= start &&
-        !memcmp(lists_elements(lists, read), lists_elements(lists, longest), length * sizeof(iso_atom)))
+    uint32_t length = problem->reads.prefix[read],
+             longest = lists->longest[problem->reads.key[read]];
+    if (length >= start && !memcmp(lists_elements(lists, read), lists_elements(lists, longest),
+                                   length * sizeof(iso_atom)))
         return true;
     lists_report(lists, ISO_FINDING_INCOMPATIBLE, read,
                  problem->transactions.in_history[problem->reads.transaction[longest]]);
@@ -218,7 +232,8 @@ void lists_report_part(struct lists *lists, uint32_t read)
 {
     bool several;
     uint32_t key = lists->problem->reads.key[read], last = lists->problem->reads.prefix[read] - 1;
-    const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[last], &several);
+    const struct append *append =
+        lists_find_append(lists, key, lists_elements(lists, read)[last], &several);
     lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
 }
 
@@ -232,7 +247,8 @@ static void resolve_read(struct lists *lists, uint32_t read, uint32_t start, uin
         problem->reads.writer[read] = INITIAL;
     } else if (length <= cut) { /* beyond: the longest read's finding says it */
         uint32_t write = lists->boundary[length];
-        if (write == ISO_NONE || problem->writes.transaction[write] == problem->reads.transaction[read])
+        if (write == ISO_NONE ||
+            problem->writes.transaction[write] == problem->reads.transaction[read])
             lists_report_part(lists, read);
         else
             problem->reads.writer[read] = write;
@@ -246,7 +262,8 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
     uint32_t longest = lists->longest[key], length = problem->reads.prefix[longest], last;
     uint32_t initial = lists->initial_first[key + 1] - lists->initial_first[key];
     const iso_atom *given = lists->initial_elements + lists->initial_first[key];
-    if (length < initial || memcmp(lists_elements(lists, longest), given, initial * sizeof *given)) {
+    if (length < initial ||
+        memcmp(lists_elements(lists, longest), given, initial * sizeof *given)) {
         lists_report(lists, ISO_FINDING_INCOMPATIBLE, longest, ISO_NONE);
         return;
     }
@@ -259,7 +276,8 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
         lists_resolve_repeats(lists, key, initial, of_reads, of_writes);
         return;
     }
-    lists->boundary = iso_reallocate(lists->boundary, ((size_t)length + 1) * sizeof *lists->boundary);
+    lists->boundary =
+        iso_reallocate(lists->boundary, ((size_t)length + 1) * sizeof *lists->boundary);
     memset(lists->boundary, 0xff, ((size_t)length + 1) * sizeof *lists->boundary);
     uint32_t cut = cut_blocks(lists, key, initial, &last);
     for (uint32_t i = 0; i < count; i++)
@@ -270,8 +288,10 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
     }
 }
 
-/* Numbers from 0 to count - 1 by key, for list keys: items[first[key]] to items[first[key + 1] - 1]. */
-static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys, uint32_t count, uint32_t **items)
+/* Numbers from 0 to count - 1 by key, for list keys: items[first[key]] to items[first[key + 1] -
+ * 1]. */
+static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys, uint32_t count,
+                             uint32_t **items)
 {
     uint32_t key_count = problem->history->key_count;
     uint32_t *first = iso_allocate_zeroed((size_t)key_count + 2, sizeof *first);
@@ -292,12 +312,14 @@ static void resolve_keys(struct lists *lists)
     struct problem *problem = lists->problem;
     uint32_t *reads, *writes, key_count = problem->history->key_count;
     uint32_t *first_read = by_list_key(problem, problem->reads.key, problem->reads.count, &reads);
-    uint32_t *first_write = by_list_key(problem, problem->writes.key, problem->writes.count, &writes);
+    uint32_t *first_write =
+        by_list_key(problem, problem->writes.key, problem->writes.count, &writes);
     lists->longest = iso_numbers(key_count);
     for (uint32_t key = 0; key < key_count; key++) {
         uint32_t longest = ISO_NONE;
         for (uint32_t i = first_read[key]; i < first_read[key + 1]; i++) {
-            if (longest == ISO_NONE || problem->reads.prefix[reads[i]] > problem->reads.prefix[longest])
+            if (longest == ISO_NONE ||
+                problem->reads.prefix[reads[i]] > problem->reads.prefix[longest])
                 longest = reads[i];
         }
         lists->longest[key] = longest;
@@ -319,8 +341,10 @@ void problem_resolve_lists(struct problem *problem)
         any = iso_key_is_list(problem->history, key);
     if (!any)
         return;
-    lists.repeats = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.repeats);
-    lists.several = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.several);
+    lists.repeats =
+        iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.repeats);
+    lists.several =
+        iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.several);
     lists.observed = iso_allocate_zeroed((size_t)problem->writes.count + 1, 1);
     index_appends(&lists);
     collect_initial(&lists);

@@ -11,7 +11,7 @@ struct append {
     uint32_t offset; /* appends of its transaction to the key before it */
     uint32_t head;   /* the first of those, an entry */
     uint32_t rest;   /* the next of those, an entry, or ISO_NONE */
-    uint32_t same;   /* the next append of the same element to the same key, an entry, or ISO_NONE */
+    uint32_t same; /* the next append of the same element to the same key, an entry, or ISO_NONE */
 };
 
 /* The appends of one element to one key. */
@@ -50,8 +50,10 @@ struct numbers {
 /* Who appended an element; NULL: nobody. */
 const struct appended *lists_appended_of(const struct lists *lists, uint32_t key, iso_atom element);
 
-/* The one append of an element that did not abort, else one that did; `*several`: more than one did not abort. */
-const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element, bool *several);
+/* The one append of an element that did not abort, else one that did; `*several`: more than one did
+ * not abort. */
+const struct append *lists_find_append(const struct lists *lists, uint32_t key, iso_atom element,
+                                       bool *several);
 
 /* All of them: the first one, and the one behind another; NULL: none. */
 const struct append *lists_first_append(const struct lists *lists, uint32_t key, iso_atom element);
@@ -60,7 +62,8 @@ const struct append *lists_next_append(const struct lists *lists, const struct a
 const iso_atom *lists_elements(const struct lists *lists, uint32_t read);
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other);
 
-/* True if a read returned a prefix of the longest one, behind the `start` initial elements; else a finding. */
+/* True if a read returned a prefix of the longest one, behind the `start` initial elements; else a
+ * finding. */
 bool lists_agree(struct lists *lists, uint32_t read, uint32_t start);
 
 /* The finding for a read that ends with no transaction's last append. */
@@ -69,10 +72,13 @@ void lists_report_part(struct lists *lists, uint32_t read);
 /* What a list read (its operation) says of the order of two writes. */
 void lists_add_pair(struct problem *problem, uint32_t earlier, uint32_t later, uint32_t operation);
 
-/* How many elements from `at` are all the appends of one's transaction to its key, in order; 0 if they are not. */
-uint32_t lists_block_length(const struct lists *lists, const struct append *append, const iso_atom *at, uint32_t left);
+/* How many elements from `at` are all the appends of one's transaction to its key, in order; 0 if
+ * they are not. */
+uint32_t lists_block_length(const struct lists *lists, const struct append *append,
+                            const iso_atom *at, uint32_t left);
 
-/* repeats.c: whether the longest read of a key has an element that several appends made; and what then follows. */
+/* repeats.c: whether the longest read of a key has an element that several appends made; and what
+ * then follows. */
 bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start);
 void lists_resolve_repeats(struct lists *lists, uint32_t key, uint32_t start, struct numbers reads,
                            struct numbers writes);

@@ -40,7 +40,8 @@ static void sort_ends(const struct placements *placements, struct repeating_list
     uint32_t count = list->end - list->first;
     list->ends = iso_allocate(((size_t)count + 1) * sizeof *list->ends);
     for (uint32_t i = 0; i < count; i++)
-        list->ends[i] = end_of(placements->items[list->first + i].write, placements->items[list->first + i].end);
+        list->ends[i] = end_of(placements->items[list->first + i].write,
+                               placements->items[list->first + i].end);
     qsort(list->ends, count, sizeof *list->ends, iso_order_u64);
 }
 
@@ -86,11 +87,13 @@ void placements_release(struct placements *placements)
 
 const struct repeating_list *placements_of_key(const struct placements *placements, uint32_t key)
 {
-    return placements && placements->list_of_key[key] != ISO_NONE ? &placements->lists[placements->list_of_key[key]]
-                                                                  : NULL;
+    return placements && placements->list_of_key[key] != ISO_NONE
+               ? &placements->lists[placements->list_of_key[key]]
+               : NULL;
 }
 
-uint32_t placements_at(const struct placements *placements, const struct repeating_list *list, uint32_t at)
+uint32_t placements_at(const struct placements *placements, const struct repeating_list *list,
+                       uint32_t at)
 {
     uint32_t low = list->first, high = list->end;
     ISO_BISECT(low, high, middle, placements->items[middle].at < at);

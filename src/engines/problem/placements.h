@@ -1,9 +1,10 @@
 /* Lists whose elements repeat: where the appends of each transaction may stand.
  *
- * lists.c distinguishes the writers of a key by elements that one append alone makes. Where the longest read of a key
- * has an element that several made, that says too little: then every place at which all appends of a transaction
- * stand in that list, in one piece, is kept here (filled by repeats.c). A read of the key has a candidate for each
- * that ends where it ends, and clauses say how the pieces may be put together (placement_clauses.c).
+ * lists.c distinguishes the writers of a key by elements that one append alone makes. Where the
+ * longest read of a key has an element that several made, that says too little: then every place at
+ * which all appends of a transaction stand in that list, in one piece, is kept here (filled by
+ * repeats.c). A read of the key has a candidate for each that ends where it ends, and clauses say
+ * how the pieces may be put together (placement_clauses.c).
  */
 #pragma once
 
@@ -21,7 +22,8 @@ struct repeating_list {
     uint32_t *first_ending; /* by length - start, length - start + 2: into `ending` */
     uint32_t *ending;       /* its placements, by `end` */
     uint64_t *ends;         /* of its placements, write << 32 | end, ascending */
-    uint32_t *set;          /* by length, as first_ending: the set of their writes (writers.c), or ISO_NONE */
+    uint32_t
+        *set; /* by length, as first_ending: the set of their writes (writers.c), or ISO_NONE */
 };
 
 struct placements {
@@ -41,7 +43,8 @@ void placements_end(struct problem *problem);
 const struct repeating_list *placements_of_key(const struct placements *placements, uint32_t key);
 
 /* The first of a list's placements that starts at `at` or behind it. */
-uint32_t placements_at(const struct placements *placements, const struct repeating_list *list, uint32_t at);
+uint32_t placements_at(const struct placements *placements, const struct repeating_list *list,
+                       uint32_t at);
 
 /* Whether the appends of a write may end at `end`. */
 bool placements_has(const struct repeating_list *list, uint32_t write, uint32_t end);

@@ -1,7 +1,7 @@
 /* From a finished history to transactions, writes and external reads.
  *
- * One pass over the operations keeps, for each key that the current transaction has accessed, the value it
- * must see next: that checks internal reads and finds external ones.
+ * One pass over the operations keeps, for each key that the current transaction has accessed, the
+ * value it must see next: that checks internal reads and finds external ones.
  */
 #include "problem/problem.h"
 
@@ -12,27 +12,30 @@
 /* What the current transaction knows of a key. */
 struct own_access {
     uint32_t transaction; /* 1 + local number; other numbers: not of this one */
-    uint32_t value;       /* what an internal read must return; lists: the external read so far, or ISO_NONE */
-    uint32_t write;       /* its final write so far, or ISO_NONE */
-    uint32_t append;      /* its last append so far, an operation, or ISO_NONE */
+    uint32_t
+        value; /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    uint32_t write;  /* its final write so far, or ISO_NONE */
+    uint32_t append; /* its last append so far, an operation, or ISO_NONE */
 };
 
 /* What a scan over the operations keeps. */
 struct scan {
     struct problem *problem;
     struct own_access *access; /* by key */
-    uint32_t *previous_append; /* by operation of the current transaction: its append to the key before, or ISO_NONE */
+    uint32_t *previous_append; /* by operation of the current transaction: its append to the key
+                                  before, or ISO_NONE */
 };
 
-void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
-                     uint32_t other)
+void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction,
+                     uint32_t operation, uint32_t other)
 {
     struct iso_polygraph_result *result = problem->result;
     result->counts[kind]++;
     if (problem->options->max_findings && result->finding_count >= problem->options->max_findings)
         return;
     ISO_GROW(result->findings, result->finding_count, result->finding_capacity);
-    result->findings[result->finding_count++] = (struct iso_finding){kind, transaction, operation, other};
+    result->findings[result->finding_count++] =
+        (struct iso_finding){kind, transaction, operation, other};
 }
 
 bool problem_has_findings(const struct problem *problem)
@@ -61,7 +64,8 @@ static void make_room(struct problem *problem)
     problem->reads.prefix = iso_numbers(reads);
 }
 
-static uint32_t add_read(struct problem *problem, uint32_t transaction, uint32_t operation, uint32_t prefix)
+static uint32_t add_read(struct problem *problem, uint32_t transaction, uint32_t operation,
+                         uint32_t prefix)
 {
     uint32_t read = problem->reads.count++;
     problem->reads.transaction[read] = transaction;
@@ -109,13 +113,15 @@ static void scan_register(struct scan *scan, uint32_t local, uint32_t operation,
     if (!internal)
         add_read(problem, local, operation, 0);
     else if (access->value != value)
-        problem_finding(problem, ISO_FINDING_INT, problem->transactions.in_history[local], operation, ISO_NONE);
+        problem_finding(problem, ISO_FINDING_INT, problem->transactions.in_history[local],
+                        operation, ISO_NONE);
     access->value = value;
 }
 
-/* How many elements a list read has before the transaction's own appends, of which `append` is the last; ISO_NONE if it
- * does not end with those. */
-static uint32_t own_prefix(const struct scan *scan, uint32_t local, uint32_t operation, uint32_t append)
+/* How many elements a list read has before the transaction's own appends, of which `append` is the
+ * last; ISO_NONE if it does not end with those. */
+static uint32_t own_prefix(const struct scan *scan, uint32_t local, uint32_t operation,
+                           uint32_t append)
 {
     const struct iso_history *history = scan->problem->history;
     uint32_t list = history->value[operation],
@@ -128,7 +134,8 @@ static uint32_t own_prefix(const struct scan *scan, uint32_t local, uint32_t ope
     return (uint32_t)(end - first);
 }
 
-static bool same_prefix(const struct problem *problem, uint32_t read, uint32_t list, uint32_t length)
+static bool same_prefix(const struct problem *problem, uint32_t read, uint32_t list,
+                        uint32_t length)
 {
     const struct iso_history *history = problem->history;
     return problem->reads.prefix[read] == length &&
@@ -147,8 +154,8 @@ static void scan_list(struct scan *scan, uint32_t local, uint32_t operation)
     struct own_access *access = access_key(scan, local, history->key[operation], &known);
     uint32_t prefix = own_prefix(scan, local, operation, access->append);
     bool binds = !problem->rules.each_read || access->append != ISO_NONE;
-    if (prefix == ISO_NONE ||
-        (binds && access->value != ISO_NONE && !same_prefix(problem, access->value, list, prefix))) {
+    if (prefix == ISO_NONE || (binds && access->value != ISO_NONE &&
+                               !same_prefix(problem, access->value, list, prefix))) {
         problem_finding(problem, ISO_FINDING_INT, t, operation, ISO_NONE);
     } else if (!binds || access->value == ISO_NONE) {
         uint32_t read = add_read(problem, local, operation, prefix);
@@ -165,7 +172,8 @@ static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
     struct own_access *access = access_key(scan, local, key, &known);
     if (access->write == ISO_NONE)
         access->write = add_write(problem, local, key);
-    scan->previous_append[operation - problem->history->first_operation[problem->transactions.in_history[local]]] =
+    scan->previous_append
+        [operation - problem->history->first_operation[problem->transactions.in_history[local]]] =
         access->append;
     access->append = operation;
 }
@@ -194,7 +202,8 @@ static void sort_writes(struct problem *problem, uint32_t first)
 static void scan_transaction(struct scan *scan, uint32_t local)
 {
     const struct iso_history *history = scan->problem->history;
-    uint32_t t = scan->problem->transactions.in_history[local], first_write = scan->problem->writes.count;
+    uint32_t t = scan->problem->transactions.in_history[local],
+             first_write = scan->problem->writes.count;
     bool judged = iso_status_of(history, t) == ISO_COMMITTED;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
@@ -239,15 +248,17 @@ static void scan_operations(struct problem *problem)
 
 /* ---- two read-modify-writes of one version ---- */
 
-/* The later of the two in any order would have seen the earlier one. Each is reported with the first of its
- * version. Of lists that differ only the graph can say so, also where they end with the same appends. */
+/* The later of the two in any order would have seen the earlier one. Each is reported with the
+ * first of its version. Of lists that differ only the graph can say so, also where they end with
+ * the same appends. */
 void problem_find_lost_updates(struct problem *problem)
 {
     const struct iso_history *history = problem->history;
     uint32_t *writer = iso_numbers_zero(history->key_count); /* by key: 1 + who writes it */
     uint32_t *first = iso_numbers_none((size_t)problem->writes.count + history->key_count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
-        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1]; write++)
+        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
+             write++)
             writer[problem->writes.key[write]] = t + 1;
         for (uint32_t read = problem->reads.first[t]; read < problem->reads.first[t + 1]; read++) {
             uint32_t key = problem->reads.key[read], version = problem->reads.writer[read];
@@ -257,9 +268,10 @@ void problem_find_lost_updates(struct problem *problem)
             if (*before == ISO_NONE)
                 *before = read;
             else if (problem->reads.prefix[read] == problem->reads.prefix[*before])
-                problem_finding(problem, ISO_FINDING_LOSTUPDATE, problem->transactions.in_history[t],
-                                problem->reads.operation[read],
-                                problem->transactions.in_history[problem->reads.transaction[*before]]);
+                problem_finding(
+                    problem, ISO_FINDING_LOSTUPDATE, problem->transactions.in_history[t],
+                    problem->reads.operation[read],
+                    problem->transactions.in_history[problem->reads.transaction[*before]]);
         }
     }
     iso_free(writer);
@@ -277,7 +289,8 @@ static void choose_transactions(struct problem *problem)
     problem->reads.first = iso_numbers((size_t)history->transaction_count + 1);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         uint8_t status = iso_status_of(history, t);
-        bool takes_part = status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
+        bool takes_part =
+            status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
         problem->transactions.local[t] = takes_part ? problem->transactions.count : ISO_NONE;
         if (takes_part || problem->rules.all_numbered)
             problem->transactions.in_history[problem->transactions.count++] = t;

@@ -1,15 +1,16 @@
-/* What a finished history says before any graph: who takes part, what each wrote in the end, what each read of others,
- * and who may have written what a read saw. What is wrong by itself (a transaction that contradicts its own reads, a
- * value of an aborted transaction or of nobody) is a finding.
+/* What a finished history says before any graph: who takes part, what each wrote in the end, what
+ * each read of others, and who may have written what a read saw. What is wrong by itself (a
+ * transaction that contradicts its own reads, a value of an aborted transaction or of nobody) is a
+ * finding.
  *
  *   problem.c          history -> transactions, writes, external reads
  *   lists.c, repeats.c, placements.c   list reads -> the version order of lists, or what it may be
  *   writers.c          who may have written what a read of a register saw
  *   unwritten.c        who else wrote what nobody left behind
  *
- * Transactions, writes and reads are numbers, each from 0; `in_history` and `local` lead to the history's and back.
- * Engines copy the parts that they need (structs of lists) and go on with these; the problem stays the owner of the
- * lists.
+ * Transactions, writes and reads are numbers, each from 0; `in_history` and `local` lead to the
+ * history's and back. Engines copy the parts that they need (structs of lists) and go on with
+ * these; the problem stays the owner of the lists.
  */
 #pragma once
 
@@ -21,7 +22,8 @@
 #define INITIAL 0xfffffffeu /* the version that stands before all others */
 #define OPEN 0xffffffffu    /* a read whose writer is not known yet */
 
-/* Those that take part: committed ones, and those of unknown outcome that something may read from. */
+/* Those that take part: committed ones, and those of unknown outcome that something may read
+ * from. */
 struct transactions {
     uint32_t count;
     uint32_t *in_history;
@@ -39,15 +41,16 @@ struct writes {
 struct reads {
     uint32_t count, *transaction, *key, *operation, *value;
     uint32_t *prefix; /* lists (`value` is the list): elements before the reader's own */
-    uint32_t *writer; /* a write (polygraph's: a version, once there are versions), INITIAL or OPEN */
-    uint32_t *set;    /* several possible writers, or ISO_NONE */
-    uint32_t *next;   /* the next reader of the same version */
-    uint32_t *first;  /* by transaction, count + 1 */
-    uint32_t open;    /* how many have no writer yet, but several that are possible */
+    uint32_t
+        *writer;    /* a write (polygraph's: a version, once there are versions), INITIAL or OPEN */
+    uint32_t *set;  /* several possible writers, or ISO_NONE */
+    uint32_t *next; /* the next reader of the same version */
+    uint32_t *first; /* by transaction, count + 1 */
+    uint32_t open;   /* how many have no writer yet, but several that are possible */
 };
 
-/* Sets of possible writers: versions (writes until there are versions), ascending, INITIAL last. A reader's own is
- * in it and not meant. */
+/* Sets of possible writers: versions (writes until there are versions), ascending, INITIAL last. A
+ * reader's own is in it and not meant. */
 struct writer_sets {
     uint32_t count, capacity, member_capacity;
     uint32_t *first, *member; /* first: count + 1 */
@@ -63,10 +66,10 @@ struct placements;
 
 /* What is asked of the builder. */
 struct problem_rules {
-    bool each_read;                   /* every read is external but for those of the transaction's own writes (rc) */
-    bool all_numbered;                /* transactions have the history's numbers, also those that take no part */
-    bool sorts_writes;                /* those of a transaction with many stand by key */
-    bool needs_uniques;               /* lists whose elements repeat are not resolved: `has_repeats` */
+    bool each_read; /* every read is external but for those of the transaction's own writes (rc) */
+    bool all_numbered;  /* transactions have the history's numbers, also those that take no part */
+    bool sorts_writes;  /* those of a transaction with many stand by key */
+    bool needs_uniques; /* lists whose elements repeat are not resolved: `has_repeats` */
     bool (*must_stop)(void *context); /* while such lists are resolved: no more time or memory */
     void *context;
 };
@@ -76,14 +79,15 @@ struct problem {
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result; /* its findings */
     struct problem_rules rules;
-    const uint32_t
-        *seen; /* by read: the write that it is known to have seen, INITIAL, or OPEN: not known; NULL: none is */
+    const uint32_t *seen; /* by read: the write that it is known to have seen, INITIAL, or OPEN: not
+                             known; NULL: none is */
     struct transactions transactions;
     struct writes writes;
     struct reads reads;
     struct writer_sets writer_sets;
     struct list_orders list_orders;
-    struct placements *placements; /* of lists whose elements repeat (placements.h); NULL: none does */
+    struct placements
+        *placements; /* of lists whose elements repeat (placements.h); NULL: none does */
     bool has_repeats;
 };
 
@@ -94,26 +98,28 @@ enum { PROBLEM_MANY_WRITES = 1 };
 enum { PROBLEM_MANY_WRITES = 16 };
 #endif
 
-/* First all but writers of reads, then these. Between the two reads may be taken out, and `seen` be set. */
+/* First all but writers of reads, then these. Between the two reads may be taken out, and `seen` be
+ * set. */
 void problem_scan(struct problem *problem);
 void problem_find_writers(struct problem *problem);
 void problem_release(struct problem *problem);
 
-/* Once writers are found, for whom operation and writer of a read are enough: gives the room of all else back. */
+/* Once writers are found, for whom operation and writer of a read are enough: gives the room of all
+ * else back. */
 void problem_forget_reads(struct problem *problem);
 
 /* Findings: two read-modify-writes of one version. */
 void problem_find_lost_updates(struct problem *problem);
 
-void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction, uint32_t operation,
-                     uint32_t other);
+void problem_finding(struct problem *problem, enum iso_finding_kind kind, uint32_t transaction,
+                     uint32_t operation, uint32_t other);
 bool problem_has_findings(const struct problem *problem);
 
 /* placements.c */
 void placements_release(struct placements *placements); /* or NULL */
 
-/* lists.c: the writers of list reads, or a finding, or the key's placements say it; fills list_orders and
- * placements. */
+/* lists.c: the writers of list reads, or a finding, or the key's placements say it; fills
+ * list_orders and placements. */
 void problem_resolve_lists(struct problem *problem);
 
 /* writers.c: fills `writer` and `set` of the others; false: a read has no possible writer. */

@@ -1,8 +1,9 @@
 /* Lists with an element which several appends made.
  *
- * An element that one append alone made still says where all of its transaction's stand; such a transaction is
- * *pinned*. Of the others there are only places where they may stand (placements.h). Orders that the history says are
- * those of pinned transactions, and of those that cannot be in the list at all.
+ * An element that one append alone made still says where all of its transaction's stand; such a
+ * transaction is *pinned*. Of the others there are only places where they may stand (placements.h).
+ * Orders that the history says are those of pinned transactions, and of those that cannot be in the
+ * list at all.
  */
 #include <stdlib.h>
 
@@ -19,13 +20,15 @@ bool lists_repeat_in(const struct lists *lists, uint32_t key, uint32_t start)
 {
     const iso_atom *elements = lists_elements(lists, lists->longest[key]);
     bool several = false;
-    for (uint32_t at = start; at < lists->problem->reads.prefix[lists->longest[key]] && !several; at++)
+    for (uint32_t at = start; at < lists->problem->reads.prefix[lists->longest[key]] && !several;
+         at++)
         lists_find_append(lists, key, elements[at], &several);
     return several;
 }
 
 /* The transaction of element `at`, which made it alone, stands around it; false: a finding. */
-static bool pin_transaction(struct lists *lists, const struct append *append, uint32_t at, uint32_t start)
+static bool pin_transaction(struct lists *lists, const struct append *append, uint32_t at,
+                            uint32_t start)
 {
     struct problem *problem = lists->problem;
     uint32_t read = lists->longest[append->key], place = at - append->offset;
@@ -33,8 +36,10 @@ static bool pin_transaction(struct lists *lists, const struct append *append, ui
     bool fits = at >= start + append->offset;
     if (fits && *pinned == place)
         return true;
-    if (problem->transactions.local[append->transaction] == problem->reads.transaction[read] || !fits ||
-        !lists_block_length(lists, append, lists_elements(lists, read) + place, problem->reads.prefix[read] - place)) {
+    if (problem->transactions.local[append->transaction] == problem->reads.transaction[read] ||
+        !fits ||
+        !lists_block_length(lists, append, lists_elements(lists, read) + place,
+                            problem->reads.prefix[read] - place)) {
         lists_report(lists, ISO_FINDING_G1B, read, append->transaction);
         return false;
     }
@@ -53,7 +58,8 @@ static uint32_t pin_all(struct lists *lists, uint32_t key, uint32_t start)
     uint32_t read = lists->longest[key], length = problem->reads.prefix[read];
     for (uint32_t at = start; at < length; at++) {
         bool several;
-        const struct append *append = lists_find_append(lists, key, lists_elements(lists, read)[at], &several);
+        const struct append *append =
+            lists_find_append(lists, key, lists_elements(lists, read)[at], &several);
         if (!append || append->write == ISO_NONE) {
             lists_report(lists, append ? ISO_FINDING_G1A : ISO_FINDING_THINAIR, read,
                          append ? append->transaction : ISO_NONE);
@@ -72,16 +78,17 @@ static uint32_t count_appends(const struct lists *lists, uint32_t read, iso_atom
     const struct append *append = lists_first_append(lists, problem->reads.key[read], element);
     uint32_t count = 0;
     for (; append; append = lists_next_append(lists, append))
-        count += append->write != ISO_NONE &&
-                 problem->transactions.local[append->transaction] != problem->reads.transaction[read];
+        count += append->write != ISO_NONE && problem->transactions.local[append->transaction] !=
+                                                  problem->reads.transaction[read];
     return count;
 }
 
-/* No element stands in the longest read more often than it was appended; else a finding. The solver would be slow to
- * find that out. */
+/* No element stands in the longest read more often than it was appended; else a finding. The solver
+ * would be slow to find that out. */
 static bool are_enough(struct lists *lists, uint32_t key, uint32_t start)
 {
-    uint32_t read = lists->longest[key], count = lists->problem->reads.prefix[read] - start, first = 0;
+    uint32_t read = lists->longest[key], count = lists->problem->reads.prefix[read] - start,
+             first = 0;
     iso_atom *sorted = iso_numbers(count);
     memcpy(sorted, lists_elements(lists, read) + start, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, iso_order_u32);
@@ -105,7 +112,8 @@ static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
     uint32_t read = lists->longest[key], length = problem->reads.prefix[read];
     const iso_atom *elements = lists_elements(lists, read);
     uint64_t tried = 0;
-    placements_begin(problem, (struct repeating_list){.key = key, .read = read, .start = start, .length = length});
+    placements_begin(problem, (struct repeating_list){
+                                  .key = key, .read = read, .start = start, .length = length});
     for (uint32_t at = start; at < length; at++) {
         const struct append *append = lists_first_append(lists, key, elements[at]);
         for (; append; append = lists_next_append(lists, append)) {
@@ -114,7 +122,8 @@ static bool place_all(struct lists *lists, uint32_t key, uint32_t start)
             if (append->write == ISO_NONE || append->offset)
                 continue;
             uint32_t block = lists_block_length(lists, append, elements + at, length - at);
-            bool elsewhere = lists->place[append->write] != ISO_NONE && lists->place[append->write] != at;
+            bool elsewhere =
+                lists->place[append->write] != ISO_NONE && lists->place[append->write] != at;
             if (block && !elsewhere)
                 placements_add(problem, (struct placement){append->write, at, at + block});
         }
@@ -139,8 +148,8 @@ static bool all_covered(struct lists *lists, const struct repeating_list *list)
     return false;
 }
 
-/* Whoever appended an element and is not pinned may stand in the list; the same for the same element, which is
- * looked at once. */
+/* Whoever appended an element and is not pinned may stand in the list; the same for the same
+ * element, which is looked at once. */
 static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, bool *marked)
 {
     const struct appended *appended = lists_appended_of(lists, key, element);
@@ -154,8 +163,8 @@ static void mark_appenders(struct lists *lists, uint32_t key, iso_atom element, 
     }
 }
 
-/* Elements that no pinned transaction covers make all who appended one PERHAPS. False: pinned ones overlap, which the
- * solver is to find out. */
+/* Elements that no pinned transaction covers make all who appended one PERHAPS. False: pinned ones
+ * overlap, which the solver is to find out. */
 static bool mark_perhaps(struct lists *lists, const struct repeating_list *list, bool *marked)
 {
     const struct placement *items = lists->problem->placements->items;
@@ -198,7 +207,8 @@ static void add_pairs(struct lists *lists, const struct repeating_list *list, st
     }
 }
 
-/* By length: the last placements of pinned transactions that end there; two, since one may be the reader's. */
+/* By length: the last placements of pinned transactions that end there; two, since one may be the
+ * reader's. */
 struct pinned {
     uint32_t write, before; /* or ISO_NONE */
 };
@@ -221,13 +231,15 @@ static uint32_t write_by(const struct problem *problem, struct numbers writes, u
 {
     uint32_t low = 0, high = writes.count;
     ISO_BISECT(low, high, middle, problem->writes.transaction[writes.items[middle]] < transaction);
-    return low < writes.count && problem->writes.transaction[writes.items[low]] == transaction ? writes.items[low]
-                                                                                               : ISO_NONE;
+    return low < writes.count && problem->writes.transaction[writes.items[low]] == transaction
+               ? writes.items[low]
+               : ISO_NONE;
 }
 
-/* What a read may have seen last is left to its candidates, unless a pinned transaction ends there. */
-static void resolve_read(struct lists *lists, const struct repeating_list *list, const struct pinned *pinned,
-                         struct numbers writes, uint32_t read)
+/* What a read may have seen last is left to its candidates, unless a pinned transaction ends
+ * there. */
+static void resolve_read(struct lists *lists, const struct repeating_list *list,
+                         const struct pinned *pinned, struct numbers writes, uint32_t read)
 {
     struct problem *problem = lists->problem;
     uint32_t length = problem->reads.prefix[read];

@@ -1,13 +1,14 @@
-/* Reads of registers without a possible writer: who else wrote the value. An aborted transaction did (G1a), or one that
- * overwrote it itself (G1b), or nobody (thin air).
+/* Reads of registers without a possible writer: who else wrote the value. An aborted transaction
+ * did (G1a), or one that overwrote it itself (G1b), or nobody (thin air).
  *
- * The values that such reads saw are collected first; one walk over the history then finds their writers, however many
- * reads there are.
+ * The values that such reads saw are collected first; one walk over the history then finds their
+ * writers, however many reads there are.
  */
 #include "base/number_map.h"
 #include "problem/problem.h"
 
-/* Of a key and value: the first that aborted, and the first two others, since one of those may be the reader. */
+/* Of a key and value: the first that aborted, and the first two others, since one of those may be
+ * the reader. */
 struct unwritten {
     uint32_t aborted, other, second; /* transactions of the history, or ISO_NONE */
 };
@@ -37,7 +38,8 @@ static void collect_unwritten(struct table *table, const struct problem *problem
         if (!has_no_writer(problem, read))
             continue;
         uint32_t key = problem->reads.key[read], value = problem->reads.value[read];
-        if (iso_number_map_add(&table->by_value, iso_number_pair(key, value), table->count) != table->count)
+        if (iso_number_map_add(&table->by_value, iso_number_pair(key, value), table->count) !=
+            table->count)
             continue;
         ISO_GROW(table->items, table->count, table->capacity);
         table->items[table->count++] = (struct unwritten){ISO_NONE, ISO_NONE, ISO_NONE};
@@ -58,8 +60,9 @@ static void find_writers(struct table *table, const struct iso_history *history)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            struct unwritten *item =
-                iso_kind_writes(history->kind[o]) ? find_item(table, history->key[o], history->value[o]) : NULL;
+            struct unwritten *item = iso_kind_writes(history->kind[o])
+                                         ? find_item(table, history->key[o], history->value[o])
+                                         : NULL;
             if (item)
                 note_writer(item, t, iso_status_of(history, t) == ISO_ABORTED);
         }
@@ -74,8 +77,8 @@ static void classify_read(struct problem *problem, const struct unwritten *item,
     if (item->aborted != ISO_NONE)
         problem_finding(problem, ISO_FINDING_G1A, reader, o, item->aborted);
     else
-        problem_finding(problem, intermediate == ISO_NONE ? ISO_FINDING_THINAIR : ISO_FINDING_G1B, reader, o,
-                        intermediate);
+        problem_finding(problem, intermediate == ISO_NONE ? ISO_FINDING_THINAIR : ISO_FINDING_G1B,
+                        reader, o, intermediate);
 }
 
 void problem_classify_unwritten(struct problem *problem)
@@ -85,7 +88,9 @@ void problem_classify_unwritten(struct problem *problem)
     find_writers(&table, problem->history);
     for (uint32_t read = 0; read < problem->reads.count; read++) {
         if (has_no_writer(problem, read))
-            classify_read(problem, find_item(&table, problem->reads.key[read], problem->reads.value[read]), read);
+            classify_read(problem,
+                          find_item(&table, problem->reads.key[read], problem->reads.value[read]),
+                          read);
     }
     iso_free(table.items);
     iso_number_map_release(&table.by_value);

@@ -1,8 +1,10 @@
-/* Who may have written what a read saw: one final write, the initial version, or one of several of one value.
+/* Who may have written what a read saw: one final write, the initial version, or one of several of
+ * one value.
  *
- * Those of one key and value are a *set*, kept once however many read it: a few values on hot keys make more pairs of
- * a read and a possible writer than memory has room for. Writes and reads are dealt out by key first, each with its
- * value, so that the table of values is a small one that stays in the cache, and nothing is looked up far away.
+ * Those of one key and value are a *set*, kept once however many read it: a few values on hot keys
+ * make more pairs of a read and a possible writer than memory has room for. Writes and reads are
+ * dealt out by key first, each with its value, so that the table of values is a small one that
+ * stays in the cache, and nothing is looked up far away.
  */
 #include "base/hash.h"
 #include "history/initial.h"
@@ -16,9 +18,10 @@ struct dealt {
     } * list;
 };
 
-/* Counts stand two places on; dealing moves them to their ends, which is where the next ones start. */
-static void deal(struct dealt *dealt, const struct iso_history *history, const uint32_t *key, const uint32_t *value,
-                 uint32_t count)
+/* Counts stand two places on; dealing moves them to their ends, which is where the next ones
+ * start. */
+static void deal(struct dealt *dealt, const struct iso_history *history, const uint32_t *key,
+                 const uint32_t *value, uint32_t count)
 {
     dealt->first = iso_numbers_zero((size_t)history->key_count + 2);
     dealt->list = iso_allocate(((size_t)count + 1) * sizeof *dealt->list);
@@ -49,7 +52,8 @@ static struct entry *find_entry(const struct values *values, uint32_t key, uint3
     return &values->entries[at];
 }
 
-static void enter_writes(struct values *values, uint32_t key, const struct item *writes, uint32_t count)
+static void enter_writes(struct values *values, uint32_t key, const struct item *writes,
+                         uint32_t count)
 {
     uint32_t size = 4;
     while (size < 2 * (size_t)count)
@@ -88,7 +92,8 @@ static uint32_t end_set(struct writer_sets *sets, uint32_t end)
     return sets->count - 1;
 }
 
-static uint32_t make_set(struct writer_sets *sets, const struct values *values, const struct entry *entry, bool initial)
+static uint32_t make_set(struct writer_sets *sets, const struct values *values,
+                         const struct entry *entry, bool initial)
 {
     uint32_t end = begin_set(sets, entry->count + 1);
     for (uint32_t i = entry->head; i != ISO_NONE; i = values->same[i])
@@ -106,16 +111,18 @@ static bool is_own(const struct problem *problem, uint32_t read, uint32_t write)
 
 static bool is_seen(const struct problem *problem, uint32_t read)
 {
-    return problem->seen && problem->seen[read] != OPEN && !iso_key_is_list(problem->history, problem->reads.key[read]);
+    return problem->seen && problem->seen[read] != OPEN &&
+           !iso_key_is_list(problem->history, problem->reads.key[read]);
 }
 
 /* Of one writer alone drop_own() finds whether it is the reader. */
-static void find_writer(struct problem *problem, const struct values *values, uint32_t key, uint32_t initial_value,
-                        const struct item *item)
+static void find_writer(struct problem *problem, const struct values *values, uint32_t key,
+                        uint32_t initial_value, const struct item *item)
 {
     struct entry *entry = find_entry(values, key, item->value);
     bool found = entry->stamp == key + 1, initial = item->value == initial_value;
-    uint32_t count = (found ? entry->count : 0) + initial, read = item->number, left = count, other = ISO_NONE;
+    uint32_t count = (found ? entry->count : 0) + initial, read = item->number, left = count,
+             other = ISO_NONE;
     if (count == 1) {
         problem->reads.writer[read] = initial ? INITIAL : values->writes[entry->head].number;
         return;
@@ -148,7 +155,8 @@ static void find_by_value(struct problem *problem)
         uint32_t first = reads.first[key], end = reads.first[key + 1];
         if (first == end || iso_key_is_list(history, key))
             continue;
-        enter_writes(&values, key, writes.list + writes.first[key], writes.first[key + 1] - writes.first[key]);
+        enter_writes(&values, key, writes.list + writes.first[key],
+                     writes.first[key + 1] - writes.first[key]);
         for (uint32_t i = first; i < end; i++)
             if (!is_seen(problem, reads.list[i].number))
                 find_writer(problem, &values, key, initial[key], &reads.list[i]);
@@ -165,7 +173,8 @@ static void find_by_value(struct problem *problem)
 /* ---- lists whose elements repeat ---- */
 
 /* The writes whose appends may end a list of that length. */
-static uint32_t set_of_length(struct problem *problem, const struct repeating_list *list, uint32_t length)
+static uint32_t set_of_length(struct problem *problem, const struct repeating_list *list,
+                              uint32_t length)
 {
     uint32_t *set = &list->set[length - list->start];
     const uint32_t *first = &list->first_ending[length - list->start];
@@ -178,7 +187,8 @@ static uint32_t set_of_length(struct problem *problem, const struct repeating_li
 }
 
 /* Whose appends may end what was read; `own`: the reader's write of the key, or ISO_NONE. */
-static void find_list_writer(struct problem *problem, const struct repeating_list *list, uint32_t read, uint32_t own)
+static void find_list_writer(struct problem *problem, const struct repeating_list *list,
+                             uint32_t read, uint32_t own)
 {
     uint32_t length = problem->reads.prefix[read], set = set_of_length(problem, list, length);
     const uint32_t *members = problem->writer_sets.member + problem->writer_sets.first[set];
@@ -192,16 +202,20 @@ static void find_list_writer(struct problem *problem, const struct repeating_lis
 
 static void find_list_writers(struct problem *problem)
 {
-    uint32_t *last = iso_numbers_none(problem->history->key_count); /* by key: the last write so far */
+    uint32_t *last =
+        iso_numbers_none(problem->history->key_count); /* by key: the last write so far */
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
-        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1]; write++)
+        for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
+             write++)
             last[problem->writes.key[write]] = write;
         for (uint32_t read = problem->reads.first[t]; read < problem->reads.first[t + 1]; read++) {
             uint32_t write = last[problem->reads.key[read]];
-            const struct repeating_list *list = placements_of_key(problem->placements, problem->reads.key[read]);
+            const struct repeating_list *list =
+                placements_of_key(problem->placements, problem->reads.key[read]);
             if (list && problem->reads.writer[read] == OPEN)
                 find_list_writer(problem, list, read,
-                                 write != ISO_NONE && is_own(problem, read, write) ? write : ISO_NONE);
+                                 write != ISO_NONE && is_own(problem, read, write) ? write
+                                                                                   : ISO_NONE);
         }
     }
     iso_free(last);
@@ -219,7 +233,8 @@ static bool drop_own(struct problem *problem)
         for (uint32_t read = reads->first[t]; read < reads->first[t + 1]; read++) {
             if (is_seen(problem, read))
                 reads->writer[read] = problem->seen[read];
-            else if (reads->writer[read] >= first_write[t] && reads->writer[read] < first_write[t + 1])
+            else if (reads->writer[read] >= first_write[t] &&
+                     reads->writer[read] < first_write[t + 1])
                 reads->writer[read] = OPEN;
             reads->open += reads->set[read] != ISO_NONE;
             all &= reads->writer[read] != OPEN || reads->set[read] != ISO_NONE;

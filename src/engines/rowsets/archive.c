@@ -1,4 +1,5 @@
-/* The engine's state as an archive: lists as they stand, what has pointers piece by piece, maps made anew. */
+/* The engine's state as an archive: lists as they stand, what has pointers piece by piece, maps
+ * made anew. */
 #include "base/archive.h"
 
 #include <assert.h>
@@ -15,8 +16,8 @@ static bool is_restoring(const struct iso_archive *archive)
 
 static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, engine->store.tables, engine->store.table_count,
-                    engine->store.table_capacity);
+    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, engine->store.tables,
+                    engine->store.table_count, engine->store.table_capacity);
     for (uint32_t i = 0; archive->restoring && i < engine->store.table_count; i++) {
         engine->store.tables[i].columns = NULL;
         engine->store.tables[i].chunks = NULL;
@@ -28,7 +29,8 @@ static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engi
         struct rowsets_table *table = &engine->store.tables[i];
         ISO_ARCHIVE_ANY(archive, "columns", ISO_ARCHIVE_HEAP, table->columns, table->column_count,
                         table->column_capacity);
-        ISO_ARCHIVE_ANY(archive, "chunks", ISO_ARCHIVE_HEAP, table->chunks, table->chunk_count, table->chunk_capacity);
+        ISO_ARCHIVE_ANY(archive, "chunks", ISO_ARCHIVE_HEAP, table->chunks, table->chunk_count,
+                        table->chunk_capacity);
         ISO_ARCHIVE_ANY(archive, "altered", ISO_ARCHIVE_HEAP, table->altered, table->altered_count,
                         table->altered_capacity);
     }
@@ -36,14 +38,14 @@ static void archive_tables(struct iso_archive *archive, struct iso_rowsets *engi
 
 static void archive_rows(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, engine->store.rows, engine->store.row_count,
-                    engine->store.row_capacity);
-    ISO_ARCHIVE_ANY(archive, "cells", ISO_ARCHIVE_COLUMN, engine->store.cells, engine->store.cell_count,
-                    engine->store.cell_capacity);
-    ISO_ARCHIVE_ANY(archive, "versions", ISO_ARCHIVE_COLUMN, engine->store.versions, engine->store.version_count,
-                    engine->store.version_capacity);
-    ISO_ARCHIVE_ANY(archive, "dead", ISO_ARCHIVE_HEAP, engine->store.dead.items, engine->store.dead.count,
-                    engine->store.dead.capacity);
+    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, engine->store.rows,
+                    engine->store.row_count, engine->store.row_capacity);
+    ISO_ARCHIVE_ANY(archive, "cells", ISO_ARCHIVE_COLUMN, engine->store.cells,
+                    engine->store.cell_count, engine->store.cell_capacity);
+    ISO_ARCHIVE_ANY(archive, "versions", ISO_ARCHIVE_COLUMN, engine->store.versions,
+                    engine->store.version_count, engine->store.version_capacity);
+    ISO_ARCHIVE_ANY(archive, "dead", ISO_ARCHIVE_HEAP, engine->store.dead.items,
+                    engine->store.dead.count, engine->store.dead.capacity);
     ISO_ARCHIVE_ANY(archive, "candidates", ISO_ARCHIVE_HEAP, engine->outcomes.candidates,
                     engine->outcomes.candidate_count, engine->outcomes.candidate_capacity);
     ISO_ARCHIVE_AS(archive, "free_row", engine->store.free_row);
@@ -72,24 +74,25 @@ static struct rowsets_query *archive_query(struct iso_archive *archive, struct r
     uint32_t rows = query->row_count, owns = query->own_count;
     ISO_ARCHIVE_ANY(archive, "query.rows", ISO_ARCHIVE_HEAP, query->rows, query->row_count, rows);
     ISO_ARCHIVE_ANY(archive, "query.owns", ISO_ARCHIVE_HEAP, query->owns, query->own_count, owns);
-    ISO_ARCHIVE_ANY(archive, "query.emitted", ISO_ARCHIVE_HEAP, query->emitted, query->emitted_count,
-                    query->emitted_capacity);
+    ISO_ARCHIVE_ANY(archive, "query.emitted", ISO_ARCHIVE_HEAP, query->emitted,
+                    query->emitted_count, query->emitted_capacity);
     return query;
 }
 
 static void archive_queue(struct iso_archive *archive, struct iso_rowsets *engine)
 {
     struct iso_heap *queue = &engine->waiting.queue;
-    ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->items, queue->count, queue->capacity);
+    ISO_ARCHIVE_ANY(archive, "queue", ISO_ARCHIVE_HEAP, queue->items, queue->count,
+                    queue->capacity);
     for (uint32_t i = 0; archive->restoring && i < queue->count; i++)
         queue->items[i].value = 0; /* of another process */
     for (uint32_t i = 0; i < queue->count; i++)
-        queue->items[i].value =
-            (uintptr_t)archive_query(archive, (struct rowsets_query *)(uintptr_t)queue->items[i].value);
+        queue->items[i].value = (uintptr_t)archive_query(
+            archive, (struct rowsets_query *)(uintptr_t)queue->items[i].value);
 }
 
-static void archive_queries(struct iso_archive *archive, const char *name, struct rowsets_query ***list,
-                            uint32_t *count, uint32_t *capacity)
+static void archive_queries(struct iso_archive *archive, const char *name,
+                            struct rowsets_query ***list, uint32_t *count, uint32_t *capacity)
 {
     iso_archive_value(archive, name, count, sizeof *count);
     if (archive->restoring) {
@@ -108,8 +111,8 @@ static void archive_queries(struct iso_archive *archive, const char *name, struc
 
 static void archive_unknowns(struct iso_archive *archive, struct iso_rowsets *engine)
 {
-    ISO_ARCHIVE_ANY(archive, "unknowns", ISO_ARCHIVE_HEAP, engine->outcomes.unknowns, engine->outcomes.unknown_count,
-                    engine->outcomes.unknown_capacity);
+    ISO_ARCHIVE_ANY(archive, "unknowns", ISO_ARCHIVE_HEAP, engine->outcomes.unknowns,
+                    engine->outcomes.unknown_count, engine->outcomes.unknown_capacity);
     for (uint32_t i = 0; archive->restoring && i < engine->outcomes.unknown_count; i++) {
         engine->outcomes.unknowns[i].writes = NULL;
         engine->outcomes.unknowns[i].queries = NULL;
@@ -119,9 +122,10 @@ static void archive_unknowns(struct iso_archive *archive, struct iso_rowsets *en
         struct rowsets_unknown *unknown = &engine->outcomes.unknowns[i];
         if (unknown->tid == ISO_ABSENT)
             continue;
-        ISO_ARCHIVE_ANY(archive, "unknown.writes", ISO_ARCHIVE_HEAP, unknown->writes, unknown->write_count,
-                        unknown->write_capacity);
-        archive_queries(archive, "unknown.queries", &unknown->queries, &unknown->query_count, &unknown->query_capacity);
+        ISO_ARCHIVE_ANY(archive, "unknown.writes", ISO_ARCHIVE_HEAP, unknown->writes,
+                        unknown->write_count, unknown->write_capacity);
+        archive_queries(archive, "unknown.queries", &unknown->queries, &unknown->query_count,
+                        &unknown->query_capacity);
     }
     ISO_ARCHIVE_AS(archive, "free_unknowns", engine->outcomes.free_unknowns);
 }
@@ -133,14 +137,15 @@ static bool are_in_range(const struct iso_rowsets *engine)
     bool fine = true;
     for (uint32_t i = 0; i < engine->store.row_count; i++) {
         const struct rowsets_row *row = &engine->store.rows[i];
-        fine &=
-            row->table == ISO_NONE || (row->table < engine->store.table_count && row->cells < engine->store.cell_count);
+        fine &= row->table == ISO_NONE ||
+                (row->table < engine->store.table_count && row->cells < engine->store.cell_count);
     }
     for (uint32_t i = 0; i < engine->store.cell_count; i++) {
         const struct rowsets_cell *cell = &engine->store.cells[i];
         fine &= cell->next == ISO_NONE || cell->next < engine->store.cell_count;
         fine &= cell->first == ISO_NONE ||
-                (cell->class < 32 && cell->first + (1ull << cell->class) <= engine->store.version_count &&
+                (cell->class < 32 &&
+                 cell->first + (1ull << cell->class) <= engine->store.version_count &&
                  cell->count <= 1ull << cell->class);
     }
     for (uint32_t t = 0; t < engine->store.table_count; t++)
@@ -148,7 +153,8 @@ static bool are_in_range(const struct iso_rowsets *engine)
             const struct rowsets_chunk *chunk = &engine->store.tables[t].chunks[c];
             fine &= chunk->count <= ROWSETS_CHUNK;
             for (uint32_t i = 0; fine && i < chunk->count; i++)
-                fine = chunk->rows[i] < engine->store.row_count && engine->store.rows[chunk->rows[i]].table == t;
+                fine = chunk->rows[i] < engine->store.row_count &&
+                       engine->store.rows[chunk->rows[i]].table == t;
         }
     return fine;
 }
@@ -156,7 +162,8 @@ static bool are_in_range(const struct iso_rowsets *engine)
 /* What keys start with may have been said before: the archive has it, too. */
 static void forget_store(struct iso_rowsets *engine)
 {
-    assert(!engine->waiting.queue.count && !engine->waiting.held_count && !engine->outcomes.unknown_count);
+    assert(!engine->waiting.queue.count && !engine->waiting.held_count &&
+           !engine->outcomes.unknown_count);
     rowsets_release_store(engine);
     engine->store = (struct rowsets_store){0};
     engine->outcomes.candidates = NULL;

@@ -1,5 +1,6 @@
-/* A finished history: all queries first, then the commits in their order, each query judged once its moment is past. The tables
- * that are asked are shared out among threads, each of which passes over all others. */
+/* A finished history: all queries first, then the commits in their order, each query judged once
+ * its moment is past. The tables that are asked are shared out among threads, each of which passes
+ * over all others. */
 #include <assert.h>
 #include <pthread.h>
 
@@ -11,8 +12,10 @@
 static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count)
 {
     size_t room = (size_t)history->transaction_count + 1;
-    struct iso_radix items = {iso_allocate(room * sizeof *items.keys), iso_allocate(room * sizeof *items.payloads)};
-    struct iso_radix other = {iso_allocate(room * sizeof *items.keys), iso_allocate(room * sizeof *items.payloads)};
+    struct iso_radix items = {iso_allocate(room * sizeof *items.keys),
+                              iso_allocate(room * sizeof *items.payloads)};
+    struct iso_radix other = {iso_allocate(room * sizeof *items.keys),
+                              iso_allocate(room * sizeof *items.payloads)};
     *count = 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
@@ -31,7 +34,8 @@ static void take_initials(struct iso_rowsets *engine, const struct iso_history *
 {
     for (uint32_t i = 0; i < history->initial_count; i++)
         if (!history->initial_is_append[i])
-            iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]], history->initial_of_key[i], false);
+            iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]],
+                                history->initial_of_key[i], false);
 }
 
 static void take_but_versions(struct iso_rowsets *engine, const struct iso_history *history)
@@ -100,7 +104,8 @@ static void tell_unjudged(void *context, const struct iso_rowsets_unjudged *unju
     pthread_mutex_unlock(&checking->telling);
 }
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     const struct iso_rowsets_options *options = ((struct checking *)context)->options;
     return options->type_of(options->context, table, column);
@@ -126,7 +131,8 @@ static struct iso_rowsets *new_engine(struct checking *checking, unsigned shard)
     struct iso_rowsets *engine = iso_rowsets_new(&own);
     for (uint32_t i = shard; i < checking->asked_count; i += checking->shards) {
         char buffer[ISO_ATOM_TEXT_MAX];
-        struct iso_json_text name = rowsets_text(&checking->history->atoms, checking->asked[i], buffer);
+        struct iso_json_text name =
+            rowsets_text(&checking->history->atoms, checking->asked[i], buffer);
         if (name.at)
             rowsets_table(engine, name.at, name.length);
     }
@@ -145,8 +151,9 @@ static void check_shard(void *context, unsigned shard)
         uint64_t cts = history->cts[commits[i]];
         if (cts && (!i || cts > history->cts[commits[i - 1]]))
             iso_rowsets_watermark(engine, cts - 1);
-        engine->store.in_order = (!i || history->cts[commits[i - 1]] < cts) &&
-                                 (i + 1 == checking->commit_count || history->cts[commits[i + 1]] > cts);
+        engine->store.in_order =
+            (!i || history->cts[commits[i - 1]] < cts) &&
+            (i + 1 == checking->commit_count || history->cts[commits[i + 1]] > cts);
         rowsets_take_versions(engine, commits[i]);
     }
     iso_rowsets_end(engine);

@@ -1,4 +1,5 @@
-/* Texts that nobody needs any more: once half of them may be such, those that are needed go to a new table. */
+/* Texts that nobody needs any more: once half of them may be such, those that are needed go to a
+ * new table. */
 #include "rowsets/rowsets_private.h"
 
 enum { MANY = 1 << 16 };
@@ -36,13 +37,15 @@ static void move_rows(struct collection *collection, struct iso_rowsets *engine)
             move(collection, &engine->store.versions[v].tid);
             move(collection, &engine->store.versions[v].value);
         }
-        cell->newest = cell->count ? engine->store.versions[cell->first + cell->count - 1].value : ISO_ABSENT;
+        cell->newest =
+            cell->count ? engine->store.versions[cell->first + cell->count - 1].value : ISO_ABSENT;
     }
 }
 
 static void move_query(struct collection *collection, struct rowsets_query *query)
 {
-    iso_atom *const atoms[] = {&query->tid, &query->table, &query->from, &query->to, &query->where, &query->returned};
+    iso_atom *const atoms[] = {&query->tid, &query->table, &query->from,
+                               &query->to,  &query->where, &query->returned};
     for (size_t i = 0; i < sizeof atoms / sizeof *atoms; i++)
         move(collection, atoms[i]);
     for (uint32_t i = 0; i < query->row_count; i++)
@@ -83,8 +86,9 @@ void rowsets_make_maps(struct iso_rowsets *engine)
         iso_number_map_put(&engine->store.table_of, engine->store.tables[i].name, i);
     for (uint32_t i = 0; i < engine->store.row_count; i++)
         if (engine->store.rows[i].table != ISO_NONE)
-            iso_number_map_put(&engine->store.row_of,
-                               iso_number_pair(engine->store.rows[i].table, engine->store.rows[i].parts), i);
+            iso_number_map_put(
+                &engine->store.row_of,
+                iso_number_pair(engine->store.rows[i].table, engine->store.rows[i].parts), i);
     for (uint32_t i = 0; i < engine->outcomes.unknown_count; i++)
         if (engine->outcomes.unknowns[i].tid != ISO_ABSENT)
             iso_number_map_put(&engine->outcomes.unknown_of, engine->outcomes.unknowns[i].tid, i);
@@ -104,13 +108,15 @@ void rowsets_collect_now(struct iso_rowsets *engine)
     move_rows(&collection, engine);
     move_unknowns(&collection, engine);
     for (uint32_t i = 0; i < engine->waiting.queue.count; i++)
-        move_query(&collection, (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value);
+        move_query(&collection,
+                   (struct rowsets_query *)(uintptr_t)engine->waiting.queue.items[i].value);
     for (uint32_t i = 0; i < engine->waiting.held_count; i++)
         move_query(&collection, engine->waiting.held[i]);
     iso_atoms_release(&engine->atoms);
     rowsets_forget_conditions(engine);
     engine->atoms = collection.atoms;
     engine->atoms_kept = engine->atoms.count;
-    engine->block.known_count = engine->block.plain_count = 0; /* what the block's keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count =
+        0; /* what the block's keys are is looked up again */
     rowsets_make_maps(engine);
 }

@@ -1,10 +1,12 @@
-/* An index of a column by value: rows of which some version of the cell has it. Made when a query first asks for one.
+/* An index of a column by value: rows of which some version of the cell has it. Made when a query
+ * first asks for one.
  *
  *     hash of 7 -> row 12 -> row 3           loose: rows that are always looked at
  *
- * It finds too many rows rather than too few: what versions are forgotten leaves its rows here, until the index is thrown away
- * for having more of them than rows four times over. Loose are rows whose cell may be unknown while the row is there, and
- * those with values that have no hash. A NULL equals nothing. */
+ * It finds too many rows rather than too few: what versions are forgotten leaves its rows here,
+ * until the index is thrown away for having more of them than rows four times over. Loose are rows
+ * whose cell may be unknown while the row is there, and those with values that have no hash. A NULL
+ * equals nothing. */
 
 #include "rowsets/rowsets_private.h"
 
@@ -19,14 +21,16 @@ static void add_entry(struct rowsets_index *index, uint32_t *head, uint32_t row)
     *head = index->count++;
 }
 
-static void add_value(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row, iso_atom value)
+static void add_value(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row,
+                      iso_atom value)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     if (value == ISO_ABSENT)
         return;
-    struct iso_scalar scalar = iso_atom_is_unknown(&engine->atoms, value)
-                                   ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
-                                   : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
+    struct iso_scalar scalar =
+        iso_atom_is_unknown(&engine->atoms, value)
+            ? iso_scalar_of_kind(ISO_SCALAR_UNKNOWN)
+            : iso_scalar_read(index->type, rowsets_text(&engine->atoms, value, buffer));
     if (scalar.kind == ISO_SCALAR_UNKNOWN || !iso_scalar_is_exact(&scalar)) {
         add_entry(index, &index->unindexed, row);
         return;
@@ -54,7 +58,8 @@ void rowsets_release_indexes(struct rowsets_table *table)
 
 /* ---- making ---- */
 
-static bool has_writer(const struct iso_rowsets *engine, const struct rowsets_cell *cell, iso_atom tid)
+static bool has_writer(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
+                       iso_atom tid)
 {
     for (uint32_t v = cell->first; v < cell->first + cell->count; v++)
         if (engine->store.versions[v].tid == tid)
@@ -72,7 +77,8 @@ static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_ce
     for (uint32_t i = 0; i < own->count; i++) {
         bool is_birth = rows[i].value != ISO_ABSENT && (!i || rows[i - 1].value == ISO_ABSENT);
         uint64_t known = cell->count ? engine->store.versions[cell->first].cts : UINT64_MAX;
-        if (is_birth && !i && (cell->has_initial || known <= rows[i].cts || known < engine->time.floor))
+        if (is_birth && !i &&
+            (cell->has_initial || known <= rows[i].cts || known < engine->time.floor))
             continue; /* what came before was forgotten, and nobody sees it any more */
         if (is_birth && !has_writer(engine, cell, rows[i].tid))
             return false;
@@ -94,11 +100,12 @@ static void add_row(const struct iso_rowsets *engine, struct rowsets_index *inde
 
 bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other)
 {
-    return iso_value_type_equal(one.value, other.value) && one.text == other.text && one.is_signed == other.is_signed;
+    return iso_value_type_equal(one.value, other.value) && one.text == other.text &&
+           one.is_signed == other.is_signed;
 }
 
-const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number, uint32_t column,
-                                          struct iso_scalar_type type)
+const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t number,
+                                          uint32_t column, struct iso_scalar_type type)
 {
     struct rowsets_table *table = &engine->store.tables[number];
     for (uint32_t i = 0; i < table->index_count; i++) {
@@ -145,8 +152,8 @@ void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target targ
         add_entry(&table->indexes[i], &table->indexes[i].unindexed, target.row);
 }
 
-void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
-                         const struct rowsets_write *end)
+void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target,
+                         const struct rowsets_write *write, const struct rowsets_write *end)
 {
     struct rowsets_table *table = &engine->store.tables[target.table];
     for (uint32_t i = 0; i < table->index_count; i++) {

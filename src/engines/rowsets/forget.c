@@ -3,11 +3,13 @@
 
 enum { FEW = 64 };
 
-/* Where there are few versions beside the newest ones, what is hidden takes less than looking for it costs. */
+/* Where there are few versions beside the newest ones, what is hidden takes less than looking for
+ * it costs. */
 static bool is_worth_a_sweep(const struct iso_rowsets *engine)
 {
     enum { SPARE = 1024 };
-    return engine->options.of_few || engine->store.version_slots > 2 * engine->store.living_cells + SPARE;
+    return engine->options.of_few ||
+           engine->store.version_slots > 2 * engine->store.living_cells + SPARE;
 }
 
 void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
@@ -38,7 +40,8 @@ static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
             for (uint32_t at = engine->store.rows[table->chunks[c].rows[i]].cells; at != ISO_NONE;
                  at = engine->store.cells[at].next)
                 bytes += sizeof *engine->store.cells +
-                         ((engine->store.cells[at].first == ISO_NONE ? 0ull : 1ull) << engine->store.cells[at].class) *
+                         ((engine->store.cells[at].first == ISO_NONE ? 0ull : 1ull)
+                          << engine->store.cells[at].class) *
                              sizeof *engine->store.versions;
         }
     return bytes;
@@ -47,10 +50,12 @@ static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)
 uint64_t rowsets_needed(const struct iso_rowsets *engine)
 {
     enum { ATOM = 20 };
-    uint64_t rows = engine->store.row_of.count, bytes = rows * (sizeof *engine->store.rows + IN_MAP + 8);
+    uint64_t rows = engine->store.row_of.count,
+             bytes = rows * (sizeof *engine->store.rows + IN_MAP + 8);
     bytes += engine->store.living_cells * sizeof *engine->store.cells +
              engine->store.version_slots * sizeof *engine->store.versions;
-    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates + engine->waiting.query_bytes;
+    bytes += engine->outcomes.candidate_count * sizeof *engine->outcomes.candidates +
+             engine->waiting.query_bytes;
     return bytes + (uint64_t)engine->atoms.count * ATOM + engine->atoms.text_size;
 }
 
@@ -79,7 +84,8 @@ static void give_up(struct iso_rowsets *engine, uint32_t number)
     table->is_given_up = true;
     engine->stats.given_up++;
     rowsets_conclude_table(engine, number);
-    engine->block.known_count = engine->block.plain_count = 0; /* where keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count =
+        0; /* where keys are is looked up again */
     rowsets_collect_now(engine);
 }
 

@@ -1,16 +1,18 @@
 /* What queries say of the order of transactions, as reads and writes.
  *
- * Where an order of the transactions is sought, a query stands behind the last commit before its moment that changed its
- * result, and in front of the first one behind it: of each row. (Cells that it returned are reads.) For each such change of
- * a row by a commit there is a key of its own, `ROW#?TID`, which that commit writes, and which the query reads as written,
- * or as absent. So whoever judges reads judges queries, too.
+ * Where an order of the transactions is sought, a query stands behind the last commit before its
+ * moment that changed its result, and in front of the first one behind it: of each row. (Cells that
+ * it returned are reads.) For each such change of a row by a commit there is a key of its own,
+ * `ROW#?TID`, which that commit writes, and which the query reads as written, or as absent. So
+ * whoever judges reads judges queries, too.
  *
- * What a row is to a result: of rows with keys whether it is among them; of aggregates and rows without keys also what it
- * adds to them. To min and max that is whether it lies beyond the value that was found, or has it. Of several rows that
- * have it one that keeps it later is enough; where none does, nobody knows which of them the database has read.
+ * What a row is to a result: of rows with keys whether it is among them; of aggregates and rows
+ * without keys also what it adds to them. To min and max that is whether it lies beyond the value
+ * that was found, or has it. Of several rows that have it one that keeps it later is enough; where
+ * none does, nobody knows which of them the database has read.
  *
- * An order is implied only where the result is known on both sides of the change. Queries of which not all is implied are
- * counted.
+ * An order is implied only where the result is known on both sides of the change. Queries of which
+ * not all is implied are counted.
  */
 #include "base/order.h"
 #include "history/additions.h"
@@ -49,7 +51,8 @@ static bool counts(const struct judge *judge)
     return judge->has_aggregates || judge->has_bag;
 }
 
-static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound, struct standing *standing)
+static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound,
+                         struct standing *standing)
 {
     judge->query->bound = bound;
     judge_see(judge, row, parts);
@@ -90,7 +93,8 @@ enum place { BEHIND, AT, BEYOND, NOWHERE };
 
 static enum place place_of(const struct judge_aggregate *aggregate, const struct standing *standing)
 {
-    const struct iso_scalar *added = added_by(standing, aggregate->slot), *best = &aggregate->total.best;
+    const struct iso_scalar *added = added_by(standing, aggregate->slot),
+                            *best = &aggregate->total.best;
     if (!added)
         return BEHIND;
     if (added->kind == ISO_SCALAR_UNKNOWN)
@@ -113,7 +117,8 @@ static enum difference differs_in_extreme(const struct implying *implying, uint3
 {
     const struct judge_aggregate *aggregate = &implying->judge.aggregates[number];
     const struct extreme *extreme = &implying->extremes[number];
-    enum place now = place_of(aggregate, &implying->now), other = place_of(aggregate, &implying->other);
+    enum place now = place_of(aggregate, &implying->now),
+               other = place_of(aggregate, &implying->other);
     if (now == NOWHERE || other == NOWHERE)
         return NOT_KNOWN;
     bool decides = now == AT && (extreme->rows == 1 || extreme->witness == implying->judge.row.row);
@@ -172,7 +177,8 @@ static void collect_moments(struct implying *implying, uint32_t row)
     for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
         for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
             ISO_GROW(implying->moments, implying->moment_count, implying->moment_capacity);
-            implying->moments[implying->moment_count++] = engine->store.versions[engine->store.cells[c].first + v].cts;
+            implying->moments[implying->moment_count++] =
+                engine->store.versions[engine->store.cells[c].first + v].cts;
         }
     if (implying->moment_count)
         qsort(implying->moments, implying->moment_count, sizeof *implying->moments, iso_order_u64);
@@ -184,8 +190,9 @@ static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t w
     const struct iso_rowsets *engine = implying->judge.engine;
     struct iso_history *history = implying->history;
     char buffer[ISO_ATOM_TEXT_MAX];
-    const struct iso_json_text texts[] = {rowsets_text(&engine->atoms, implying->judge.query->table, buffer),
-                                          rowsets_text(&engine->atoms, parts, implying->judge.parts_buffer)};
+    const struct iso_json_text texts[] = {
+        rowsets_text(&engine->atoms, implying->judge.query->table, buffer),
+        rowsets_text(&engine->atoms, parts, implying->judge.parts_buffer)};
     size_t length;
     implying->key.used = 0;
     iso_text_put_bytes(&implying->key, texts[0].at, texts[0].length);
@@ -194,10 +201,12 @@ static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t w
     iso_text_put(&implying->key, "#?");
     const char *tid = iso_atom_text(&history->atoms, history->tid[writer], buffer, &length);
     iso_text_put_bytes(&implying->key, tid, length);
-    return iso_history_key(history, iso_atoms_text(&history->atoms, implying->key.bytes, implying->key.used));
+    return iso_history_key(
+        history, iso_atoms_text(&history->atoms, implying->key.bytes, implying->key.used));
 }
 
-/* Who wrote the row's versions of that moment; ISO_NUMBER_NONE: several did, since commits may share a place. */
+/* Who wrote the row's versions of that moment; ISO_NUMBER_NONE: several did, since commits may
+ * share a place. */
 static uint32_t writer_at(const struct implying *implying, uint32_t row, uint64_t cts)
 {
     const struct iso_rowsets *engine = implying->judge.engine;
@@ -205,7 +214,8 @@ static uint32_t writer_at(const struct implying *implying, uint32_t row, uint64_
     iso_atom tid = ISO_ABSENT;
     for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
         for (uint32_t v = 0; v < engine->store.cells[c].count; v++) {
-            const struct rowsets_version *version = &engine->store.versions[engine->store.cells[c].first + v];
+            const struct rowsets_version *version =
+                &engine->store.versions[engine->store.cells[c].first + v];
             if (version->cts != cts)
                 continue;
             if (tid != ISO_ABSENT && tid != version->tid)
@@ -213,12 +223,14 @@ static uint32_t writer_at(const struct implying *implying, uint32_t row, uint64_
             tid = version->tid;
         }
     struct iso_json_text text = rowsets_text(&engine->atoms, tid, buffer);
-    bool is_known = text.at && iso_atoms_find(&implying->history->atoms, text.at, text.length, &tid);
+    bool is_known =
+        text.at && iso_atoms_find(&implying->history->atoms, text.at, text.length, &tid);
     return is_known ? iso_number_map_get(&implying->by_tid, tid) : ISO_NUMBER_NONE;
 }
 
 /* The commit at `cts` changed the row in the query's result, which has seen that or not. */
-static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint64_t cts, bool has_seen)
+static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint64_t cts,
+                  bool has_seen)
 {
     const struct rowsets_query *query = implying->judge.query;
     uint32_t writer = writer_at(implying, row, cts);
@@ -228,11 +240,13 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
     uint32_t key = change_key(implying, parts, writer);
     if (iso_number_map_get(&implying->written, key) == ISO_NUMBER_NONE) {
         iso_number_map_put(&implying->written, key, 0);
-        history_additions_put(&implying->additions, (struct history_addition){writer, ISO_NONE, key, ISO_WRITE, 1});
+        history_additions_put(&implying->additions,
+                              (struct history_addition){writer, ISO_NONE, key, ISO_WRITE, 1});
     }
     uint32_t header = implying->history->first_operation[query->index] + query->operation;
-    history_additions_put(&implying->additions,
-                          (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
+    history_additions_put(
+        &implying->additions,
+        (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
 }
 
 /* Whether the query's transaction wrote the row, before it asked or later. */
@@ -241,18 +255,22 @@ static bool is_own(const struct implying *implying, uint32_t row)
     const struct iso_rowsets *engine = implying->judge.engine;
     for (uint32_t c = engine->store.rows[row].cells; c != ISO_NONE; c = engine->store.cells[c].next)
         for (uint32_t v = 0; v < engine->store.cells[c].count; v++)
-            if (engine->store.versions[engine->store.cells[c].first + v].tid == implying->judge.query->tid)
+            if (engine->store.versions[engine->store.cells[c].first + v].tid ==
+                implying->judge.query->tid)
                 return true;
     return false;
 }
 
-/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of versions from `i` on. Where the
- * transaction wrote the row itself, what others wrote before is before it, and what they wrote later is behind it, anyway. */
-static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, uint32_t i, int step)
+/* The first change behind the query's moment (`step` 1), or the last one before it (-1), of
+ * versions from `i` on. Where the transaction wrote the row itself, what others wrote before is
+ * before it, and what they wrote later is behind it, anyway. */
+static void imply_next(struct implying *implying, uint32_t row, iso_atom parts, uint32_t i,
+                       int step)
 {
     bool is_later = step > 0;
     for (; i < implying->moment_count; i += (uint32_t)step) {
-        see_standing(&implying->judge, row, parts, implying->moments[i] + is_later, &implying->other);
+        see_standing(&implying->judge, row, parts, implying->moments[i] + is_later,
+                     &implying->other);
         enum difference difference = differs(implying);
         if (difference == SAME)
             continue;
@@ -273,7 +291,8 @@ static uint32_t first_later(const struct implying *implying, uint64_t bound)
     return later;
 }
 
-/* Own writes lie over the row whenever it is looked at; of those whose order is not known nothing is implied. */
+/* Own writes lie over the row whenever it is looked at; of those whose order is not known nothing
+ * is implied. */
 static void imply_of_row(struct judge *judge, uint32_t row, iso_atom parts)
 {
     struct implying *implying = (struct implying *)judge;
@@ -301,7 +320,8 @@ static void add_row(struct judge *judge, uint32_t row, iso_atom parts)
 }
 
 /* Whether the row has the value in all of its versions from the query's moment on. */
-static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t row, iso_atom parts, uint64_t bound)
+static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t row, iso_atom parts,
+                          uint64_t bound)
 {
     struct judge *judge = &implying->judge;
     collect_moments(implying, row);
@@ -359,14 +379,16 @@ static void index_commits(struct implying *implying)
             iso_number_map_put(&implying->by_tid, history->tid[t], t);
 }
 
-static void imply_of_query(struct implying *implying, struct iso_rowsets *engine, struct rowsets_query *query)
+static void imply_of_query(struct implying *implying, struct iso_rowsets *engine,
+                           struct rowsets_query *query)
 {
     struct judge *judge = &implying->judge;
     bool is_ready = judge_open(judge, engine, query);
     implying->left--;
     implying->is_unsure = !is_ready;
     implying->now.scalars = iso_allocate((judge->slot_count + 1) * sizeof *implying->now.scalars);
-    implying->other.scalars = iso_allocate((judge->slot_count + 1) * sizeof *implying->other.scalars);
+    implying->other.scalars =
+        iso_allocate((judge->slot_count + 1) * sizeof *implying->other.scalars);
     implying->extremes = iso_allocate((judge->aggregate_count + 1) * sizeof *implying->extremes);
     if (is_ready && !query->is_partial) {
         prepare_extremes(implying);
@@ -382,7 +404,8 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
 
 static bool is_sought(const struct iso_history *history)
 {
-    return iso_history_has_queries(history) && !history->ranges.are_implied && history->clock != ISO_CLOCK_NONE &&
+    return iso_history_has_queries(history) && !history->ranges.are_implied &&
+           history->clock != ISO_CLOCK_NONE &&
            (history->snapshot || history->xid || history->without_sts != ISO_NONE);
 }
 
@@ -411,8 +434,9 @@ void iso_rowsets_imply(struct iso_history *history, const struct iso_rowsets_opt
     index_commits(&implying);
     implying.left = count_queries(history);
     while (engine->waiting.queue.count)
-        imply_of_query(&implying, engine,
-                       (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
+        imply_of_query(
+            &implying, engine,
+            (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value);
     history->ranges.not_implied += implying.left;
     history_add(history, &implying.additions);
     history->ranges.are_implied = true;

@@ -14,7 +14,8 @@ void judge_doubt(struct judge *judge, uint32_t reasons, uint64_t rows)
 
 /* ---- reports ---- */
 
-static struct iso_rowsets_party party_of(const struct rowsets_query *query, struct iso_json_text tid)
+static struct iso_rowsets_party party_of(const struct rowsets_query *query,
+                                         struct iso_json_text tid)
 {
     return (struct iso_rowsets_party){.tid = tid, .origin = query->origin, .index = query->index};
 }
@@ -27,9 +28,11 @@ static void report(struct judge *judge, struct iso_rowsets_finding *finding, iso
     finding->state = judge->is_retracting ? ISO_ROWSETS_RETRACTED
                      : judge->is_early    ? ISO_ROWSETS_BY_DEADLINE
                                           : ISO_ROWSETS_FINAL;
-    finding->is_promised = judge->engine->time.ended || (judge->engine->time.has_watermark &&
-                                                         judge->engine->time.watermark + 1 >= judge->query->bound);
-    finding->transaction = party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
+    finding->is_promised =
+        judge->engine->time.ended || (judge->engine->time.has_watermark &&
+                                      judge->engine->time.watermark + 1 >= judge->query->bound);
+    finding->transaction =
+        party_of(judge->query, rowsets_text(&engine->atoms, judge->query->tid, tid));
     finding->operation = judge->query->operation;
     finding->step = judge->query->step;
     finding->sts = judge->query->sts;
@@ -81,12 +84,14 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
     query->emitted[query->emitted_count++] = row->parts;
     if (contains(judge->reported, judge->reported_count, row->parts))
         return;
-    struct iso_rowsets_finding finding = {.axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
+    struct iso_rowsets_finding finding = {
+        .axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     iso_atom parts = row->parts;
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
     judge->json_text.used = 0;
     if (judge->query->is_range) {
-        finding.value.atoms = judge->engine->store.rows[row->row].is_list ? NULL : &judge->engine->atoms;
+        finding.value.atoms =
+            judge->engine->store.rows[row->row].is_list ? NULL : &judge->engine->atoms;
         finding.value.atom = row->there.value;
     } else {
         judge_put_row(judge, &judge->json_text);
@@ -99,7 +104,8 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
 
 /* ---- rows ---- */
 
-/* It is wrong, unless it is not known: whether the transaction wrote before it read, or what another one did. */
+/* It is wrong, unless it is not known: whether the transaction wrote before it read, or what
+ * another one did. */
 static void judge_fault_of(struct judge *judge, enum judge_fault fault)
 {
     if (fault == JUDGE_MISSING && judge->is_altered)
@@ -137,7 +143,8 @@ static bool counts(const struct judge *judge)
     return judge->has_aggregates || judge->has_bag;
 }
 
-/* At ser, among transactions of one commit timestamp, who did not find a key stands before who wrote it there. */
+/* At ser, among transactions of one commit timestamp, who did not find a key stands before who
+ * wrote it there. */
 static bool shares_commit(const struct judge *judge, uint32_t row)
 {
     const struct iso_rowsets *engine = judge->engine;
@@ -145,7 +152,8 @@ static bool shares_commit(const struct judge *judge, uint32_t row)
     if (engine->options.level != ISO_SER || query->is_point || row == ISO_NONE)
         return false;
     const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
-    for (uint32_t v = own->count; v > 0 && engine->store.versions[own->first + v - 1].cts >= query->cts; v--)
+    for (uint32_t v = own->count;
+         v > 0 && engine->store.versions[own->first + v - 1].cts >= query->cts; v--)
         if (engine->store.versions[own->first + v - 1].cts == query->cts)
             return true;
     return false;
@@ -190,7 +198,8 @@ void judge_visit(struct judge *judge, judge_visitor function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->store.tables[judge->table];
-    for (struct rowsets_place at = judge->from; is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
+    for (struct rowsets_place at = judge->from;
+         is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
             at = (struct rowsets_place){at.chunk + 1, 0};
@@ -214,7 +223,8 @@ static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor fun
     }
 }
 
-/* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so far, or wrote again. */
+/* Each row that may belong to the answer; and those that nobody but the transaction itself wrote so
+ * far, or wrote again. */
 static void visit_rows(struct judge *judge, judge_visitor function)
 {
     struct iso_rowsets *engine = judge->engine;
@@ -235,7 +245,8 @@ static void visit_rows(struct judge *judge, judge_visitor function)
         if (i && query->owns[i - 1].parts == query->owns[i].parts)
             continue;
         row = rowsets_find_row(engine, judge->table, query->owns[i].parts);
-        if (row == ISO_NONE || (judge->index && engine->store.rows[row].visit != engine->store.visit))
+        if (row == ISO_NONE ||
+            (judge->index && engine->store.rows[row].visit != engine->store.visit))
             function(judge, row, query->owns[i].parts);
     }
 }
@@ -244,7 +255,8 @@ static uint64_t count_rows(const struct judge *judge, uint64_t limit)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     uint64_t rows = judge->query->own_count;
-    for (uint32_t c = judge->from.chunk; c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
+    for (uint32_t c = judge->from.chunk;
+         c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
         rows += table->chunks[c].count;
     return rows;
 }
@@ -255,7 +267,8 @@ static void choose_index(struct judge *judge)
     enum { FEW = 64 };
     struct iso_rowsets *engine = judge->engine;
     uint64_t few = engine->options.of_few ? 0 : FEW;
-    if (!judge->where || !engine->store.tables[judge->table].is_whole || count_rows(judge, few) <= few)
+    if (!judge->where || !engine->store.tables[judge->table].is_whole ||
+        count_rows(judge, few) <= few)
         return;
     for (uint32_t i = 0; i < judge->where->equality_count && !judge->index; i++) {
         const struct iso_condition_equality *equality = &judge->where->equalities[i];
@@ -290,7 +303,8 @@ static void judge_range(struct judge *judge)
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     if (!table->is_whole)
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
-    rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to, &judge->from, &judge->to);
+    rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to,
+                               &judge->from, &judge->to);
     if (is_within_limit(judge))
         visit_rows(judge, judge_other_row);
     else
@@ -351,7 +365,8 @@ static void read_key(struct judge *judge)
     char buffer[ISO_ATOM_TEXT_MAX];
     judge->key.parts = 0;
     if (options->key_of)
-        options->key_of(options->context, rowsets_text(&engine->atoms, judge->query->table, buffer), &judge->key);
+        options->key_of(options->context, rowsets_text(&engine->atoms, judge->query->table, buffer),
+                        &judge->key);
 }
 
 static uint32_t count_parts(struct iso_json_text text)
@@ -373,9 +388,11 @@ static void find_integers(struct judge *judge)
 {
     const struct iso_bounds *bounds = &judge->bounds;
     uint8_t kind = bounds->types[0].value.kind;
-    judge->of_integers = bounds->part_count == 1 && (kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_INTEGER) &&
+    judge->of_integers = bounds->part_count == 1 &&
+                         (kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_INTEGER) &&
                          is_integer(&bounds->from) && is_integer(&bounds->to);
-    judge->least = judge->of_integers && bounds->from.count ? bounds->from.parts[0].number : INT64_MIN;
+    judge->least =
+        judge->of_integers && bounds->from.count ? bounds->from.parts[0].number : INT64_MIN;
     judge->most = judge->of_integers && bounds->to.count ? bounds->to.parts[0].number : INT64_MAX;
 }
 
@@ -399,8 +416,9 @@ static bool read_bounds(struct judge *judge)
         parts = count_parts(rowsets_text(&engine->atoms, judge->query->owns[0].parts, buffer));
     if (!parts)
         parts = count_parts(low) > count_parts(high) ? count_parts(low) : count_parts(high);
-    if (parts <= ISO_KEY_PARTS && iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts,
-                                                  low, high, &error) == ISO_OK) {
+    if (parts <= ISO_KEY_PARTS &&
+        iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts, low,
+                        high, &error) == ISO_OK) {
         find_integers(judge);
         return true;
     }
@@ -456,7 +474,8 @@ static bool make_ready(struct judge *judge)
         qsort(query->owns, query->own_count, sizeof *query->owns, compare_owns);
     if (!query->is_range)
         read_key(judge);
-    bool fine = query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
+    bool fine =
+        query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
     judge->row.cells = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->row.cells);
     judge->scalars = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->scalars);
     judge->is_altered = is_altered(&judge->engine->store.tables[judge->table], query);
@@ -503,7 +522,8 @@ static void conclude(struct judge *judge)
 
 static void start(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    *judge = (struct judge){.engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
+    *judge = (struct judge){
+        .engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
     iso_json_init(&judge->json);
 }
 
@@ -511,8 +531,8 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
 {
     start(judge, engine, query);
     bool is_ready = make_ready(judge);
-    rowsets_order_narrow(engine, &engine->store.tables[judge->table], judge->has_bounds ? &judge->bounds : NULL,
-                         &judge->from, &judge->to);
+    rowsets_order_narrow(engine, &engine->store.tables[judge->table],
+                         judge->has_bounds ? &judge->bounds : NULL, &judge->from, &judge->to);
     return is_ready && is_within_limit(judge);
 }
 
@@ -549,7 +569,8 @@ static bool is_own_row(const struct rowsets_query *query, iso_atom parts)
 static void retract(struct judge *judge, iso_atom parts, enum iso_violation_kind kind)
 {
     bool is_own = parts != ISO_ABSENT && is_own_row(judge->query, parts);
-    struct iso_rowsets_finding finding = {.axiom = is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
+    struct iso_rowsets_finding finding = {
+        .axiom = is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     judge->is_retracting = true;
     report(judge, &finding, parts);
     judge->is_retracting = false;
@@ -562,7 +583,8 @@ static void retract_what_is_right(struct judge *judge)
         if (!was_emitted(query, judge->reported[i]))
             retract(judge, judge->reported[i],
                     was_returned(query, judge->reported[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
-    if ((judge->reported_aggregate || judge->reported_bag) && !query->in_aggregate && !query->in_bag)
+    if ((judge->reported_aggregate || judge->reported_bag) && !query->in_aggregate &&
+        !query->in_bag)
         retract(judge, ISO_ABSENT, judge->reported_aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
 }
 
@@ -573,7 +595,8 @@ static bool is_forgotten(const struct iso_rowsets *engine, const struct rowsets_
            (engine->time.floor && query->bound <= engine->time.floor);
 }
 
-uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, enum rowsets_finality finality)
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
+                       enum rowsets_finality finality)
 {
     struct judge judge;
     start(&judge, engine, query);

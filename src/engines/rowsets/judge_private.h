@@ -1,4 +1,5 @@
-/* One query while it is judged: what it asks, made ready; what it returned; and rows as it saw them. */
+/* One query while it is judged: what it asks, made ready; what it returned; and rows as it saw
+ * them. */
 #pragma once
 
 #include "predicate/aggregate.h"
@@ -28,7 +29,7 @@ struct judge_row {
     uint64_t writer_cts;             /* of the newest version that decides */
     iso_atom writer;
     const struct rowsets_version
-        *died;         /* its last deletion before; what its cells held until then is no longer there */
+        *died; /* its last deletion before; what its cells held until then is no longer there */
     iso_truth covered; /* by the bounds */
 };
 
@@ -101,13 +102,15 @@ static inline uint32_t judge_where_columns(const struct judge *judge)
 /* judge_row.c */
 void judge_see(struct judge *judge, uint32_t row, iso_atom parts);
 /* `there` and `cells` in place of the row's. */
-struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, const struct judge_cell *cells);
+struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there,
+                                  const struct judge_cell *cells);
 struct iso_scalar judge_scalar(struct judge *judge, uint32_t slot, struct judge_cell cell);
-/* Whether a transaction of unknown outcome may explain that the row did not do what `fault` is called for; then it is the
- * blocker. */
+/* Whether a transaction of unknown outcome may explain that the row did not do what `fault` is
+ * called for; then it is the blocker. */
 enum judge_fault { JUDGE_MISSING, JUDGE_EXTRA, JUDGE_CHANGED };
 bool judge_excuses(struct judge *judge, enum judge_fault fault);
-/* Whether one may have written to the rows of the table that are between the bounds what changes the answer. */
+/* Whether one may have written to the rows of the table that are between the bounds what changes
+ * the answer. */
 bool judge_excuses_table(struct judge *judge);
 void judge_put_row(struct judge *judge, struct iso_text *text);
 
@@ -122,7 +125,8 @@ void judge_release_returned(struct judge *judge);
 
 /* judge.c */
 typedef void (*judge_visitor)(struct judge *judge, uint32_t row, iso_atom parts);
-/* Each row of the table that the bounds may cover, also those that are not there at the query's moment. */
+/* Each row of the table that the bounds may cover, also those that are not there at the query's
+ * moment. */
 void judge_visit(struct judge *judge, judge_visitor visitor);
 /* For who judges otherwise: false: it cannot be judged. Close it in any case. */
 bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query);

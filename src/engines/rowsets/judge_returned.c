@@ -18,7 +18,8 @@ static uint32_t find_column(const struct judge *judge, struct iso_json_text name
     uint32_t found = ISO_NONE;
     char buffer[ISO_ATOM_TEXT_MAX];
     for (uint32_t column = 1; column < table->column_count; column++) {
-        if (!iso_condition_column_is(&sought, rowsets_text(&engine->atoms, table->columns[column].name, buffer)))
+        if (!iso_condition_column_is(
+                &sought, rowsets_text(&engine->atoms, table->columns[column].name, buffer)))
             continue;
         if (found != ISO_NONE)
             return ISO_NONE; /* two of one name but for the case of letters */
@@ -31,7 +32,8 @@ static uint32_t find_part(const struct judge *judge, struct iso_json_text name, 
 {
     const struct iso_condition_column sought = {.name = name, .is_exact = is_exact};
     for (uint32_t part = 0; part < judge->key.parts; part++)
-        if (judge->key.columns[part].at && iso_condition_column_is(&sought, judge->key.columns[part]))
+        if (judge->key.columns[part].at &&
+            iso_condition_column_is(&sought, judge->key.columns[part]))
             return part;
     return ISO_NONE;
 }
@@ -47,12 +49,14 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     if (slot->column == ISO_NONE)
         slot->part = find_part(judge, name, is_exact);
     else
-        name = rowsets_text(&engine->atoms, engine->store.tables[judge->table].columns[slot->column].name, buffer);
+        name = rowsets_text(&engine->atoms,
+                            engine->store.tables[judge->table].columns[slot->column].name, buffer);
     slot->type.text = (uint8_t)options->texts;
     if (slot->part != ISO_NONE)
         slot->type = judge->key.types[slot->part];
     else if (options->type_of)
-        slot->type = options->type_of(options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
+        slot->type = options->type_of(
+            options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
     slot->is_integer = slot->type.value.kind == ISO_VALUE_INTEGER;
     return judge->slot_count++;
 }
@@ -83,10 +87,12 @@ static bool read_aggregate(struct judge *judge, struct iso_json_text name)
         return false;
     judge->aggregate_count++;
     if (aggregate->aggregate.kind != ISO_AGGREGATE_ROWS)
-        aggregate->slot = judge_add_slot(judge, aggregate->aggregate.column.name, aggregate->aggregate.column.is_exact);
+        aggregate->slot = judge_add_slot(judge, aggregate->aggregate.column.name,
+                                         aggregate->aggregate.column.is_exact);
     iso_aggregation_init(&aggregate->total, &aggregate->aggregate,
-                         aggregate->slot == ISO_NONE ? (struct iso_scalar_type){.text = ISO_TEXT_COLLATED}
-                                                     : judge->slots[aggregate->slot].type);
+                         aggregate->slot == ISO_NONE
+                             ? (struct iso_scalar_type){.text = ISO_TEXT_COLLATED}
+                             : judge->slots[aggregate->slot].type);
     if (iso_json_peek(&judge->json) == ISO_JSON_DIGITS)
         iso_aggregation_of_numbers(&aggregate->total);
     return read_reported(&judge->json, &aggregate->reported);
@@ -110,7 +116,8 @@ static void end_bag_row(struct judge_bag *bag, size_t start)
 {
     iso_text_put(&bag->text, "]");
     ISO_GROW(bag->places, bag->count, bag->capacity);
-    bag->places[bag->count++] = iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start));
+    bag->places[bag->count++] =
+        iso_number_pair((uint32_t)start, (uint32_t)(bag->text.used - start));
 }
 
 static bool read_bag(struct judge *judge)
@@ -156,7 +163,8 @@ bool judge_read_returned(struct judge *judge)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json *json = &judge->json;
-    struct iso_json_text text = rowsets_text(&judge->engine->atoms, judge->query->returned, buffer), name;
+    struct iso_json_text text = rowsets_text(&judge->engine->atoms, judge->query->returned, buffer),
+                         name;
     if (!text.at)
         return true;
     iso_text_reserve(&judge->returned_text, text.length + ISO_JSON_PADDING);
@@ -178,7 +186,8 @@ bool judge_read_returned(struct judge *judge)
 
 /* ---- rows that match ---- */
 
-/* A number's text stands in a buffer, which the next row overwrites: that of the slot, or of the key. */
+/* A number's text stands in a buffer, which the next row overwrites: that of the slot, or of the
+ * key. */
 void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scalar)
 {
     bool is_text = scalar->kind == ISO_SCALAR_TEXT || scalar->kind == ISO_SCALAR_UNTYPED ||
@@ -255,8 +264,8 @@ void judge_count_row(struct judge *judge, const struct judge_outcome *outcome)
 
 /* ---- the answer ---- */
 
-static void put_member(struct iso_text *text, const struct judge_aggregate *aggregate, const char *value, size_t length,
-                       bool quoted)
+static void put_member(struct iso_text *text, const struct judge_aggregate *aggregate,
+                       const char *value, size_t length, bool quoted)
 {
     iso_text_put(text, text->used > 1 ? "," : "");
     iso_text_put_string(text, aggregate->name.at, aggregate->name.length);
@@ -303,7 +312,8 @@ static void judge_aggregates(struct judge *judge)
             continue;
         if (iso_truth_outcomes(truth) != ISO_TRUTH_FALSE) {
             uint32_t reason = reason_of(truth);
-            judge_doubt(judge, reason || judge->reasons ? reason : 1u << ISO_UNJUDGED_UNKNOWN_VALUE, 0);
+            judge_doubt(judge, reason || judge->reasons ? reason : 1u << ISO_UNJUDGED_UNKNOWN_VALUE,
+                        0);
             continue;
         }
         value.used = 0;
@@ -340,21 +350,23 @@ static struct iso_json_text bag_row(const struct judge_bag *bag, uint64_t place)
 static int compare_bag_rows(const void *left, const void *right, void *context)
 {
     const struct judge_bag *bag = context;
-    struct iso_json_text one = bag_row(bag, *(const uint64_t *)left), other = bag_row(bag, *(const uint64_t *)right);
+    struct iso_json_text one = bag_row(bag, *(const uint64_t *)left),
+                         other = bag_row(bag, *(const uint64_t *)right);
     size_t common = one.length < other.length ? one.length : other.length;
     int order = memcmp(one.at, other.at, common);
     return order ? order : (one.length > other.length) - (one.length < other.length);
 }
 
 /* Takes out of both sorted lists what is in both. */
-static void take_common(const struct judge_bag *bag, uint64_t *reported, uint32_t *reported_count, uint64_t *found,
-                        uint32_t *found_count)
+static void take_common(const struct judge_bag *bag, uint64_t *reported, uint32_t *reported_count,
+                        uint64_t *found, uint32_t *found_count)
 {
     uint32_t i = 0, j = 0, reported_kept = 0, found_kept = 0;
     while (i < *reported_count || j < *found_count) {
         int order = i == *reported_count ? 1
-                    : j == *found_count  ? -1
-                                         : compare_bag_rows(&reported[i], &found[j], (void *)(uintptr_t)bag);
+                    : j == *found_count
+                        ? -1
+                        : compare_bag_rows(&reported[i], &found[j], (void *)(uintptr_t)bag);
         if (order < 0)
             reported[reported_kept++] = reported[i++];
         else if (order > 0)
@@ -385,11 +397,13 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
     iso_json_enter_array(&other);
     for (uint32_t i = 0; may && i < judge->bag.column_count; i++) {
         const struct iso_scalar_type *type = &judge->slots[judge->bag.first_slot + i].type;
-        may = iso_json_element(&one) && iso_json_element(&other) && read_reported(&one, &value) &&
-              read_reported(&other, &reported) && !value.at == !reported.at &&
-              (!value.at || iso_values_compare(type->value, value, reported,
-                                               (struct iso_spellers){.client = true, .only_signed = type->is_signed}) !=
-                                ISO_VALUES_DIFFER);
+        may =
+            iso_json_element(&one) && iso_json_element(&other) && read_reported(&one, &value) &&
+            read_reported(&other, &reported) && !value.at == !reported.at &&
+            (!value.at || iso_values_compare(type->value, value, reported,
+                                             (struct iso_spellers){
+                                                 .client = true, .only_signed = type->is_signed}) !=
+                              ISO_VALUES_DIFFER);
     }
     iso_json_release(&one);
     iso_json_release(&other);
@@ -398,19 +412,21 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
     return may;
 }
 
-static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t reported_count, const uint64_t *found,
-                       uint32_t found_count)
+static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t reported_count,
+                       const uint64_t *found, uint32_t found_count)
 {
     if ((uint64_t)reported_count * found_count > MOST_PAIRS)
         return true;
     for (uint32_t i = 0; i < reported_count; i++)
         for (uint32_t j = 0; j < found_count; j++)
-            if (may_be_one(judge, bag_row(&judge->bag, reported[i]), bag_row(&judge->bag, found[j])))
+            if (may_be_one(judge, bag_row(&judge->bag, reported[i]),
+                           bag_row(&judge->bag, found[j])))
                 return true;
     return false;
 }
 
-static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, uint64_t place, uint64_t rows)
+static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, uint64_t place,
+                           uint64_t rows)
 {
     struct iso_json_text row = bag_row(&judge->bag, place);
     struct iso_rowsets_finding finding = {.axiom = ISO_EXT, .kind = kind, .rows = rows};

@@ -1,5 +1,5 @@
-/* One row as a query had to see it: versions below its bound, the transaction's own writes over them, and what
- * transactions of unknown outcome may have put in their place. */
+/* One row as a query had to see it: versions below its bound, the transaction's own writes over
+ * them, and what transactions of unknown outcome may have put in their place. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +34,22 @@ static struct judge_cell cell_of(const struct judge *judge, iso_atom value)
 static struct judge_cell default_row(const struct judge *judge)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
-    return table->is_whole ? (struct judge_cell){ISO_ABSENT, 0} : doubtful(ISO_UNJUDGED_BEFORE_START);
+    return table->is_whole ? (struct judge_cell){ISO_ABSENT, 0}
+                           : doubtful(ISO_UNJUDGED_BEFORE_START);
 }
 
-/* Of a cell that nobody wrote since the row was there: it has its column's default, whatever that is. */
+/* Of a cell that nobody wrote since the row was there: it has its column's default, whatever that
+ * is. */
 static struct judge_cell default_cell(const struct judge *judge, uint32_t column)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
-    bool is_shown = column != ISO_NONE &&
-                    (table->columns[column].has_initial || table->columns[column].first_cts < judge->query->bound);
+    bool is_shown = column != ISO_NONE && (table->columns[column].has_initial ||
+                                           table->columns[column].first_cts < judge->query->bound);
     return doubtful(is_shown ? ISO_UNJUDGED_UNKNOWN_VALUE : ISO_UNJUDGED_COLUMN);
 }
 
-static const struct rowsets_version *find_version(const struct judge *judge, const struct rowsets_cell *cell)
+static const struct rowsets_version *find_version(const struct judge *judge,
+                                                  const struct rowsets_cell *cell)
 {
     return rowsets_version_at(judge->engine, cell, judge->query->bound, judge->query->tid);
 }
@@ -86,7 +89,8 @@ static struct judge_cell see_cell(struct judge *judge, const struct rowsets_cell
     if (version && died && !rowsets_outlives(judge->engine, version, died))
         version = NULL;
     if (!version)
-        return cell->has_initial && !died ? cell_of(judge, cell->initial) : default_cell(judge, cell->column);
+        return cell->has_initial && !died ? cell_of(judge, cell->initial)
+                                          : default_cell(judge, cell->column);
     note_writer(judge, version);
     return cell_of(judge, version->value);
 }
@@ -129,7 +133,8 @@ static iso_truth covered(struct judge *judge)
         int64_t number = engine->store.rows[row->row].number;
         return iso_truth_of(judge->least <= number && number <= judge->most);
     }
-    return iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, row->parts, buffer), &judge->room);
+    return iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, row->parts, buffer),
+                            &judge->room);
 }
 
 void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
@@ -139,8 +144,8 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
     struct judge_cell *cells = row->cells;
     *row = (struct judge_row){.row = number, .parts = parts, .cells = cells, .writer = ISO_ABSENT};
     row->there = default_row(judge);
-    for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->store.rows[number].cells; at != ISO_NONE;
-         at = engine->store.cells[at].next) {
+    for (uint32_t at = number == ISO_NONE ? ISO_NONE : engine->store.rows[number].cells;
+         at != ISO_NONE; at = engine->store.cells[at].next) {
         const struct rowsets_cell *cell = &engine->store.cells[at];
         if (!cell->column) {
             see_existence(judge, cell);
@@ -164,7 +169,9 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
 
 static struct iso_json_text key_part(struct judge *judge, uint32_t number)
 {
-    struct iso_json_text rest = rowsets_text(&judge->engine->atoms, judge->row.parts, judge->parts_buffer), part;
+    struct iso_json_text rest = rowsets_text(&judge->engine->atoms, judge->row.parts,
+                                             judge->parts_buffer),
+                         part;
     uint32_t count = 0;
     while (iso_key_take_part(&rest, &part) && count < number)
         count++;
@@ -190,7 +197,8 @@ struct iso_scalar judge_scalar(struct judge *judge, uint32_t number, struct judg
         return iso_scalar_of_kind(ISO_SCALAR_NULL);
     if (!(cell.value & ISO_ATOM_TABLE) && slot->is_integer)
         return iso_scalar_integer((int64_t)cell.value);
-    return iso_scalar_read(slot->type, rowsets_text(&judge->engine->atoms, cell.value, slot->buffer));
+    return iso_scalar_read(slot->type,
+                           rowsets_text(&judge->engine->atoms, cell.value, slot->buffer));
 }
 
 /* ---- deciding ---- */
@@ -204,21 +212,25 @@ static const enum iso_unjudged reasons[ISO_PREDICATE_REASONS] = {
 };
 
 /* Why it is not known: of an unknown cell, all that cells say. */
-static uint32_t reasons_of(const struct judge *judge, iso_truth truth, const struct judge_cell *cells)
+static uint32_t reasons_of(const struct judge *judge, iso_truth truth,
+                           const struct judge_cell *cells)
 {
     enum iso_predicate_reason reason = iso_truth_reason(truth);
     uint32_t found = 0;
     if (!reason)
         return 0;
-    for (uint32_t s = 0; cells && reason == ISO_PREDICATE_UNKNOWN && s < judge_where_columns(judge); s++)
+    for (uint32_t s = 0; cells && reason == ISO_PREDICATE_UNKNOWN && s < judge_where_columns(judge);
+         s++)
         if (!is_part(&judge->slots[s]) && cells[s].doubt)
             found |= reason_bit((enum iso_unjudged)(cells[s].doubt - 1));
     return found ? found : reason_bit(reasons[reason]);
 }
 
-struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, const struct judge_cell *cells)
+struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there,
+                                  const struct judge_cell *cells)
 {
-    struct judge_outcome outcome = {.there = there.value == ISO_ABSENT ? ISO_TRUTH_FALSE : ISO_TRUTH_TRUE,
+    struct judge_outcome outcome = {.there = there.value == ISO_ABSENT ? ISO_TRUTH_FALSE
+                                                                       : ISO_TRUTH_TRUE,
                                     .matches = ISO_TRUTH_FALSE};
     if (there.doubt) {
         outcome.there = ISO_TRUTH_TRUE | ISO_TRUTH_FALSE;
@@ -241,7 +253,8 @@ struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there, 
 
 /* ---- transactions of unknown outcome ---- */
 
-/* One register of the row that one of them may have written: its options are the row's own value and theirs. */
+/* One register of the row that one of them may have written: its options are the row's own value
+ * and theirs. */
 struct choice {
     struct judge_cell *cell;
     struct judge_cell options[MOST_OPTIONS];
@@ -330,8 +343,9 @@ static uint32_t find_choices(struct judge *judge, struct choices *choices, uint3
             (candidate->column && slot == judge->slot_count))
             continue;
         *blocker = candidate->unknown;
-        if ((!is_own && !offer(choices, candidate->column ? &judge->row.cells[slot] : &judge->row.there,
-                               cell_of(judge, candidate->value))) ||
+        if ((!is_own &&
+             !offer(choices, candidate->column ? &judge->row.cells[slot] : &judge->row.there,
+                    cell_of(judge, candidate->value))) ||
             (candidate->is_reinserted && !offer_reinserted(judge, choices)))
             return 0;
     }
@@ -368,12 +382,15 @@ static bool never_counts(const struct judge_outcome *outcome)
 }
 
 /* Whether a mixture changes what the row adds to an aggregate or to rows without keys. */
-static bool is_changed(struct judge *judge, const struct judge_outcome *before, const struct judge_outcome *outcome,
-                       const struct judge_cell *cells)
+static bool is_changed(struct judge *judge, const struct judge_outcome *before,
+                       const struct judge_outcome *outcome, const struct judge_cell *cells)
 {
-    bool same = surely_counts(before) == surely_counts(outcome) && never_counts(before) == never_counts(outcome);
-    for (uint32_t s = judge_where_columns(judge); same && surely_counts(outcome) && s < judge->slot_count; s++)
-        same = cells[s].value == judge->row.cells[s].value && !cells[s].doubt == !judge->row.cells[s].doubt;
+    bool same = surely_counts(before) == surely_counts(outcome) &&
+                never_counts(before) == never_counts(outcome);
+    for (uint32_t s = judge_where_columns(judge);
+         same && surely_counts(outcome) && s < judge->slot_count; s++)
+        same = cells[s].value == judge->row.cells[s].value &&
+               !cells[s].doubt == !judge->row.cells[s].doubt;
     return !same;
 }
 
@@ -385,7 +402,8 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
     if (row->row == ISO_NONE || engine->store.rows[row->row].candidates == ISO_NONE)
         return false;
     struct choices *choices = iso_allocate(sizeof *choices);
-    struct judge_cell before = row->there, *kept = iso_allocate((judge->slot_count + 1) * sizeof *kept);
+    struct judge_cell before = row->there,
+                      *kept = iso_allocate((judge->slot_count + 1) * sizeof *kept);
     struct judge_cell *mixed = iso_allocate((judge->slot_count + 1) * sizeof *mixed);
     memcpy(kept, row->cells, judge->slot_count * sizeof *kept);
     struct judge_outcome plain = judge_decide(judge, before, kept);
@@ -401,7 +419,8 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
         memcpy(row->cells, kept, judge->slot_count * sizeof *kept);
         row->there = before;
         struct judge_outcome outcome = judge_decide(judge, there, mixed);
-        excused = fault == JUDGE_CHANGED ? is_changed(judge, &plain, &outcome, mixed) : is_excused_by(fault, &outcome);
+        excused = fault == JUDGE_CHANGED ? is_changed(judge, &plain, &outcome, mixed)
+                                         : is_excused_by(fault, &outcome);
     }
     if (excused)
         judge->blocker = blocker;
@@ -460,8 +479,8 @@ static int compare_members(const void *left, const void *right)
     return iso_atom_compare(&engine->atoms, columns[one->column].name, columns[other->column].name);
 }
 
-static void add_member(struct judge *judge, struct member *members, uint32_t *count, uint32_t column,
-                       struct judge_cell cell)
+static void add_member(struct judge *judge, struct member *members, uint32_t *count,
+                       uint32_t column, struct judge_cell cell)
 {
     uint32_t i = 0;
     while (i < *count && members[i].column != column)
@@ -481,8 +500,8 @@ void judge_put_row(struct judge *judge, struct iso_text *text)
     char buffer[ISO_ATOM_TEXT_MAX];
     struct judge_row kept = judge->row; /* looking up notes a writer */
     uint32_t count = 0;
-    for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->store.rows[kept.row].cells; at != ISO_NONE;
-         at = engine->store.cells[at].next)
+    for (uint32_t at = kept.row == ISO_NONE ? ISO_NONE : engine->store.rows[kept.row].cells;
+         at != ISO_NONE; at = engine->store.cells[at].next)
         if (engine->store.cells[at].column && !kept.is_reinserted)
             add_member(judge, members, &count, engine->store.cells[at].column,
                        see_cell(judge, &engine->store.cells[at]));
@@ -494,7 +513,8 @@ void judge_put_row(struct judge *judge, struct iso_text *text)
     qsort(members, count, sizeof *members, compare_members);
     iso_text_put(text, "{");
     for (uint32_t i = 0; i < count; i++) {
-        struct iso_json_text name = rowsets_text(&engine->atoms, table->columns[members[i].column].name, buffer);
+        struct iso_json_text name =
+            rowsets_text(&engine->atoms, table->columns[members[i].column].name, buffer);
         iso_text_put(text, i ? "," : "");
         iso_text_put_string(text, name.at, name.length);
         iso_text_put(text, ":");

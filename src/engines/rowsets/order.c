@@ -1,9 +1,10 @@
-/* The rows of a table in the order of their keys: a list of chunks, each full chunk of which becomes two.
+/* The rows of a table in the order of their keys: a list of chunks, each full chunk of which
+ * becomes two.
  *
  *     | 3 7 8 |  | 12 15 |  | 20 b x |        integers by size, before texts by bytes; part by part
  *
- * That order is a type's own only where the parts at one place are of one sort: all integers, or all texts. As far as that
- * is so, bounds are found by bisection; else all rows are looked at. */
+ * That order is a type's own only where the parts at one place are of one sort: all integers, or
+ * all texts. As far as that is so, bounds are found by bisection; else all rows are looked at. */
 #include <string.h>
 
 #include "base/sorted.h"
@@ -51,27 +52,31 @@ static void count_parts(struct iso_rowsets *engine, const struct rowsets_row *ro
 
 /* ---- the list ---- */
 
-static const struct rowsets_row *row_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                                        uint32_t chunk, uint32_t at)
+static const struct rowsets_row *row_at(const struct iso_rowsets *engine,
+                                        const struct rowsets_table *table, uint32_t chunk,
+                                        uint32_t at)
 {
     return &engine->store.rows[table->chunks[chunk].rows[at]];
 }
 
-/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last chunk that begins
- * with one of which it `begins_before`. */
-#define FIND_PLACE(engine, table, begins_before, comes_before)                                                         \
-    ({                                                                                                                 \
-        const struct rowsets_row *row_;                                                                                \
-        uint32_t low_ = 0, high_ = (table)->chunk_count, chunk_, at_ = 0;                                              \
-        ISO_BISECT(low_, high_, middle_, (row_ = row_at(engine, table, middle_, 0), begins_before));                   \
-        chunk_ = low_ ? low_ - 1 : 0;                                                                                  \
-        high_ = (table)->chunk_count ? (table)->chunks[chunk_].count : 0;                                              \
-        ISO_BISECT(at_, high_, middle_, (row_ = row_at(engine, table, chunk_, middle_), comes_before));                \
-        (struct rowsets_place){chunk_, at_};                                                                           \
+/* The first place whose row `comes_before`, an expression in `row_`, is not true of: in the last
+ * chunk that begins with one of which it `begins_before`. */
+#define FIND_PLACE(engine, table, begins_before, comes_before)                                     \
+    ({                                                                                             \
+        const struct rowsets_row *row_;                                                            \
+        uint32_t low_ = 0, high_ = (table)->chunk_count, chunk_, at_ = 0;                          \
+        ISO_BISECT(low_, high_, middle_,                                                           \
+                   (row_ = row_at(engine, table, middle_, 0), begins_before));                     \
+        chunk_ = low_ ? low_ - 1 : 0;                                                              \
+        high_ = (table)->chunk_count ? (table)->chunks[chunk_].count : 0;                          \
+        ISO_BISECT(at_, high_, middle_,                                                            \
+                   (row_ = row_at(engine, table, chunk_, middle_), comes_before));                 \
+        (struct rowsets_place){chunk_, at_};                                                       \
     })
 
 /* Where the row stands, or would: in the last chunk that begins at or before it. */
-static struct rowsets_place place_of(const struct iso_rowsets *engine, const struct rowsets_table *table,
+static struct rowsets_place place_of(const struct iso_rowsets *engine,
+                                     const struct rowsets_table *table,
                                      const struct rowsets_row *row)
 {
     return FIND_PLACE(engine, table, rowsets_compare_rows(engine, row_, row) <= 0,
@@ -81,12 +86,14 @@ static struct rowsets_place place_of(const struct iso_rowsets *engine, const str
 static void insert_chunk(struct rowsets_table *table, uint32_t at)
 {
     ISO_GROW(table->chunks, table->chunk_count, table->chunk_capacity);
-    memmove(table->chunks + at + 1, table->chunks + at, (table->chunk_count - at) * sizeof *table->chunks);
+    memmove(table->chunks + at + 1, table->chunks + at,
+            (table->chunk_count - at) * sizeof *table->chunks);
     table->chunks[at].count = 0;
     table->chunk_count++;
 }
 
-/* The upper half goes to a chunk behind it; where rows come in order, only what is behind the place does. */
+/* The upper half goes to a chunk behind it; where rows come in order, only what is behind the place
+ * does. */
 static void split_chunk(struct rowsets_table *table, struct rowsets_place *place)
 {
     insert_chunk(table, place->chunk + 1);
@@ -111,7 +118,8 @@ void rowsets_order_add(struct iso_rowsets *engine, uint32_t number)
     if (table->chunks[place.chunk].count == ROWSETS_CHUNK)
         split_chunk(table, &place);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
-    memmove(chunk->rows + place.at + 1, chunk->rows + place.at, (chunk->count - place.at) * sizeof *chunk->rows);
+    memmove(chunk->rows + place.at + 1, chunk->rows + place.at,
+            (chunk->count - place.at) * sizeof *chunk->rows);
     chunk->rows[place.at] = number;
     chunk->count++;
     table->row_count++;
@@ -125,7 +133,8 @@ void rowsets_order_remove(struct iso_rowsets *engine, uint32_t number)
     struct rowsets_place place = place_of(engine, table, row);
     struct rowsets_chunk *chunk = &table->chunks[place.chunk];
     chunk->count--;
-    memmove(chunk->rows + place.at, chunk->rows + place.at + 1, (chunk->count - place.at) * sizeof *chunk->rows);
+    memmove(chunk->rows + place.at, chunk->rows + place.at + 1,
+            (chunk->count - place.at) * sizeof *chunk->rows);
     if (!chunk->count) {
         table->chunk_count--;
         memmove(chunk, chunk + 1, (table->chunk_count - place.chunk) * sizeof *chunk);
@@ -183,8 +192,8 @@ static int compare_text(struct iso_json_text part, const struct iso_scalar *othe
     }
 }
 
-static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row, const struct iso_bound *bound,
-                        uint32_t count)
+static int compare_with(const struct iso_rowsets *engine, const struct rowsets_row *row,
+                        const struct iso_bound *bound, uint32_t count)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text rest, part;
@@ -208,7 +217,8 @@ static int compare_with(const struct iso_rowsets *engine, const struct rowsets_r
 }
 
 /* The first place whose row is not before the bound; `behind`: that is behind it. */
-static struct rowsets_place place_at(const struct iso_rowsets *engine, const struct rowsets_table *table,
+static struct rowsets_place place_at(const struct iso_rowsets *engine,
+                                     const struct rowsets_table *table,
                                      const struct iso_bound *bound, uint32_t count, bool behind)
 {
     return FIND_PLACE(engine, table, compare_with(engine, row_, bound, count) < (int)behind,
@@ -216,7 +226,8 @@ static struct rowsets_place place_at(const struct iso_rowsets *engine, const str
 }
 
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                          const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to)
+                          const struct iso_bounds *bounds, struct rowsets_place *from,
+                          struct rowsets_place *to)
 {
     *from = (struct rowsets_place){0, 0};
     *to = (struct rowsets_place){table->chunk_count, 0};
@@ -229,21 +240,26 @@ void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets
 }
 
 /* How the row's key stands to the bound of a range. */
-static int compare_plain(const struct iso_rowsets *engine, const struct rowsets_row *row, iso_atom bound)
+static int compare_plain(const struct iso_rowsets *engine, const struct rowsets_row *row,
+                         iso_atom bound)
 {
     return iso_atom_compare(&engine->atoms, row->parts, bound);
 }
 
-static struct rowsets_place plain_place(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                                        iso_atom bound, bool behind)
+static struct rowsets_place plain_place(const struct iso_rowsets *engine,
+                                        const struct rowsets_table *table, iso_atom bound,
+                                        bool behind)
 {
     return FIND_PLACE(engine, table, compare_plain(engine, row_, bound) < (int)behind,
                       compare_plain(engine, row_, bound) < (int)behind);
 }
 
-void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
-                                iso_atom to, struct rowsets_place *first, struct rowsets_place *end)
+void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                iso_atom from, iso_atom to, struct rowsets_place *first,
+                                struct rowsets_place *end)
 {
-    *first = from == ISO_ABSENT ? (struct rowsets_place){0, 0} : plain_place(engine, table, from, false);
-    *end = to == ISO_ABSENT ? (struct rowsets_place){table->chunk_count, 0} : plain_place(engine, table, to, true);
+    *first =
+        from == ISO_ABSENT ? (struct rowsets_place){0, 0} : plain_place(engine, table, from, false);
+    *end = to == ISO_ABSENT ? (struct rowsets_place){table->chunk_count, 0}
+                            : plain_place(engine, table, to, true);
 }

@@ -1,8 +1,10 @@
 /* Queries that wait: for the watermark, by their moments; or for a transaction of unknown outcome.
  *
  *     arrives -> queue (by moment) and `fresh` (by arrival)
- *         its deadline passes -> judged, `provisional`; once more whenever something came to its table late
- *         the watermark passes its moment, or the floor does -> judged for good, unless it is `held` for an outcome
+ *         its deadline passes -> judged, `provisional`; once more whenever something came to its
+ *           table late
+ *         the watermark passes its moment, or the floor does -> judged for good, unless it is
+ *           `held` for an outcome
  */
 #include <stdlib.h>
 
@@ -20,7 +22,8 @@ void rowsets_free_query(struct rowsets_query *query)
 
 uint64_t rowsets_query_bytes(const struct rowsets_query *query)
 {
-    return sizeof *query + query->row_count * sizeof *query->rows + query->own_count * sizeof *query->owns;
+    return sizeof *query + query->row_count * sizeof *query->rows +
+           query->own_count * sizeof *query->owns;
 }
 
 /* It waits, or does no more. */
@@ -89,10 +92,12 @@ static void settle(struct iso_rowsets *engine, struct rowsets_query *query, bool
 
 static bool is_final(const struct iso_rowsets *engine, uint64_t bound)
 {
-    return engine->time.ended || (engine->time.has_watermark && engine->time.watermark >= bound - 1) || !bound;
+    return engine->time.ended ||
+           (engine->time.has_watermark && engine->time.watermark >= bound - 1) || !bound;
 }
 
-/* From which bound on nothing changes it any more: at ser a range also meets who commits at its own timestamp. */
+/* From which bound on nothing changes it any more: at ser a range also meets who commits at its own
+ * timestamp. */
 static uint64_t due_of(const struct iso_rowsets *engine, const struct rowsets_query *query)
 {
     bool meets = query->is_range && engine->options.level == ISO_SER && !query->is_point;
@@ -110,7 +115,8 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
     query->arrived = engine->waiting.now;
     query->number = engine->waiting.numbered++;
-    if (is_final(engine, due_of(engine, query)) || engine->store.tables[query->table_number].is_given_up)
+    if (is_final(engine, due_of(engine, query)) ||
+        engine->store.tables[query->table_number].is_given_up)
         settle(engine, query, engine->time.ended);
     else
         keep_waiting(engine, query);
@@ -118,7 +124,8 @@ void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 
 static struct rowsets_query *take_first(struct iso_rowsets *engine)
 {
-    struct rowsets_query *query = (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value;
+    struct rowsets_query *query =
+        (struct rowsets_query *)(uintptr_t)iso_heap_pop(&engine->waiting.queue).value;
     take_out(list_of(engine, query), query);
     count_open(engine, query, -1);
     return query;
@@ -139,10 +146,12 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
     engine->waiting.now = now > engine->waiting.now ? now : engine->waiting.now;
     if (!patience)
         return;
-    for (struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
+    for (struct rowsets_query *query = engine->waiting.provisional.first; query;
+         query = query->next)
         if (query->seen != engine->store.tables[query->table_number].changes)
             judge_early(engine, query);
-    while (engine->waiting.fresh.first && engine->waiting.now - engine->waiting.fresh.first->arrived >= patience) {
+    while (engine->waiting.fresh.first &&
+           engine->waiting.now - engine->waiting.fresh.first->arrived >= patience) {
         struct rowsets_query *query = engine->waiting.fresh.first;
         take_out(&engine->waiting.fresh, query);
         query->is_provisional = true;
@@ -154,7 +163,8 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
 /* ---- what is held ---- */
 
 /* Held queries for which `wants` is true, once more. */
-static void settle_held(struct iso_rowsets *engine, bool (*wants)(const struct rowsets_query *query, uint64_t number),
+static void settle_held(struct iso_rowsets *engine,
+                        bool (*wants)(const struct rowsets_query *query, uint64_t number),
                         uint64_t number, bool is_last)
 {
     uint32_t count = engine->waiting.held_count, kept = 0;
@@ -219,7 +229,9 @@ static void settle_first(struct iso_rowsets *engine, bool is_last)
     do {
         ISO_GROW(list, count, capacity);
         list[count++] = first;
-        first = engine->waiting.queue.count && engine->waiting.queue.items[0].key == due ? take_first(engine) : NULL;
+        first = engine->waiting.queue.count && engine->waiting.queue.items[0].key == due
+                    ? take_first(engine)
+                    : NULL;
     } while (first);
     qsort(list, count, sizeof(struct rowsets_query *), compare_numbers);
     for (uint32_t i = 0; i < count; i++)

@@ -5,8 +5,10 @@
 
 void iso_rowsets_options_init(struct iso_rowsets_options *options)
 {
-    *options = (struct iso_rowsets_options){
-        .level = ISO_SI, .scan_limit = ISO_SCAN_LIMIT, .retention = ISO_ROWSETS_FOREVER, .initial_is_known = true};
+    *options = (struct iso_rowsets_options){.level = ISO_SI,
+                                            .scan_limit = ISO_SCAN_LIMIT,
+                                            .retention = ISO_ROWSETS_FOREVER,
+                                            .initial_is_known = true};
 }
 
 struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)
@@ -17,7 +19,8 @@ struct iso_rowsets *iso_rowsets_new(const struct iso_rowsets_options *options)
         engine->options.scan_limit = ISO_SCAN_LIMIT;
     engine->store.free_row = engine->store.free_cell = engine->outcomes.free_candidate =
         engine->outcomes.free_unknowns = ISO_NONE;
-    for (size_t i = 0; i < sizeof engine->store.free_version / sizeof *engine->store.free_version; i++)
+    for (size_t i = 0; i < sizeof engine->store.free_version / sizeof *engine->store.free_version;
+         i++)
         engine->store.free_version[i] = ISO_NONE;
     iso_atoms_init(&engine->atoms);
     rowsets_forget_conditions(engine);
@@ -66,15 +69,17 @@ static uint64_t map_bytes(const struct iso_number_map *map)
 static uint64_t bytes_of(const struct iso_rowsets *engine)
 {
     const struct iso_atoms *atoms = &engine->atoms;
-    uint64_t bytes = atoms->capacity * (sizeof *atoms->payload + sizeof *atoms->form) + atoms->text_capacity +
-                     iso_index_bytes(&atoms->table);
+    uint64_t bytes = atoms->capacity * (sizeof *atoms->payload + sizeof *atoms->form) +
+                     atoms->text_capacity + iso_index_bytes(&atoms->table);
     bytes += engine->store.row_capacity * sizeof *engine->store.rows +
              engine->store.cell_capacity * sizeof *engine->store.cells;
     bytes += engine->store.version_capacity * sizeof *engine->store.versions;
     bytes += engine->outcomes.candidate_capacity * sizeof *engine->outcomes.candidates;
-    bytes += (engine->block.known_capacity + engine->block.plain_capacity) * sizeof *engine->block.known;
+    bytes +=
+        (engine->block.known_capacity + engine->block.plain_capacity) * sizeof *engine->block.known;
     bytes += map_bytes(&engine->store.row_of) + map_bytes(&engine->store.table_of);
-    bytes += (engine->waiting.queue.capacity + engine->store.dead.capacity) * sizeof *engine->waiting.queue.items;
+    bytes += (engine->waiting.queue.capacity + engine->store.dead.capacity) *
+             sizeof *engine->waiting.queue.items;
     for (uint32_t i = 0; i < engine->store.table_count; i++)
         bytes += engine->store.tables[i].chunk_capacity * sizeof *engine->store.tables[i].chunks;
     bytes += engine->waiting.query_bytes;
@@ -87,7 +92,8 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
     stats->waiting = engine->waiting.queue.count;
     stats->held = engine->waiting.held_count;
     stats->open_ranges = engine->waiting.open_ranges;
-    for (const struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
+    for (const struct rowsets_query *query = engine->waiting.provisional.first; query;
+         query = query->next)
         stats->provisional++;
     stats->tables = engine->store.table_count;
     for (uint32_t i = 0; i < engine->store.table_count; i++)

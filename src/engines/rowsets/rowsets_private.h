@@ -1,10 +1,11 @@
 /* What the files of this module share.
  *
  *     table -> order: rows by key      row -> register (the row itself) -> register (a cell) -> ...
- *                                      register -> versions by commit: | 5 true | 9 absent | 12 true |
+ *                                      register -> versions by commit: | 5 true | 9 absent | 12
+ *                                        true |
  *
- * All of it are numbers into columns, so that it can be archived. Moments are exclusive bounds: a version is visible iff its
- * cts is below it.
+ * All of it are numbers into columns, so that it can be archived. Moments are exclusive bounds: a
+ * version is visible iff its cts is below it.
  */
 #pragma once
 
@@ -18,7 +19,8 @@
 /* ---- the store ---- */
 
 struct rowsets_version {
-    uint64_t cts, opened; /* versions of one cts stand in the order of the bounds of their first writes, then of tids */
+    uint64_t cts, opened; /* versions of one cts stand in the order of the bounds of their first
+                             writes, then of tids */
     iso_atom tid, value;
 };
 
@@ -67,7 +69,8 @@ struct rowsets_chunk {
     uint32_t rows[ROWSETS_CHUNK];
 };
 
-/* What parts of keys there are at one place: with one sort of them the order of the index is that of the type. */
+/* What parts of keys there are at one place: with one sort of them the order of the index is that
+ * of the type. */
 struct rowsets_part {
     uint32_t integers, texts, negatives;
 };
@@ -87,10 +90,11 @@ struct rowsets_index {
 struct rowsets_table {
     iso_atom name; /* ISO_ABSENT: its rows are all keys, as they stand */
     bool is_whole;
-    bool is_plain;         /* those of ranges */
-    bool is_given_up;      /* memory was short: nothing of it is kept */
-    uint64_t judged_below; /* the highest moment at which it was asked by a query that is provisional */
-    uint64_t changes;      /* what came after the deadline of a query that may have asked for it */
+    bool is_plain;    /* those of ranges */
+    bool is_given_up; /* memory was short: nothing of it is kept */
+    uint64_t
+        judged_below; /* the highest moment at which it was asked by a query that is provisional */
+    uint64_t changes; /* what came after the deadline of a query that may have asked for it */
 
     struct rowsets_column *columns; /* [0] is the row */
     uint32_t column_count, column_capacity;
@@ -130,21 +134,24 @@ struct rowsets_own {
 
 /* What a query asks, and all that is needed to judge it. Archived as it stands. */
 struct rowsets_query {
-    uint64_t bound, start_limit; /* of a transaction of unknown outcome that may have written what it saw */
-    uint64_t cts, origin;        /* cts: UINT64_MAX of points */
+    uint64_t bound,
+        start_limit; /* of a transaction of unknown outcome that may have written what it saw */
+    uint64_t cts, origin; /* cts: UINT64_MAX of points */
     iso_atom tid, table, from, to, where, returned;
     uint32_t index, operation, step, table_number;
     uint64_t sts, ends; /* of its transaction, as findings report them */
     uint32_t row_count, own_count, emitted_count;
     uint32_t watched; /* held: the transaction of unknown outcome whose outcome it waits for */
     bool is_range;    /* of plain keys */
-    bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate, in_bag; /* in_...: already reported */
-    uint64_t at;              /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
-    iso_atom *rows;           /* returned: parts of keys; behind them those reported */
+    bool is_partial, own_order, is_lock, is_point, at_commit, in_aggregate,
+        in_bag;     /* in_...: already reported */
+    uint64_t at;    /* while its transaction's outcome is unknown: its moment, unless `at_commit` */
+    iso_atom *rows; /* returned: parts of keys; behind them those reported */
     struct rowsets_own *owns; /* by parts, column */
     iso_atom *emitted;        /* rows that were reported: a held query reports each once */
     uint32_t emitted_capacity;
-    /* Waiting in the queue: by arrival until its deadline passes, then among the provisional ones. */
+    /* Waiting in the queue: by arrival until its deadline passes, then among the provisional
+     * ones. */
     uint64_t arrived, number; /* when; counts queries */
     uint64_t seen;            /* `changes` of its table when it was judged last */
     bool is_provisional;      /* judged by its deadline: what it found may be retracted */
@@ -211,9 +218,10 @@ struct rowsets_outcomes {
 
 /* Queries that wait (queue.c). */
 struct rowsets_waiting {
-    struct iso_heap queue;                  /* by bound */
-    struct rowsets_list fresh, provisional; /* those of the queue: by arrival; judged by their deadlines */
-    struct rowsets_query **held;            /* for an outcome */
+    struct iso_heap queue; /* by bound */
+    struct rowsets_list fresh,
+        provisional;             /* those of the queue: by arrival; judged by their deadlines */
+    struct rowsets_query **held; /* for an outcome */
     uint32_t held_count, held_capacity;
     uint64_t now, numbered; /* the clock; queries so far */
     uint64_t query_bytes;   /* of those that wait */
@@ -257,8 +265,8 @@ struct iso_rowsets {
     struct iso_atoms atoms; /* of all of them */
     uint32_t atoms_kept;    /* how many there were when they were collected last */
     struct iso_rowsets_stats stats;
-    struct iso_text text;                                    /* scratch */
-    bool is_closed;                                          /* tables that it does not have are none of its own */
+    struct iso_text text; /* scratch */
+    bool is_closed;       /* tables that it does not have are none of its own */
     struct rowsets_condition conditions[ROWSETS_CONDITIONS]; /* by atom; not archived */
 };
 
@@ -274,30 +282,37 @@ static inline struct iso_json_text rowsets_text(const struct iso_atoms *atoms, i
 /* store.c */
 /* ISO_NONE: it is another shard's. */
 uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t length);
-uint32_t rowsets_plain(struct iso_rowsets *engine);                           /* the table of all keys */
+uint32_t rowsets_plain(struct iso_rowsets *engine); /* the table of all keys */
 uint32_t rowsets_find_table(const struct iso_rowsets *engine, iso_atom name); /* ISO_NONE */
-uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *name, size_t length);
-uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts); /* ISO_NONE */
+uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t table, const char *name,
+                        size_t length);
+uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table,
+                          iso_atom parts); /* ISO_NONE */
 uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts);
 void rowsets_free_row(struct iso_rowsets *engine, uint32_t row);
-struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column);
+struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row,
+                                       uint32_t column);
 struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column);
 /* Where versions go. */
 struct rowsets_target {
     uint32_t table, row, column, cell;
 };
-struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column, iso_atom parts);
+struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column,
+                                     iso_atom parts);
 /* True: it was not there before, or may not have been. */
-bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version);
+bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target,
+                         struct rowsets_version version);
 bool rowsets_is_behind(const struct iso_rowsets *engine, const struct rowsets_version *one,
                        const struct rowsets_version *other);
 /* Whether a cell's version is still there after the row's deletion. */
 bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_version *version,
                       const struct rowsets_version *deletion);
 /* The newest below `bound` that is not `but`'s; NULL: none. */
-const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
-                                                 uint64_t bound, iso_atom but);
-void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate);
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine,
+                                                 const struct rowsets_cell *cell, uint64_t bound,
+                                                 iso_atom but);
+void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row,
+                           struct rowsets_candidate candidate);
 void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row);
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown);
 void rowsets_forget_dead(struct iso_rowsets *engine);
@@ -311,14 +326,17 @@ struct rowsets_place {
 };
 void rowsets_order_add(struct iso_rowsets *engine, uint32_t row);
 void rowsets_order_remove(struct iso_rowsets *engine, uint32_t row);
-/* The rows that the bounds may cover lie from *from up to before *to: all where the index does not know their order. */
+/* The rows that the bounds may cover lie from *from up to before *to: all where the index does not
+ * know their order. */
 void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets_table *table,
-                          const struct iso_bounds *bounds, struct rowsets_place *from, struct rowsets_place *to);
+                          const struct iso_bounds *bounds, struct rowsets_place *from,
+                          struct rowsets_place *to);
 int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
                          const struct rowsets_row *right);
 /* The same between the bounds of a range of plain keys. */
-void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table, iso_atom from,
-                                iso_atom to, struct rowsets_place *first, struct rowsets_place *end);
+void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                                iso_atom from, iso_atom to, struct rowsets_place *first,
+                                struct rowsets_place *end);
 
 /* queue.c */
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query);
@@ -343,8 +361,9 @@ static inline uint32_t rowsets_shard_of(const char *table, size_t length, uint32
 }
 
 /* forget.c */
-void rowsets_tidy(struct iso_rowsets *engine);                               /* all that can go without a loss */
-uint64_t rowsets_largest(const struct iso_rowsets *engine, uint32_t *table); /* its bytes; 0: there is none */
+void rowsets_tidy(struct iso_rowsets *engine); /* all that can go without a loss */
+uint64_t rowsets_largest(const struct iso_rowsets *engine,
+                         uint32_t *table); /* its bytes; 0: there is none */
 void rowsets_give_up_largest(struct iso_rowsets *engine);
 uint64_t rowsets_needed(const struct iso_rowsets *engine);
 
@@ -361,18 +380,20 @@ enum rowsets_finality {
     ROWSETS_FINAL,
     ROWSETS_LAST /* no outcome is waited for any more */
 };
-uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query, enum rowsets_finality finality);
+uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
+                       enum rowsets_finality finality);
 
 /* equal.c */
-const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table, uint32_t column,
-                                          struct iso_scalar_type type);
+const struct rowsets_index *rowsets_index(struct iso_rowsets *engine, uint32_t table,
+                                          uint32_t column, struct iso_scalar_type type);
 bool rowsets_is_type(struct iso_scalar_type one, struct iso_scalar_type other);
-uint32_t rowsets_index_first(const struct rowsets_index *index, uint64_t hash); /* ISO_NONE: no row */
+uint32_t rowsets_index_first(const struct rowsets_index *index,
+                             uint64_t hash); /* ISO_NONE: no row */
 void rowsets_index_value(struct iso_rowsets *engine, struct rowsets_target target, iso_atom value);
 void rowsets_index_loosen(struct iso_rowsets *engine, struct rowsets_target target);
 /* The row's cells may follow its write, up to `end`. */
-void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target, const struct rowsets_write *write,
-                         const struct rowsets_write *end);
+void rowsets_index_birth(struct iso_rowsets *engine, struct rowsets_target target,
+                         const struct rowsets_write *write, const struct rowsets_write *end);
 void rowsets_release_indexes(struct rowsets_table *table);
 
 /* where.c: until the next one is asked for. */

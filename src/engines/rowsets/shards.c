@@ -46,9 +46,11 @@ enum { NOBODY = 255, MOST = 64 };
 static struct iso_json_text *text_of(struct reported *reported, int number)
 {
     struct iso_rowsets_finding *finding = &reported->finding;
-    struct iso_json_text *of_finding[TEXTS] = {&finding->transaction.tid, &finding->table,  &finding->key,
-                                               &finding->expected,        &finding->actual, &finding->writer};
-    struct iso_json_text *of_unjudged[TEXTS] = {&reported->unjudged.transaction.tid, &reported->unjudged.table};
+    struct iso_json_text *of_finding[TEXTS] = {
+        &finding->transaction.tid, &finding->table,  &finding->key,
+        &finding->expected,        &finding->actual, &finding->writer};
+    struct iso_json_text *of_unjudged[TEXTS] = {&reported->unjudged.transaction.tid,
+                                                &reported->unjudged.table};
     return reported->is_finding ? of_finding[number] : of_unjudged[number];
 }
 
@@ -72,7 +74,8 @@ static void keep_finding(void *context, const struct iso_rowsets_finding *findin
     struct reported reported = {.is_finding = true, .finding = *finding};
     struct reported *kept = keep(shard, &reported);
     if (finding->value.atoms) {
-        kept->finding.value.atom = iso_atoms_copy(&shard->values, finding->value.atoms, finding->value.atom);
+        kept->finding.value.atom =
+            iso_atoms_copy(&shard->values, finding->value.atoms, finding->value.atom);
         kept->finding.value.atoms = &shard->values;
     }
 }
@@ -87,7 +90,8 @@ static void tell(struct shard *shard, struct reported *reported)
 {
     for (int i = 0; i < TEXTS; i++)
         if (reported->at[i] != NOTHING)
-            text_of(reported, i)->at = shard->texts.bytes ? shard->texts.bytes + reported->at[i] : "";
+            text_of(reported, i)->at =
+                shard->texts.bytes ? shard->texts.bytes + reported->at[i] : "";
     if (reported->is_finding)
         shard->options->on_finding(shard->options->context, &reported->finding);
     else
@@ -108,7 +112,8 @@ static void tell_all(struct iso_rowsets_shards *shards)
 }
 
 /* What is known of columns and keys is the caller's. */
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     const struct iso_rowsets_options *options = ((struct shard *)context)->options;
     return options->type_of(options->context, table, column);
@@ -122,8 +127,8 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
 
 /* ---- from new to free ---- */
 
-struct iso_rowsets_shards *iso_rowsets_shards_new(const struct iso_rowsets_options *options, iso_rowsets_run run,
-                                                  void *runner)
+struct iso_rowsets_shards *iso_rowsets_shards_new(const struct iso_rowsets_options *options,
+                                                  iso_rowsets_run run, void *runner)
 {
     struct iso_rowsets_shards *shards = iso_allocate_zeroed(1, sizeof *shards);
     shards->options = *options;
@@ -270,7 +275,8 @@ void iso_rowsets_shards_end(struct iso_rowsets_shards *shards)
 static uint8_t owner_of_text(const struct iso_rowsets_shards *shards, struct iso_json_text key)
 {
     const char *slash = key.at && key.length ? memchr(key.at, '/', key.length) : NULL;
-    return slash ? (uint8_t)(1 + rowsets_shard_of(key.at, (size_t)(slash - key.at), shards->count)) : NOBODY;
+    return slash ? (uint8_t)(1 + rowsets_shard_of(key.at, (size_t)(slash - key.at), shards->count))
+                 : NOBODY;
 }
 
 static uint8_t owner_of_key(struct iso_rowsets_shards *shards, uint32_t key)
@@ -283,7 +289,8 @@ static uint8_t owner_of_key(struct iso_rowsets_shards *shards, uint32_t key)
         shards->owner_count = history->key_count;
     }
     if (!shards->owners[key])
-        shards->owners[key] = owner_of_text(shards, rowsets_text(&history->atoms, history->key_atom[key], buffer));
+        shards->owners[key] =
+            owner_of_text(shards, rowsets_text(&history->atoms, history->key_atom[key], buffer));
     return shards->owners[key];
 }
 
@@ -297,14 +304,17 @@ static uint64_t concerned_by(struct iso_rowsets_shards *shards, uint32_t transac
         return all;
     if (shards->options.ranges)
         concerned |= (uint64_t)1 << rowsets_shard_of("", 0, shards->count);
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
-        uint8_t owner = iso_kind_writes(history->kind[o]) ? owner_of_key(shards, history->key[o]) : NOBODY;
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
+        uint8_t owner =
+            iso_kind_writes(history->kind[o]) ? owner_of_key(shards, history->key[o]) : NOBODY;
         if (owner != NOBODY)
             concerned |= (uint64_t)1 << (owner - 1);
     }
     for (; next < end; next++) {
         char buffer[ISO_ATOM_TEXT_MAX];
-        struct iso_json_text table = rowsets_text(&history->atoms, history->ranges.list[next].table, buffer);
+        struct iso_json_text table =
+            rowsets_text(&history->atoms, history->ranges.list[next].table, buffer);
         if (table.at)
             concerned |= (uint64_t)1 << rowsets_shard_of(table.at, table.length, shards->count);
     }
@@ -339,7 +349,8 @@ void iso_rowsets_shards_block(struct iso_rowsets_shards *shards, const struct is
         iso_rowsets_block(shards->list[s].engine, history);
 }
 
-bool iso_rowsets_shards_initial(struct iso_rowsets_shards *shards, iso_atom key, iso_atom value, bool is_list)
+bool iso_rowsets_shards_initial(struct iso_rowsets_shards *shards, iso_atom key, iso_atom value,
+                                bool is_list)
 {
     bool is_row = false;
     iso_rowsets_shards_flush(shards);
@@ -361,20 +372,24 @@ void iso_rowsets_shards_whole(struct iso_rowsets_shards *shards)
         iso_rowsets_whole(shards->list[s].engine);
 }
 
-void iso_rowsets_shards_altered(struct iso_rowsets_shards *shards, struct iso_json_text table, uint64_t cts)
+void iso_rowsets_shards_altered(struct iso_rowsets_shards *shards, struct iso_json_text table,
+                                uint64_t cts)
 {
     iso_rowsets_shards_flush(shards);
-    iso_rowsets_altered(shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine, table, cts);
+    iso_rowsets_altered(
+        shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine, table, cts);
 }
 
-void iso_rowsets_shards_lost(struct iso_rowsets_shards *shards, struct iso_json_text table, uint64_t cts)
+void iso_rowsets_shards_lost(struct iso_rowsets_shards *shards, struct iso_json_text table,
+                             uint64_t cts)
 {
     iso_rowsets_shards_flush(shards);
-    iso_rowsets_lost(shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine, table, cts);
+    iso_rowsets_lost(shards->list[rowsets_shard_of(table.at, table.length, shards->count)].engine,
+                     table, cts);
 }
 
-bool iso_rowsets_shards_resolve(struct iso_rowsets_shards *shards, const struct iso_atoms *atoms, iso_atom tid,
-                                bool committed, uint64_t cts)
+bool iso_rowsets_shards_resolve(struct iso_rowsets_shards *shards, const struct iso_atoms *atoms,
+                                iso_atom tid, bool committed, uint64_t cts)
 {
     bool was_open = false;
     iso_rowsets_shards_flush(shards);
@@ -424,7 +439,8 @@ uint32_t iso_rowsets_shards_fit(struct iso_rowsets_shards *shards, uint64_t most
     return given_up;
 }
 
-/* Transactions, also those of unknown outcome, are the first shard's to count: it is given all of them. */
+/* Transactions, also those of unknown outcome, are the first shard's to count: it is given all of
+ * them. */
 void iso_rowsets_shards_stats(struct iso_rowsets_shards *shards, struct iso_rowsets_stats *stats)
 {
     iso_rowsets_shards_flush(shards);

@@ -28,7 +28,9 @@ uint32_t rowsets_table(struct iso_rowsets *engine, const char *name, size_t leng
     uint32_t shards = engine->options.shards;
     iso_atom atom;
     if (engine->is_closed)
-        return iso_atoms_find(&engine->atoms, name, length, &atom) ? rowsets_find_table(engine, atom) : ISO_NONE;
+        return iso_atoms_find(&engine->atoms, name, length, &atom)
+                   ? rowsets_find_table(engine, atom)
+                   : ISO_NONE;
     if (shards > 1 && rowsets_shard_of(name, length, shards) != engine->options.shard)
         return ISO_NONE;
     return add_table(engine, iso_atoms_text(&engine->atoms, name, length));
@@ -44,7 +46,8 @@ uint32_t rowsets_plain(struct iso_rowsets *engine)
     return table;
 }
 
-uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char *name, size_t length)
+uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char *name,
+                        size_t length)
 {
     struct rowsets_table *table = &engine->store.tables[number];
     iso_atom atom = iso_atoms_text(&engine->atoms, name, length);
@@ -73,11 +76,12 @@ static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
         number = engine->store.cell_count++;
         engine->store.cells[number].serial = 0;
     }
-    engine->store.cells[number] = (struct rowsets_cell){.next = ISO_NONE,
-                                                        .column = column,
-                                                        .first = ISO_NONE,
-                                                        .serial = engine->store.cells[number].serial,
-                                                        .initial = ISO_ABSENT};
+    engine->store.cells[number] =
+        (struct rowsets_cell){.next = ISO_NONE,
+                              .column = column,
+                              .first = ISO_NONE,
+                              .serial = engine->store.cells[number].serial,
+                              .initial = ISO_ABSENT};
     engine->store.living_cells++;
     return number;
 }
@@ -98,17 +102,21 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
     }
     struct rowsets_row *row = &engine->store.rows[number];
     uint32_t serial = row->serial;
-    *row = (struct rowsets_row){.table = table, .parts = parts, .candidates = ISO_NONE, .serial = serial};
+    *row = (struct rowsets_row){
+        .table = table, .parts = parts, .candidates = ISO_NONE, .serial = serial};
     row->cells = new_cell(engine, 0);
-    row->is_number = iso_key_read_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
+    row->is_number =
+        iso_key_read_integer(rowsets_text(&engine->atoms, parts, buffer), &row->number);
     iso_number_map_put(&engine->store.row_of, iso_number_pair(table, parts), number);
     rowsets_order_add(engine, number);
     return number;
 }
 
-struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row, uint32_t column)
+struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row,
+                                       uint32_t column)
 {
-    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE; at = engine->store.cells[at].next)
+    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE;
+         at = engine->store.cells[at].next)
         if (engine->store.cells[at].column == column)
             return &engine->store.cells[at];
     return NULL;
@@ -178,7 +186,8 @@ bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_ver
 /* What the row's cells held when it was deleted, which nobody will see any more. */
 static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowsets_version deletion)
 {
-    for (uint32_t at = engine->store.cells[own].next; at != ISO_NONE; at = engine->store.cells[at].next) {
+    for (uint32_t at = engine->store.cells[own].next; at != ISO_NONE;
+         at = engine->store.cells[at].next) {
         struct rowsets_cell *cell = &engine->store.cells[at];
         uint32_t count = 0;
         while (count < cell->count &&
@@ -228,7 +237,8 @@ void rowsets_sweep(struct iso_rowsets *engine, uint64_t steps)
 {
     steps = steps < engine->store.cell_count ? steps : engine->store.cell_count;
     for (; steps > 0; steps--) {
-        engine->store.hand = engine->store.hand + 1 < engine->store.cell_count ? engine->store.hand + 1 : 0;
+        engine->store.hand =
+            engine->store.hand + 1 < engine->store.cell_count ? engine->store.hand + 1 : 0;
         struct rowsets_cell *cell = &engine->store.cells[engine->store.hand];
         if (cell->column == ISO_NONE || cell->first == ISO_NONE)
             continue;
@@ -256,9 +266,11 @@ static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
     cell->first = first;
 }
 
-struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column, iso_atom parts)
+struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column,
+                                     iso_atom parts)
 {
-    struct rowsets_target target = {.table = table, .row = rowsets_row(engine, table, parts), .column = column};
+    struct rowsets_target target = {
+        .table = table, .row = rowsets_row(engine, table, parts), .column = column};
     const struct rowsets_cell *cell = rowsets_cell(engine, target.row, column);
     target.cell = (uint32_t)(cell - engine->store.cells);
     return target;
@@ -272,7 +284,8 @@ static bool is_touch(const struct iso_rowsets *engine, const struct rowsets_cell
            cell->newest == version->value;
 }
 
-bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target, struct rowsets_version version)
+bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target target,
+                         struct rowsets_version version)
 {
     struct rowsets_cell *cell = &engine->store.cells[target.cell];
     struct rowsets_column *column = &engine->store.tables[target.table].columns[target.column];
@@ -298,12 +311,14 @@ bool rowsets_put_version(struct iso_rowsets *engine, struct rowsets_target targe
     if (!is_last)
         rowsets_index_loosen(engine, target);
     engine->store.rows[target.row].was_deleted = true;
-    iso_heap_push(&engine->store.dead, version.cts, iso_number_pair(engine->store.rows[target.row].serial, target.row));
+    iso_heap_push(&engine->store.dead, version.cts,
+                  iso_number_pair(engine->store.rows[target.row].serial, target.row));
     return false;
 }
 
-const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine, const struct rowsets_cell *cell,
-                                                 uint64_t bound, iso_atom but)
+const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engine,
+                                                 const struct rowsets_cell *cell, uint64_t bound,
+                                                 iso_atom but)
 {
     const struct rowsets_version *versions = engine->store.versions + cell->first;
     uint32_t low = 0, high = cell->count;
@@ -325,13 +340,15 @@ const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engin
 
 /* ---- what transactions of unknown outcome wrote ---- */
 
-void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rowsets_candidate candidate)
+void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row,
+                           struct rowsets_candidate candidate)
 {
     uint32_t number = engine->outcomes.free_candidate;
     if (number != ISO_NONE) {
         engine->outcomes.free_candidate = engine->outcomes.candidates[number].next;
     } else {
-        ISO_GROW(engine->outcomes.candidates, engine->outcomes.candidate_count, engine->outcomes.candidate_capacity);
+        ISO_GROW(engine->outcomes.candidates, engine->outcomes.candidate_count,
+                 engine->outcomes.candidate_capacity);
         number = engine->outcomes.candidate_count++;
     }
     candidate.next = engine->store.rows[row].candidates;
@@ -342,7 +359,8 @@ void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row, struct rows
 void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row)
 {
     while (engine->store.rows[row].candidates != ISO_NONE)
-        rowsets_drop_candidates(engine, row, engine->outcomes.candidates[engine->store.rows[row].candidates].unknown);
+        rowsets_drop_candidates(
+            engine, row, engine->outcomes.candidates[engine->store.rows[row].candidates].unknown);
 }
 
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown)
@@ -355,7 +373,8 @@ void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t 
             continue;
         }
         *place = candidate->next;
-        *candidate = (struct rowsets_candidate){.next = engine->outcomes.free_candidate, .unknown = ISO_NONE};
+        *candidate = (struct rowsets_candidate){.next = engine->outcomes.free_candidate,
+                                                .unknown = ISO_NONE};
         engine->outcomes.free_candidate = number;
     }
 }
@@ -374,11 +393,14 @@ void rowsets_free_row(struct iso_rowsets *engine, uint32_t number)
         engine->store.living_cells--;
         if (cell->first != ISO_NONE)
             free_block(engine, cell->first, cell->class);
-        *cell = (struct rowsets_cell){
-            .next = engine->store.free_cell, .column = ISO_NONE, .first = ISO_NONE, .serial = cell->serial + 1};
+        *cell = (struct rowsets_cell){.next = engine->store.free_cell,
+                                      .column = ISO_NONE,
+                                      .first = ISO_NONE,
+                                      .serial = cell->serial + 1};
         engine->store.free_cell = at;
     }
-    *row = (struct rowsets_row){.table = ISO_NONE, .cells = engine->store.free_row, .serial = row->serial + 1};
+    *row = (struct rowsets_row){
+        .table = ISO_NONE, .cells = engine->store.free_row, .serial = row->serial + 1};
     engine->store.free_row = number;
 }
 
@@ -394,7 +416,8 @@ static bool is_forgotten(const struct iso_rowsets *engine, uint32_t number)
         return false;
     for (uint32_t at = own->next; at != ISO_NONE; at = engine->store.cells[at].next) {
         const struct rowsets_cell *cell = &engine->store.cells[at];
-        if (cell->count && engine->store.versions[cell->first + cell->count - 1].cts >= engine->time.floor)
+        if (cell->count &&
+            engine->store.versions[cell->first + cell->count - 1].cts >= engine->time.floor)
             return false;
     }
     return true;
@@ -422,7 +445,8 @@ void rowsets_release_store(struct iso_rowsets *engine)
     iso_free(engine->store.tables);
     iso_column_free(engine->store.rows, engine->store.row_capacity * sizeof *engine->store.rows);
     iso_column_free(engine->store.cells, engine->store.cell_capacity * sizeof *engine->store.cells);
-    iso_column_free(engine->store.versions, engine->store.version_capacity * sizeof *engine->store.versions);
+    iso_column_free(engine->store.versions,
+                    engine->store.version_capacity * sizeof *engine->store.versions);
     iso_free(engine->outcomes.candidates);
     iso_number_map_release(&engine->store.table_of);
     iso_number_map_release(&engine->store.row_of);

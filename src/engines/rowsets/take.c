@@ -12,7 +12,8 @@
 static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json_text text = rowsets_text(&engine->block.history->atoms, key, buffer), row, column;
+    struct iso_json_text text = rowsets_text(&engine->block.history->atoms, key, buffer), row,
+                         column;
     bool is_cell = text.at && iso_cell_key_split(text, &row, &column);
     const char *slash = text.at && row.length ? memchr(row.at, '/', row.length) : NULL;
     *known = (struct rowsets_known){.table = ISO_NONE, .cell = ISO_NONE};
@@ -33,9 +34,10 @@ static void look_key_up(struct iso_rowsets *engine, struct rowsets_known *known,
 
 static void look_plain_key_up(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom key)
 {
-    *known = (struct rowsets_known){.table = rowsets_plain(engine) + 1,
-                                    .cell = ISO_NONE,
-                                    .parts = iso_atoms_copy(&engine->atoms, &engine->block.history->atoms, key)};
+    *known = (struct rowsets_known){
+        .table = rowsets_plain(engine) + 1,
+        .cell = ISO_NONE,
+        .parts = iso_atoms_copy(&engine->atoms, &engine->block.history->atoms, key)};
 }
 
 /* What the block's key is as a row of all keys. */
@@ -115,7 +117,8 @@ static struct times times_of(const struct iso_history *history, uint32_t transac
 }
 
 /* As an exclusive bound: from when the transaction had the key to itself. */
-static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *times, uint32_t operation)
+static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *times,
+                          uint32_t operation)
 {
     uint8_t kind = engine->block.history->kind[operation];
     if (kind & ISO_OPERATION_OTS)
@@ -130,7 +133,8 @@ static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *
 /* ---- writes ---- */
 
 /* The transaction's write of the register, new or known. */
-static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, struct rowsets_known *known)
+static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key,
+                                      struct rowsets_known *known)
 {
     if (known->mark == engine->block.mark)
         return &engine->block.writes[known->write];
@@ -138,8 +142,8 @@ static struct rowsets_write *write_of(struct iso_rowsets *engine, uint32_t key, 
     known->write = engine->block.write_count;
     ISO_GROW(engine->block.writes, engine->block.write_count, engine->block.write_capacity);
     struct rowsets_write *write = &engine->block.writes[engine->block.write_count++];
-    *write =
-        (struct rowsets_write){.table = known->table - 1, .column = known->column, .parts = known->parts, .key = key};
+    *write = (struct rowsets_write){
+        .table = known->table - 1, .column = known->column, .parts = known->parts, .key = key};
     return write;
 }
 
@@ -159,9 +163,10 @@ static void clear_writes(struct iso_rowsets *engine)
 static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write *row)
 {
     for (uint32_t i = 0; i < engine->block.write_count; i++)
-        if (engine->block.writes[i].table == row->table && engine->block.writes[i].parts == row->parts &&
-            engine->block.writes[i].column)
-            engine->block.writes[i].value = iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
+        if (engine->block.writes[i].table == row->table &&
+            engine->block.writes[i].parts == row->parts && engine->block.writes[i].column)
+            engine->block.writes[i].value =
+                iso_value_unknown(&engine->atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
 }
 
 /* Something came that queries may have to see which were judged by their deadlines already. */
@@ -194,7 +199,8 @@ static void note_write(struct iso_rowsets *engine, const struct times *times, ui
     const struct iso_history *history = engine->block.history;
     uint8_t kind = iso_kind_of(history, operation);
     uint32_t key = history->key[operation];
-    struct rowsets_known *known = kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
+    struct rowsets_known *known =
+        kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
     if (known)
         note_write_of(engine, times, operation, known, false);
     if (engine->options.ranges && iso_kind_writes(kind))
@@ -207,14 +213,17 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
     clear_writes(engine);
     if (!(history->flags[transaction] & ISO_WRITES))
         return;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
         if (iso_kind_writes(history->kind[o]) && history->key[o] < engine->block.known_count)
             __builtin_prefetch(&engine->block.known[history->key[o]], 1);
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
         note_write(engine, times, o);
 }
 
-static struct rowsets_known *known_of(const struct iso_rowsets *engine, const struct rowsets_write *write)
+static struct rowsets_known *known_of(const struct iso_rowsets *engine,
+                                      const struct rowsets_write *write)
 {
     return write->is_plain ? &engine->block.plain[write->key] : &engine->block.known[write->key];
 }
@@ -229,25 +238,28 @@ ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
     }
     for (uint32_t i = 0; i < engine->block.write_count; i++) {
         const struct rowsets_known *known = known_of(engine, &engine->block.writes[i]);
-        if (known->cell != ISO_NONE && known->column && engine->store.cells[known->cell].first != ISO_NONE)
+        if (known->cell != ISO_NONE && known->column &&
+            engine->store.cells[known->cell].first != ISO_NONE)
             __builtin_prefetch(&engine->store.versions[engine->store.cells[known->cell].first], 1);
     }
 }
 
 /* Of a row that was deleted and written again the deletion stays, since it ended its cells. */
-static void put_versions(struct iso_rowsets *engine, const struct rowsets_write *writes, uint32_t count, iso_atom tid,
-                         uint64_t cts)
+static void put_versions(struct iso_rowsets *engine, const struct rowsets_write *writes,
+                         uint32_t count, iso_atom tid, uint64_t cts)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct rowsets_write *write = &writes[i];
         if (engine->store.tables[write->table].is_given_up)
             continue;
         note_change(engine, write->table, cts);
-        struct rowsets_target target = write->key == ISO_NONE
-                                           ? rowsets_target(engine, write->table, write->column, write->parts)
-                                           : target_of(engine, known_of(engine, write));
+        struct rowsets_target target =
+            write->key == ISO_NONE
+                ? rowsets_target(engine, write->table, write->column, write->parts)
+                : target_of(engine, known_of(engine, write));
         engine->store.rows[target.row].is_list |= write->is_list;
-        struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened, tid, ISO_ABSENT};
+        struct rowsets_version version = {cts, write->opened == ROWSETS_LOCK ? cts : write->opened,
+                                          tid, ISO_ABSENT};
         if (write->is_reinserted)
             rowsets_put_version(engine, target, version);
         version.value = write->value;
@@ -265,15 +277,15 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
         return;
     note_writes(engine, transaction, &times);
     fetch_cells(engine);
-    put_versions(engine, engine->block.writes, engine->block.write_count, copy_atom(engine, history->tid[transaction]),
-                 times.cts);
+    put_versions(engine, engine->block.writes, engine->block.write_count,
+                 copy_atom(engine, history->tid[transaction]), times.cts);
 }
 
 /* ---- queries ---- */
 
 /* When it looked; false: nothing says so. */
-static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *query, const struct times *times,
-                       uint8_t kind, uint64_t ots, bool is_known)
+static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *query,
+                       const struct times *times, uint8_t kind, uint64_t ots, bool is_known)
 {
     query->is_lock = (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
     query->at_commit = engine->options.level == ISO_SER || query->is_lock;
@@ -289,8 +301,8 @@ static bool set_moment(const struct iso_rowsets *engine, struct rowsets_query *q
     return times->has_sts || kind & ISO_OPERATION_OTS;
 }
 
-static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set,
-                      uint32_t header)
+static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query,
+                      const struct iso_range *set, uint32_t header)
 {
     const struct iso_history *history = engine->block.history;
     query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
@@ -308,11 +320,14 @@ static bool lies_in(const struct iso_history *history, const struct iso_range *s
            (set->to == ISO_ABSENT || iso_atom_compare(&history->atoms, atom, set->to) <= 0);
 }
 
-/* What its transaction names, in the set or elsewhere, is judged as reads and writes of it (iso_history_imply_own). */
-static void take_named(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
+/* What its transaction names, in the set or elsewhere, is judged as reads and writes of it
+ * (iso_history_imply_own). */
+static void take_named(struct iso_rowsets *engine, struct rowsets_query *query,
+                       const struct iso_range *set)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t first = history->first_operation[set->transaction], end = history->first_operation[set->transaction + 1];
+    uint32_t first = history->first_operation[set->transaction],
+             end = history->first_operation[set->transaction + 1];
     query->rows = end > first ? iso_allocate((end - first) * sizeof *query->rows) : NULL;
     for (uint32_t o = first; o < end; o++)
         if (lies_in(history, set, history->key[o]))
@@ -328,19 +343,21 @@ static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
     for (uint32_t i = 0; i < engine->block.write_count; i++) {
         const struct rowsets_write *write = &engine->block.writes[i];
         if (write->table == query->table_number)
-            query->owns[count++] =
-                (struct rowsets_own){write->parts, write->column, write->value, write->is_reinserted};
+            query->owns[count++] = (struct rowsets_own){write->parts, write->column, write->value,
+                                                        write->is_reinserted};
     }
 }
 
-static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query, const struct iso_range *set)
+static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query,
+                      const struct iso_range *set)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text table = rowsets_text(&engine->block.history->atoms, set->table, buffer);
     query->is_range = set->form == ISO_SET_RANGE;
     if (!query->is_range && (!table.at || !set->count))
         return false;
-    query->table_number = query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
+    query->table_number =
+        query->is_range ? rowsets_plain(engine) : rowsets_table(engine, table.at, table.length);
     if (query->table_number == ISO_NONE)
         return false;
     query->table = engine->store.tables[query->table_number].name;
@@ -348,7 +365,8 @@ static bool set_table(struct iso_rowsets *engine, struct rowsets_query *query, c
 }
 
 static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct iso_range *set,
-                                        const struct times *times, uint32_t transaction, bool is_known)
+                                        const struct times *times, uint32_t transaction,
+                                        bool is_known)
 {
     const struct iso_history *history = engine->block.history;
     uint32_t header = history->first_operation[transaction] + set->first;
@@ -384,17 +402,19 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
 
 static bool is_taken(const struct iso_rowsets *engine, const struct iso_range *set)
 {
-    return set->form == ISO_SET_QUERY || (set->form == ISO_SET_RANGE && engine->options.ranges && !set->is_partial);
+    return set->form == ISO_SET_QUERY ||
+           (set->form == ISO_SET_RANGE && engine->options.ranges && !set->is_partial);
 }
 
 /* Calls `take` with each query of the transaction, in its order, own writes laid over. */
 static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_known,
-                     void (*take)(struct iso_rowsets *engine, void *context, struct rowsets_query *query),
+                     void (*take)(struct iso_rowsets *engine, void *context,
+                                  struct rowsets_query *query),
                      void *context)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t end, next = iso_history_sets_of(history, transaction, &end), first = history->first_operation[transaction],
-                  o = first;
+    uint32_t end, next = iso_history_sets_of(history, transaction, &end),
+                  first = history->first_operation[transaction], o = first;
     struct times times = times_of(history, transaction);
     bool all = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     clear_writes(engine);
@@ -443,7 +463,8 @@ static uint32_t new_unknown(struct iso_rowsets *engine)
     if (number != ISO_NONE) {
         engine->outcomes.free_unknowns = engine->outcomes.unknowns[number].write_count;
     } else {
-        ISO_GROW(engine->outcomes.unknowns, engine->outcomes.unknown_count, engine->outcomes.unknown_capacity);
+        ISO_GROW(engine->outcomes.unknowns, engine->outcomes.unknown_count,
+                 engine->outcomes.unknown_capacity);
         number = engine->outcomes.unknown_count++;
     }
     engine->outcomes.unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT};
@@ -487,7 +508,8 @@ static bool is_empty(const struct iso_rowsets *engine, uint32_t row)
 {
     if (engine->store.rows[row].candidates != ISO_NONE)
         return false;
-    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE; at = engine->store.cells[at].next)
+    for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE;
+         at = engine->store.cells[at].next)
         if (engine->store.cells[at].count || engine->store.cells[at].has_initial)
             return false;
     return true;
@@ -510,7 +532,8 @@ static void settle_writes(struct iso_rowsets *engine, uint32_t number, bool comm
         put_versions(engine, unknown->writes, unknown->write_count, unknown->tid, cts);
 }
 
-static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *unknown, bool committed, uint64_t cts)
+static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *unknown,
+                           bool committed, uint64_t cts)
 {
     for (uint32_t i = 0; i < unknown->query_count; i++) {
         struct rowsets_query *query = unknown->queries[i];
@@ -529,8 +552,8 @@ static void settle_queries(struct iso_rowsets *engine, struct rowsets_unknown *u
     }
 }
 
-bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *atoms, iso_atom atom, bool committed,
-                         uint64_t cts)
+bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *atoms, iso_atom atom,
+                         bool committed, uint64_t cts)
 {
     iso_atom tid = iso_atoms_copy(&engine->atoms, atoms, atom);
     uint32_t number = iso_number_map_get(&engine->outcomes.unknown_of, tid);
@@ -541,7 +564,8 @@ bool iso_rowsets_resolve(struct iso_rowsets *engine, const struct iso_atoms *ato
     engine->stats.open_unknown--;
     engine->stats.transactions += committed;
     iso_number_map_remove(&engine->outcomes.unknown_of, tid);
-    engine->outcomes.unknowns[number] = (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
+    engine->outcomes.unknowns[number] =
+        (struct rowsets_unknown){.tid = ISO_ABSENT, .write_count = 0};
     settle_queries(engine, &unknown, committed, cts);
     iso_free(unknown.writes);
     iso_free(unknown.queries);
@@ -570,7 +594,8 @@ void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
     }
 }
 
-static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value, bool is_list)
+static void set_initial(struct iso_rowsets *engine, struct rowsets_known *known, iso_atom value,
+                        bool is_list)
 {
     if (engine->store.tables[known->table - 1].is_given_up)
         return;

@@ -7,10 +7,12 @@ static void validate_versions(const struct iso_rowsets *engine, const struct row
 {
     assert(cell->count <= (cell->first == ISO_NONE ? 0 : 1u << cell->class));
     for (uint32_t i = 1; i < cell->count; i++)
-        assert(engine->store.versions[cell->first + i - 1].cts <= engine->store.versions[cell->first + i].cts);
+        assert(engine->store.versions[cell->first + i - 1].cts <=
+               engine->store.versions[cell->first + i].cts);
 }
 
-static void validate_row(const struct iso_rowsets *engine, uint32_t number, uint64_t *versions, uint64_t *cells)
+static void validate_row(const struct iso_rowsets *engine, uint32_t number, uint64_t *versions,
+                         uint64_t *cells)
 {
     const struct rowsets_row *row = &engine->store.rows[number];
     const struct rowsets_table *table = &engine->store.tables[row->table];
@@ -25,12 +27,13 @@ static void validate_row(const struct iso_rowsets *engine, uint32_t number, uint
     }
     for (uint32_t at = row->candidates; at != ISO_NONE; at = engine->outcomes.candidates[at].next) {
         assert(engine->outcomes.candidates[at].unknown < engine->outcomes.unknown_count);
-        assert(engine->outcomes.unknowns[engine->outcomes.candidates[at].unknown].tid != ISO_ABSENT);
+        assert(engine->outcomes.unknowns[engine->outcomes.candidates[at].unknown].tid !=
+               ISO_ABSENT);
     }
 }
 
-static uint32_t validate_table(const struct iso_rowsets *engine, const struct rowsets_table *table, uint64_t *versions,
-                               uint64_t *cells)
+static uint32_t validate_table(const struct iso_rowsets *engine, const struct rowsets_table *table,
+                               uint64_t *versions, uint64_t *cells)
 {
     uint32_t rows = 0, before = ISO_NONE;
     for (uint32_t c = 0; c < table->chunk_count; c++) {
@@ -38,8 +41,8 @@ static uint32_t validate_table(const struct iso_rowsets *engine, const struct ro
         for (uint32_t i = 0; i < table->chunks[c].count; i++) {
             uint32_t row = table->chunks[c].rows[i];
             assert(&engine->store.tables[engine->store.rows[row].table] == table);
-            assert(before == ISO_NONE ||
-                   rowsets_compare_rows(engine, &engine->store.rows[before], &engine->store.rows[row]) < 0);
+            assert(before == ISO_NONE || rowsets_compare_rows(engine, &engine->store.rows[before],
+                                                              &engine->store.rows[row]) < 0);
             validate_row(engine, row, versions, cells);
             before = row;
             rows++;
@@ -60,10 +63,13 @@ void iso_rowsets_validate(const struct iso_rowsets *engine)
     assert(rows == engine->store.row_of.count && versions == engine->store.living &&
            cells == engine->store.living_cells);
     for (uint32_t i = 0; i < engine->waiting.queue.count; i++)
-        assert(!engine->time.has_watermark || engine->waiting.queue.items[i].key > engine->time.watermark);
-    for (const struct rowsets_query *query = engine->waiting.fresh.first; query; query = query->next)
+        assert(!engine->time.has_watermark ||
+               engine->waiting.queue.items[i].key > engine->time.watermark);
+    for (const struct rowsets_query *query = engine->waiting.fresh.first; query;
+         query = query->next)
         waiting += !query->is_provisional;
-    for (const struct rowsets_query *query = engine->waiting.provisional.first; query; query = query->next)
+    for (const struct rowsets_query *query = engine->waiting.provisional.first; query;
+         query = query->next)
         waiting += query->is_provisional;
     assert(waiting == engine->waiting.queue.count);
     for (uint32_t i = 0; i < engine->waiting.held_count; i++)

@@ -18,11 +18,13 @@ struct replay {
         uint32_t count, capacity;
     } * lists;            /* by key */
     struct own_list *own; /* by key: of the transaction at hand */
-    uint64_t *newest;     /* by key: the latest cts that a committed writer had; NULL: that does not matter */
-    uint32_t *before;     /* by transaction: the committed one before it in its session, or ISO_NONE */
+    uint64_t *
+        newest; /* by key: the latest cts that a committed writer had; NULL: that does not matter */
+    uint32_t *before; /* by transaction: the committed one before it in its session, or ISO_NONE */
 };
 
-static enum iso_verification refuse_order(struct replay *replay, uint32_t transaction, const char *what)
+static enum iso_verification refuse_order(struct replay *replay, uint32_t transaction,
+                                          const char *what)
 {
     char place[512];
     iso_history_location_text(replay->history, transaction, place, sizeof place);
@@ -33,8 +35,8 @@ static void append_to_list(struct replay *replay, uint32_t key, iso_atom element
 {
     if (replay->lists[key].count == replay->lists[key].capacity) {
         replay->lists[key].capacity = 2 * replay->lists[key].capacity + 4;
-        replay->lists[key].elements =
-            iso_reallocate(replay->lists[key].elements, replay->lists[key].capacity * sizeof(iso_atom));
+        replay->lists[key].elements = iso_reallocate(
+            replay->lists[key].elements, replay->lists[key].capacity * sizeof(iso_atom));
     }
     replay->lists[key].elements[replay->lists[key].count++] = element;
 }
@@ -91,7 +93,8 @@ static enum iso_verification check_operations(struct replay *replay, uint32_t t)
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_READ_LIST && !list_fits(replay, o))
             return refuse_order(replay, t, "a list read does not return the list");
-        if (kind == ISO_READ && history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
+        if (kind == ISO_READ &&
+            history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
             return refuse_order(replay, t, "a read does not return the newest value");
         if (kind == ISO_APPEND)
             own_list_append(&replay->own[key], history->value[o]);
@@ -110,14 +113,16 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
     replay->state[t] = BEGUN;
     if (iso_model_keeps_sessions(replay->evidence->model) && replay->before[t] != ISO_NONE &&
         replay->state[replay->before[t]] != DONE)
-        return refuse_order(replay, t, "a transaction begins before its session's previous one has committed");
+        return refuse_order(replay, t,
+                            "a transaction begins before its session's previous one has committed");
     if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_CONFIRMED)
         return ISO_REFUSED;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint32_t key = history->key[o];
         if (!iso_kind_writes(history->kind[o]))
             continue;
-        if (replay->busy[key] != ISO_NONE && replay->busy[key] != t && replay->evidence->model != ISO_MODEL_PC)
+        if (replay->busy[key] != ISO_NONE && replay->busy[key] != t &&
+            replay->evidence->model != ISO_MODEL_PC)
             return refuse_order(replay, t, "two writers of a key overlap");
         replay->busy[key] = t;
     }
@@ -128,7 +133,8 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
 static bool comes_newest(struct replay *replay, uint32_t t, uint32_t key)
 {
     const struct iso_history *history = replay->history;
-    if (!replay->newest || iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+    if (!replay->newest || iso_status_of(history, t) != ISO_COMMITTED ||
+        !(history->flags[t] & ISO_HAS_CTS))
         return true;
     bool fine = history->cts[t] >= replay->newest[key];
     replay->newest[key] = history->cts[t];
@@ -147,7 +153,8 @@ static enum iso_verification replay_commit(struct replay *replay, uint32_t t)
             continue;
         replay->busy[key] = ISO_NONE;
         if (!comes_newest(replay, t, key))
-            return refuse_order(replay, t, "a version comes behind one of a later commit timestamp");
+            return refuse_order(replay, t,
+                                "a version comes behind one of a later commit timestamp");
         if (iso_kind_of(history, o) == ISO_APPEND)
             append_to_list(replay, key, history->value[o]);
         else
@@ -164,21 +171,23 @@ static enum iso_verification replay_events(struct replay *replay)
         uint32_t event = replay->evidence->events[i], t = event / 2;
         if (t >= history->transaction_count || (serial && (event & 1)))
             return VERIFY_REFUSE(replay->error, "event %u is not one of this history", event);
-        enum iso_verification status = event & 1 ? replay_commit(replay, t) : replay_begin(replay, t);
+        enum iso_verification status =
+            event & 1 ? replay_commit(replay, t) : replay_begin(replay, t);
         if (status == ISO_CONFIRMED && serial)
             status = replay_commit(replay, t);
         if (status != ISO_CONFIRMED)
             return status;
     }
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (replay->state[t] != DONE && (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
+        if (replay->state[t] != DONE &&
+            (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
             return refuse_order(replay, t, "this transaction is missing");
     }
     return ISO_CONFIRMED;
 }
 
-/* By the clients' clocks, from the last event to the first: nothing that commits later may have ended when
- * this one began. Of those, the one that ended first is enough. */
+/* By the clients' clocks, from the last event to the first: nothing that commits later may have
+ * ended when this one began. Of those, the one that ended first is enough. */
 static enum iso_verification check_times(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
@@ -190,8 +199,10 @@ static enum iso_verification check_times(struct replay *replay)
         uint32_t event = evidence->events[i], t = event / 2;
         bool commits = event == iso_event_commit(evidence->model, t);
         bool judged = evidence->model == ISO_MODEL_GSI ? commits : event == iso_event_begin(t);
-        if (judged && first != ISO_NONE && iso_history_ended_before(history, first, t, evidence->drift))
-            return refuse_order(replay, t, "a transaction comes before one that had ended when it began");
+        if (judged && first != ISO_NONE &&
+            iso_history_ended_before(history, first, t, evidence->drift))
+            return refuse_order(replay, t,
+                                "a transaction comes before one that had ended when it began");
         if (commits && iso_status_of(history, t) == ISO_COMMITTED && history->ended[t] &&
             (first == ISO_NONE || history->ended[t] < history->ended[first]))
             first = t;
@@ -199,10 +210,11 @@ static enum iso_verification check_times(struct replay *replay)
     return ISO_CONFIRMED;
 }
 
-enum iso_verification verify_order(const struct iso_history *history, const struct iso_evidence *evidence,
-                                   struct iso_error *error)
+enum iso_verification verify_order(const struct iso_history *history,
+                                   const struct iso_evidence *evidence, struct iso_error *error)
 {
-    size_t keys = (size_t)history->key_count + 1, transactions = (size_t)history->transaction_count + 1;
+    size_t keys = (size_t)history->key_count + 1,
+           transactions = (size_t)history->transaction_count + 1;
     struct replay replay = {.history = history, .evidence = evidence, .error = error};
     replay.state = iso_allocate_zeroed(transactions, 1);
     replay.before = iso_allocate(transactions * sizeof *replay.before);

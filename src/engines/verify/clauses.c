@@ -48,8 +48,10 @@ int clauses_variable(struct clauses *clauses)
         int capacity = clauses->variable_capacity ? 2 * clauses->variable_capacity : 64;
         clauses->value = iso_reallocate(clauses->value, (size_t)capacity);
         clauses->trail = iso_reallocate(clauses->trail, (size_t)capacity * sizeof *clauses->trail);
-        clauses->watchers = iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
-        memset(clauses->value + clauses->variable_capacity, 0, (size_t)(capacity - clauses->variable_capacity));
+        clauses->watchers =
+            iso_reallocate(clauses->watchers, 2 * (size_t)capacity * sizeof *clauses->watchers);
+        memset(clauses->value + clauses->variable_capacity, 0,
+               (size_t)(capacity - clauses->variable_capacity));
         memset(clauses->watchers + 2 * clauses->variable_capacity, 0,
                2 * (size_t)(capacity - clauses->variable_capacity) * sizeof *clauses->watchers);
         clauses->variable_capacity = capacity;
@@ -72,7 +74,8 @@ static void watch_clause(struct clauses *clauses, int literal, uint32_t clause)
     struct watchers *watchers = &clauses->watchers[literal > 0 ? 2 * literal : -2 * literal + 1];
     if (watchers->count == watchers->capacity) {
         watchers->capacity = watchers->capacity ? 2 * watchers->capacity : 4;
-        watchers->clauses = iso_reallocate(watchers->clauses, watchers->capacity * sizeof *watchers->clauses);
+        watchers->clauses =
+            iso_reallocate(watchers->clauses, watchers->capacity * sizeof *watchers->clauses);
     }
     watchers->clauses[watchers->count++] = clause;
 }
@@ -87,8 +90,8 @@ static bool assign_literal(struct clauses *clauses, int literal)
     return true;
 }
 
-/* One clause one of whose first two literals, `false_literal`, has become false. True: it goes on being
- * watched there. */
+/* One clause one of whose first two literals, `false_literal`, has become false. True: it goes on
+ * being watched there. */
 static bool visit_watch(struct clauses *clauses, uint32_t number, int false_literal)
 {
     int *clause = clauses->literals + clauses->first[number];
@@ -115,7 +118,8 @@ static void propagate_units(struct clauses *clauses)
 {
     while (!clauses->contradiction && clauses->propagated < clauses->trail_count) {
         int literal = -clauses->trail[clauses->propagated++];
-        struct watchers *watchers = &clauses->watchers[literal > 0 ? 2 * literal : -2 * literal + 1];
+        struct watchers *watchers =
+            &clauses->watchers[literal > 0 ? 2 * literal : -2 * literal + 1];
         uint32_t kept = 0;
         for (uint32_t i = 0; i < watchers->count; i++) {
             if (clauses->contradiction || visit_watch(clauses, watchers->clauses[i], literal))
@@ -179,14 +183,17 @@ static void order_for_watching(struct clauses *clauses, int *clause, uint32_t co
 
 void clauses_add(struct clauses *clauses, const int *literals, uint32_t count)
 {
-    assert(clauses->trail_count == clauses->root_count);               /* nothing is assumed */
-    if (clauses->literal_count + count >= clauses->literal_capacity) { /* room also where there is nothing to put */
+    assert(clauses->trail_count == clauses->root_count); /* nothing is assumed */
+    if (clauses->literal_count + count >=
+        clauses->literal_capacity) { /* room also where there is nothing to put */
         clauses->literal_capacity = 2 * clauses->literal_capacity + count + 64;
-        clauses->literals = iso_reallocate(clauses->literals, clauses->literal_capacity * sizeof *clauses->literals);
+        clauses->literals = iso_reallocate(clauses->literals,
+                                           clauses->literal_capacity * sizeof *clauses->literals);
     }
     if (clauses->count == clauses->capacity) {
         clauses->capacity = 2 * clauses->capacity + 64;
-        clauses->first = iso_reallocate(clauses->first, (clauses->capacity + 1u) * sizeof *clauses->first);
+        clauses->first =
+            iso_reallocate(clauses->first, (clauses->capacity + 1u) * sizeof *clauses->first);
     }
     int *clause = clauses->literals + clauses->literal_count;
     if (count)

@@ -8,7 +8,8 @@
 /* Of one key. */
 ISO_ORDER_BY_TWO(compare_finals, struct final, value, transaction)
 
-/* By key: the last write of a transaction, 1 + its operation; those of others come before its first. */
+/* By key: the last write of a transaction, 1 + its operation; those of others come before its
+ * first. */
 static void note_last(const struct iso_history *history, uint32_t t, uint32_t *last)
 {
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
@@ -22,7 +23,8 @@ static void add_finals(struct finals *finals, uint32_t t, const uint32_t *last)
     const struct iso_history *history = finals->history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (iso_kind_writes(history->kind[o]) &&
-            (iso_kind_of(history, o) == ISO_APPEND || history->value[last[history->key[o]] - 1] == history->value[o]))
+            (iso_kind_of(history, o) == ISO_APPEND ||
+             history->value[last[history->key[o]] - 1] == history->value[o]))
             finals->items[finals->count++] = (struct final){history->key[o], history->value[o], t};
     }
 }
@@ -30,8 +32,10 @@ static void add_finals(struct finals *finals, uint32_t t, const uint32_t *last)
 static void find_initial(struct finals *finals)
 {
     const struct iso_history *history = finals->history;
-    finals->initial_value = iso_allocate(((size_t)history->key_count + 1) * sizeof *finals->initial_value);
-    finals->initial_length = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *finals->initial_length);
+    finals->initial_value =
+        iso_allocate(((size_t)history->key_count + 1) * sizeof *finals->initial_value);
+    finals->initial_length =
+        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *finals->initial_length);
     for (uint32_t key = 0; key < history->key_count; key++)
         finals->initial_value[key] = history->initial_value;
     for (uint32_t i = 0; i < history->initial_count; i++) {
@@ -43,7 +47,8 @@ static void find_initial(struct finals *finals)
 /* By key first, in one pass, then those of each key. */
 static void sort(struct finals *finals)
 {
-    uint32_t keys = finals->history->key_count, *at = iso_allocate_zeroed((size_t)keys + 2, sizeof *at);
+    uint32_t keys = finals->history->key_count,
+             *at = iso_allocate_zeroed((size_t)keys + 2, sizeof *at);
     struct final *sorted = iso_allocate(((size_t)finals->count + 1) * sizeof *sorted);
     for (uint32_t i = 0; i < finals->count; i++)
         at[finals->items[i].key + 2]++;

@@ -22,7 +22,8 @@ struct seen {
 };
 
 /* Who but the reader wrote the value of a register read. */
-static struct seen writers_of(const struct iso_history *history, uint32_t reader, uint32_t operation, uint32_t other)
+static struct seen writers_of(const struct iso_history *history, uint32_t reader,
+                              uint32_t operation, uint32_t other)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     struct seen seen = {.final = initial_value(history, key) == value};
@@ -31,7 +32,8 @@ static struct seen writers_of(const struct iso_history *history, uint32_t reader
             continue;
         bool aborted = iso_status_of(history, t) == ISO_ABORTED;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->key[o] != key || !iso_kind_writes(history->kind[o]) || history->value[o] != value)
+            if (history->key[o] != key || !iso_kind_writes(history->kind[o]) ||
+                history->value[o] != value)
                 continue;
             seen.aborted |= aborted;
             seen.intermediate |= !aborted;
@@ -54,8 +56,8 @@ struct said {
     const iso_atom *elements;
 };
 
-static void said_init(struct said *said, const struct iso_history *history, const struct iso_finding *finding,
-                      uint32_t prefix, bool each_read)
+static void said_init(struct said *said, const struct iso_history *history,
+                      const struct iso_finding *finding, uint32_t prefix, bool each_read)
 {
     *said = (struct said){.history = history,
                           .each_read = each_read,
@@ -63,7 +65,8 @@ static void said_init(struct said *said, const struct iso_history *history, cons
                           .operation = finding->operation,
                           .key = history->key[finding->operation],
                           .prefix = prefix,
-                          .elements = history->element + history->list_first[history->value[finding->operation]]};
+                          .elements = history->element +
+                                      history->list_first[history->value[finding->operation]]};
     finals_init(&said->finals, history);
     finals_init_aborted(&said->aborted, history);
 }
@@ -75,7 +78,8 @@ static void said_release(struct said *said)
 }
 
 /* How often transactions append an element, of those that aborted or of the others. */
-static uint32_t count_appends(const struct said *said, const struct finals *finals, iso_atom element)
+static uint32_t count_appends(const struct said *said, const struct finals *finals,
+                              iso_atom element)
 {
     uint32_t end, first = finals_find(finals, said->key, element, &end);
     return end - first;
@@ -83,25 +87,27 @@ static uint32_t count_appends(const struct said *said, const struct finals *fina
 
 static bool appends_element(const struct said *said, uint32_t t, iso_atom element)
 {
-    return finals_has(&said->finals, said->key, element, t) || finals_has(&said->aborted, said->key, element, t);
+    return finals_has(&said->finals, said->key, element, t) ||
+           finals_has(&said->aborted, said->key, element, t);
 }
 
-/* A list read that holds an element which only aborted transactions appended, `other` among them; or nobody,
- * and no other is named. */
+/* A list read that holds an element which only aborted transactions appended, `other` among them;
+ * or nobody, and no other is named. */
 static bool holds_foreign(const struct said *said, uint32_t other)
 {
     for (uint32_t i = said->finals.initial_length[said->key]; i < said->prefix; i++) {
         if (count_appends(said, &said->finals, said->elements[i]))
             continue;
-        if (other == ISO_NONE
-                ? !count_appends(said, &said->aborted, said->elements[i])
-                : other < said->history->transaction_count && appends_element(said, other, said->elements[i]))
+        if (other == ISO_NONE ? !count_appends(said, &said->aborted, said->elements[i])
+                              : other < said->history->transaction_count &&
+                                    appends_element(said, other, said->elements[i]))
             return true;
     }
     return false;
 }
 
-/* The prefix's elements, each with its place in the lower half, in the order of elements and places. */
+/* The prefix's elements, each with its place in the lower half, in the order of elements and
+ * places. */
 static uint64_t *sort_elements(const struct said *said)
 {
     uint64_t *sorted = iso_allocate(((size_t)said->prefix + 1) * sizeof *sorted);
@@ -119,8 +125,8 @@ static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso
     return low;
 }
 
-/* Marks where the appends of a transaction may stand in the prefix, whole and in one piece: by place, how many begin
- * less how many have ended. */
+/* Marks where the appends of a transaction may stand in the prefix, whole and in one piece: by
+ * place, how many begin less how many have ended. */
 static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
 {
     const struct iso_history *history = said->history;
@@ -130,7 +136,8 @@ static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t
     while (history->key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND)
         first++;
     iso_atom element = history->value[first];
-    for (uint32_t i = first_place(said, sorted, element); i < said->prefix && sorted[i] >> 32 == element; i++) {
+    for (uint32_t i = first_place(said, sorted, element);
+         i < said->prefix && sorted[i] >> 32 == element; i++) {
         uint32_t place = (uint32_t)sorted[i];
         if (!lists_hold(&said->finals, said->operation, said->prefix, t, place))
             continue;
@@ -139,8 +146,9 @@ static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t
     }
 }
 
-/* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in one piece: so is one that `other`
- * alone appended and that stands there without all the others of its. */
+/* A list read whose prefix holds an element of `other`, which is no part of anybody's elements in
+ * one piece: so is one that `other` alone appended and that stands there without all the others of
+ * its. */
 static bool holds_scrap(const struct said *said, uint32_t other)
 {
     int32_t *cover = iso_allocate_zeroed((size_t)said->prefix + 1, sizeof *cover), covered = 0;
@@ -158,7 +166,8 @@ static bool holds_scrap(const struct said *said, uint32_t other)
     return found;
 }
 
-/* An element stands in the prefix more often than all who did not abort appended it, but for the reader. */
+/* An element stands in the prefix more often than all who did not abort appended it, but for the
+ * reader. */
 static bool has_too_many(const struct said *said)
 {
     uint64_t *sorted = sort_elements(said);
@@ -195,7 +204,8 @@ static bool is_incompatible(const struct said *said, uint32_t other)
         return false;
     struct own_list own = {.each_read = said->each_read};
     bool found = false;
-    for (uint32_t o = history->first_operation[other]; o < history->first_operation[other + 1] && !found; o++) {
+    for (uint32_t o = history->first_operation[other];
+         o < history->first_operation[other + 1] && !found; o++) {
         if (history->key[o] != key)
             continue;
         if (iso_kind_of(history, o) == ISO_APPEND)
@@ -204,15 +214,16 @@ static bool is_incompatible(const struct said *said, uint32_t other)
             continue;
         struct read_shape shape = own_list_read(&own, history, o);
         uint32_t common = shape.prefix < prefix ? shape.prefix : prefix;
-        found = shape.consistent && memcmp(elements, history->element + history->list_first[history->value[o]],
-                                           common * sizeof *elements) != 0;
+        found = shape.consistent &&
+                memcmp(elements, history->element + history->list_first[history->value[o]],
+                       common * sizeof *elements) != 0;
     }
     iso_free(own.elements);
     return found;
 }
 
-static bool list_finding(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix,
-                         bool each_read)
+static bool list_finding(const struct iso_history *history, const struct iso_finding *finding,
+                         uint32_t prefix, bool each_read)
 {
     struct said said;
     bool fine = false;
@@ -222,7 +233,8 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
     else if (finding->kind == ISO_FINDING_THINAIR)
         fine = finding->other == ISO_NONE && holds_foreign(&said, ISO_NONE);
     else if (finding->kind == ISO_FINDING_G1B)
-        fine = finding->other < history->transaction_count && iso_status_of(history, finding->other) != ISO_ABORTED &&
+        fine = finding->other < history->transaction_count &&
+               iso_status_of(history, finding->other) != ISO_ABORTED &&
                holds_scrap(&said, finding->other);
     else if (finding->kind == ISO_FINDING_INCOMPATIBLE)
         fine = is_incompatible(&said, finding->other);
@@ -232,7 +244,8 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
 
 static bool register_finding(const struct iso_history *history, const struct iso_finding *finding)
 {
-    struct seen seen = writers_of(history, finding->transaction, finding->operation, finding->other);
+    struct seen seen =
+        writers_of(history, finding->transaction, finding->operation, finding->other);
     switch (finding->kind) {
     case ISO_FINDING_G1A:
         return !seen.final && seen.other_aborted;
@@ -247,15 +260,15 @@ static bool register_finding(const struct iso_history *history, const struct iso
 
 #define INITIALLY (ISO_NONE - 1) /* nobody wrote it: the initial value */
 
-/* The one who may have written what a register read returned: INITIALLY for the initial value, ISO_NONE if several may, or
- * nobody. */
+/* The one who may have written what a register read returned: INITIALLY for the initial value,
+ * ISO_NONE if several may, or nobody. */
 static uint32_t only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation)
 {
     uint32_t key = history->key[operation], value = history->value[operation], last;
     uint32_t count = initial_value(history, key) == value, writer = INITIALLY;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (t == reader || iso_status_of(history, t) == ISO_ABORTED || !verify_final_write(history, t, key, &last) ||
-            last != value)
+        if (t == reader || iso_status_of(history, t) == ISO_ABORTED ||
+            !verify_final_write(history, t, key, &last) || last != value)
             continue;
         writer = t;
         count++;
@@ -280,12 +293,15 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
     return ISO_NONE;
 }
 
-/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one version.
+/* Both read the same version of a key and write the key. A list only grows: equal prefixes are one
+ * version.
  */
-static bool loses_update(const struct iso_history *history, const struct iso_finding *finding, uint32_t prefix)
+static bool loses_update(const struct iso_history *history, const struct iso_finding *finding,
+                         uint32_t prefix)
 {
     uint32_t t = finding->transaction, o = finding->operation, key = history->key[o];
-    uint32_t other = finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
+    uint32_t other =
+        finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
     if (other == ISO_NONE || read_before_write(history, t, key) == ISO_NONE ||
         iso_kind_of(history, other) != iso_kind_of(history, o))
         return false;
@@ -303,11 +319,12 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
 /* Two read-modify-writes of one version are allowed below psi, and at pc. */
 static bool forbids_lost_updates(enum iso_model model)
 {
-    return iso_level_implies(iso_model_level(model), ISO_PSI) || model == ISO_MODEL_ADYA_SI || model == ISO_MODEL_GSI;
+    return iso_level_implies(iso_model_level(model), ISO_PSI) || model == ISO_MODEL_ADYA_SI ||
+           model == ISO_MODEL_GSI;
 }
 
-enum iso_verification verify_finding(const struct iso_history *history, const struct iso_evidence *evidence,
-                                     struct iso_error *error)
+enum iso_verification verify_finding(const struct iso_history *history,
+                                     const struct iso_evidence *evidence, struct iso_error *error)
 {
     const struct iso_finding *finding = &evidence->finding;
     bool each_read = iso_model_has_each_read(evidence->model);
@@ -323,13 +340,14 @@ enum iso_verification verify_finding(const struct iso_history *history, const st
     else if (shape.internal || !shape.consistent)
         fine = false;
     else if (finding->kind == ISO_FINDING_LOSTUPDATE)
-        fine = forbids_lost_updates(evidence->model) && loses_update(history, finding, shape.prefix);
+        fine =
+            forbids_lost_updates(evidence->model) && loses_update(history, finding, shape.prefix);
     else if (iso_kind_of(history, o) == ISO_READ_LIST)
         fine = list_finding(history, finding, shape.prefix, each_read);
     else
         fine = register_finding(history, finding);
     return fine ? ISO_CONFIRMED
                 : VERIFY_REFUSE(error, "%s: operation %u is no instance of %s",
-                                history->inputs ? history->inputs[0] : "?", o - history->first_operation[t],
-                                iso_finding_name(finding->kind));
+                                history->inputs ? history->inputs[0] : "?",
+                                o - history->first_operation[t], iso_finding_name(finding->kind));
 }

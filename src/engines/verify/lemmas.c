@@ -1,7 +1,8 @@
 /* Reject by lemmas: each clause is checked and then joins the database; the last one must be empty.
  *
- * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the reads of what
- * it wrote (it may come last of all), so if any order explains the history, one does that has it in.
+ * A transaction of unknown outcome counts as if it had committed: it constrains nothing but the
+ * reads of what it wrote (it may come last of all), so if any order explains the history, one does
+ * that has it in.
  */
 
 #include "base/hash.h"
@@ -10,7 +11,7 @@
 
 struct name {
     uint32_t kind, a, b, key; /* a literal's variable; kind ISO_LITERAL_ORDER, READS or BEFORE */
-    uint32_t read;            /* READS: 1 + the operation, where each read is one of its own; else 0 */
+    uint32_t read; /* READS: 1 + the operation, where each read is one of its own; else 0 */
 };
 
 struct checker {
@@ -36,7 +37,8 @@ static enum iso_verification refuse_lemma(struct checker *checker, const char *w
 static bool writes_key(const struct checker *checker, uint32_t t, uint32_t key)
 {
     uint32_t value;
-    return t < checker->history->transaction_count && iso_status_of(checker->history, t) != ISO_ABORTED &&
+    return t < checker->history->transaction_count &&
+           iso_status_of(checker->history, t) != ISO_ABORTED &&
            verify_final_write(checker->history, t, key, &value);
 }
 
@@ -55,8 +57,8 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     *is_new = false;
     for (; iso_index_next(&checker->table, &at, hash, &number); at++) {
         const struct name *other = &checker->names[number];
-        if (other->kind == name.kind && other->a == name.a && other->b == name.b && other->key == name.key &&
-            other->read == name.read)
+        if (other->kind == name.kind && other->a == name.a && other->b == name.b &&
+            other->key == name.key && other->read == name.read)
             return (int)number;
     }
     *is_new = true;
@@ -67,13 +69,15 @@ static int find_variable(struct checker *checker, struct name name, bool *is_new
     return variable;
 }
 
-/* The operation that a choice is about: its number tells reads of a key apart where each is one of its own. */
+/* The operation that a choice is about: its number tells reads of a key apart where each is one of
+ * its own. */
 static uint32_t read_name(const struct checker *checker, uint32_t operation)
 {
     return checker->finals.each_read ? operation + 1 : 0;
 }
 
-static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key, uint32_t operation)
+static int read_variable(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key,
+                         uint32_t operation)
 {
     bool is_new;
     struct name name = {ISO_LITERAL_READS, reader, writer, key, read_name(checker, operation)};
@@ -81,16 +85,20 @@ static int read_variable(struct checker *checker, uint32_t reader, uint32_t writ
 }
 
 /* The read sees that writer. */
-static void add_sole(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key, uint32_t operation)
+static void add_sole(struct checker *checker, uint32_t reader, uint32_t writer, uint32_t key,
+                     uint32_t operation)
 {
     int sole = read_variable(checker, reader, writer, key, operation);
     clauses_add(checker->clauses, &sole, 1);
 }
 
-static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
+static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t key,
+                            uint32_t operation)
 {
     const struct iso_history *history = checker->history;
-    uint32_t prefix = verify_read_shape(history, reader, operation, checker->finals.each_read).prefix, end;
+    uint32_t prefix =
+                 verify_read_shape(history, reader, operation, checker->finals.each_read).prefix,
+             end;
     uint32_t writer = ISO_NONE, count = 0;
     if (prefix == checker->finals.initial_length[key]) {
         add_sole(checker, reader, ISO_NONE, key, operation);
@@ -102,14 +110,18 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
         return;
     }
     /* else whoever's elements may end it, all of them */
-    iso_atom last = prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1] : ISO_ABSENT;
+    iso_atom last =
+        prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1]
+               : ISO_ABSENT;
     uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
     for (uint32_t i = first; i < end; i++) {
         writer = checker->finals.items[i].transaction;
         uint32_t length = lists_appended(history, writer, key);
-        if (writer != reader && !(i > first && checker->finals.items[i - 1].transaction == writer) &&
-            length <= prefix && lists_hold(&checker->finals, operation, prefix, writer, prefix - length))
+        if (writer != reader &&
+            !(i > first && checker->finals.items[i - 1].transaction == writer) &&
+            length <= prefix &&
+            lists_hold(&checker->finals, operation, prefix, writer, prefix - length))
             clause[count++] = read_variable(checker, reader, writer, key, operation);
     }
     clauses_add(checker->clauses, clause, count);
@@ -126,7 +138,8 @@ static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, u
         return;
     }
     uint32_t seen, first = finals_find(&checker->finals, key, value, &end);
-    if (checker->evidence->versions_by_commit && versions_seen(&checker->finals, reader, operation, &seen)) {
+    if (checker->evidence->versions_by_commit &&
+        versions_seen(&checker->finals, reader, operation, &seen)) {
         add_sole(checker, reader, seen, key, operation);
         return;
     }
@@ -158,32 +171,39 @@ static uint32_t read_meant(const struct checker *checker, const struct iso_liter
 /* 0: no such literal. New reads bring their choice with them; so this is for the root only. */
 static int literal_of(struct checker *checker, struct iso_literal literal)
 {
-    bool is_new, reads = literal.kind == ISO_LITERAL_READS, orders = literal.kind == ISO_LITERAL_ORDER;
+    bool is_new, reads = literal.kind == ISO_LITERAL_READS,
+                 orders = literal.kind == ISO_LITERAL_ORDER;
     if (orders || literal.kind == ISO_LITERAL_BEFORE) {
-        if (literal.a == literal.b ||
-            (orders && !(writes_key(checker, literal.a, literal.key) && writes_key(checker, literal.b, literal.key))))
+        if (literal.a == literal.b || (orders && !(writes_key(checker, literal.a, literal.key) &&
+                                                   writes_key(checker, literal.b, literal.key))))
             return 0;
         bool up = literal.a < literal.b;
         uint32_t low = up ? literal.a : literal.b, high = up ? literal.b : literal.a;
-        int variable = find_variable(checker, (struct name){literal.kind, low, high, 0, 0}, &is_new);
+        int variable =
+            find_variable(checker, (struct name){literal.kind, low, high, 0, 0}, &is_new);
         return up ? variable : -variable;
     }
     if (literal.kind == ISO_LITERAL_PLACED || literal.kind == ISO_LITERAL_NOT_PLACED) {
-        if (!writes_key(checker, literal.a, literal.key) || !iso_key_is_list(checker->history, literal.key))
+        if (!writes_key(checker, literal.a, literal.key) ||
+            !iso_key_is_list(checker->history, literal.key))
             return 0;
-        int variable =
-            find_variable(checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key, 0}, &is_new);
+        int variable = find_variable(
+            checker, (struct name){ISO_LITERAL_PLACED, literal.a, literal.b, literal.key, 0},
+            &is_new);
         return literal.kind == ISO_LITERAL_PLACED ? variable : -variable;
     }
     uint32_t operation = read_meant(checker, &literal);
     if (operation == ISO_NONE || literal.a == literal.b)
         return 0;
     /* a marker of the read says whether its choice is there */
-    find_variable(checker, (struct name){ISO_LITERAL_READS, literal.a, literal.a, literal.key, literal.read}, &is_new);
+    find_variable(checker,
+                  (struct name){ISO_LITERAL_READS, literal.a, literal.a, literal.key, literal.read},
+                  &is_new);
     if (is_new)
         add_choice(checker, literal.a, literal.key, operation);
     int variable = find_variable(
-        checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key, literal.read}, &is_new);
+        checker, (struct name){ISO_LITERAL_READS, literal.a, literal.b, literal.key, literal.read},
+        &is_new);
     return reads ? variable : -variable;
 }
 
@@ -220,28 +240,35 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return from == to && edge->from + 1 == edge->to;
     case ISO_EDGE_SESSION:
         return commit_begin && iso_model_keeps_sessions(checker->evidence->model) &&
-               history->session[from] == history->session[to] && checker->place[from] < checker->place[to] &&
+               history->session[from] == history->session[to] &&
+               checker->place[from] < checker->place[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
     case ISO_EDGE_WR:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, edge->read});
+        needs[0] = literal_of(
+            checker, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, edge->read});
         return commit_begin && needs[0];
     case ISO_EDGE_WW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
+        needs[0] =
+            literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
         if (checker->evidence->model == ISO_MODEL_PC) /* writers may overlap */
             return is_commit(checker, edge->from) && is_commit(checker, edge->to) && needs[0];
         return commit_begin && needs[0];
     case ISO_EDGE_RW:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, edge->read});
+        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_READS, from, edge->via,
+                                                            edge->key, edge->read});
         if (edge->via != ISO_NONE)
-            needs[1] = literal_of(checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
+            needs[1] = literal_of(
+                checker, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
         return is_begin(edge->from) && is_commit(checker, edge->to) && from != to && needs[0] &&
                (edge->via == ISO_NONE || needs[1]) && writes_key(checker, to, edge->key);
     case ISO_EDGE_BEFORE:
-        needs[0] = literal_of(checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
+        needs[0] = literal_of(
+            checker, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
         return needs[0];
     case ISO_EDGE_TIME:
         return iso_model_needs_times(checker->evidence->model) && is_commit(checker, edge->from) &&
-               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to) : is_begin(edge->to)) &&
+               (checker->evidence->model == ISO_MODEL_GSI ? is_commit(checker, edge->to)
+                                                          : is_begin(edge->to)) &&
                iso_status_of(history, from) == ISO_COMMITTED &&
                iso_history_ended_before(history, from, to, checker->evidence->drift);
     }
@@ -250,7 +277,8 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
 
 /* ---- lemmas ---- */
 
-static enum iso_verification check_cycle(struct checker *checker, const struct iso_lemma *lemma, const int (*needs)[2])
+static enum iso_verification check_cycle(struct checker *checker, const struct iso_lemma *lemma,
+                                         const int (*needs)[2])
 {
     const struct iso_edge *edges = checker->evidence->edges + lemma->first_edge;
     if (!lemma->edge_count)
@@ -284,15 +312,18 @@ static bool is_said_by_commits(const struct checker *checker, const struct iso_l
            versions_order(checker->history, &checker->evidence->literals[lemma->first_literal]);
 }
 
-static enum iso_verification check_justified(struct checker *checker, const struct iso_lemma *lemma, const int *clause,
-                                             const int (*needs)[2])
+static enum iso_verification check_justified(struct checker *checker, const struct iso_lemma *lemma,
+                                             const int *clause, const int (*needs)[2])
 {
     enum iso_verification status = ISO_CONFIRMED;
     if (lemma->kind == ISO_LEMMA_LIST)
-        return is_said_by_list(checker, lemma) ? ISO_CONFIRMED : refuse_lemma(checker, "the list does not say this");
+        return is_said_by_list(checker, lemma)
+                   ? ISO_CONFIRMED
+                   : refuse_lemma(checker, "the list does not say this");
     if (lemma->kind == ISO_LEMMA_VERSIONS)
-        return is_said_by_commits(checker, lemma) ? ISO_CONFIRMED
-                                                  : refuse_lemma(checker, "commit timestamps do not say this");
+        return is_said_by_commits(checker, lemma)
+                   ? ISO_CONFIRMED
+                   : refuse_lemma(checker, "commit timestamps do not say this");
     for (uint32_t i = 0; i < lemma->literal_count; i++)
         clauses_assume(checker->clauses, -clause[i]);
     if (!clauses_contradiction(checker->clauses))
@@ -333,7 +364,8 @@ static bool is_well_formed(const struct iso_evidence *evidence)
         const struct iso_lemma *lemma = &evidence->lemmas[i];
         if (lemma->literal_count > evidence->literal_count ||
             lemma->first_literal > evidence->literal_count - lemma->literal_count ||
-            lemma->edge_count > evidence->edge_count || lemma->first_edge > evidence->edge_count - lemma->edge_count)
+            lemma->edge_count > evidence->edge_count ||
+            lemma->first_edge > evidence->edge_count - lemma->edge_count)
             return false;
     }
     uint32_t empty = 0;
@@ -342,8 +374,8 @@ static bool is_well_formed(const struct iso_evidence *evidence)
     return empty + 1 == evidence->lemma_count;
 }
 
-enum iso_verification verify_lemmas(const struct iso_history *history, const struct iso_evidence *evidence,
-                                    struct iso_error *error)
+enum iso_verification verify_lemmas(const struct iso_history *history,
+                                    const struct iso_evidence *evidence, struct iso_error *error)
 {
     if (!is_well_formed(evidence))
         return VERIFY_REFUSE(error, "not the last lemma, and that alone, is the empty one");

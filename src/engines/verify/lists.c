@@ -1,6 +1,7 @@
 /* What the elements of a list read say about who appended them, and so about the order of versions.
  *
- * An element that one transaction alone appended is that one's; and a transaction's elements stand together.
+ * An element that one transaction alone appended is that one's; and a transaction's elements stand
+ * together.
  */
 #include <assert.h>
 #include <string.h>
@@ -8,8 +9,8 @@
 #include "verify/verify_private.h"
 
 /* How many appends to the key a transaction makes before that of the element, and from it on. */
-static void append_span(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element, uint32_t *before,
-                        uint32_t *rest)
+static void append_span(const struct iso_history *history, uint32_t t, uint32_t key,
+                        iso_atom element, uint32_t *before, uint32_t *rest)
 {
     bool found = false;
     *before = *rest = 0;
@@ -29,7 +30,8 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t 
     return count;
 }
 
-bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix, uint32_t transaction, uint32_t place)
+bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix,
+                uint32_t transaction, uint32_t place)
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation];
@@ -37,7 +39,8 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
     if (place < finals->initial_length[key])
         return false;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (place >= prefix || elements[place++] != history->value[o])
@@ -46,7 +49,8 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
     return true;
 }
 
-uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation, uint32_t prefix)
+uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation,
+                           uint32_t prefix)
 {
     const struct iso_history *history = finals->history;
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
@@ -63,8 +67,8 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
     return ISO_NONE;
 }
 
-/* Who appended each element of a list read, as far as that is told by elements that are nobody else's: those
- * bring their transaction's others with them. The reader's own appends come last. */
+/* Who appended each element of a list read, as far as that is told by elements that are nobody
+ * else's: those bring their transaction's others with them. The reader's own appends come last. */
 static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = finals->history;
@@ -87,17 +91,18 @@ static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint3
     return owners;
 }
 
-static bool appends_element(const struct iso_history *history, uint32_t t, uint32_t key, iso_atom element)
+static bool appends_element(const struct iso_history *history, uint32_t t, uint32_t key,
+                            iso_atom element)
 {
     uint32_t before, rest;
     append_span(history, t, key, element, &before, &rest);
     return rest != 0;
 }
 
-/* The place of a transaction's elements in a list: first and one past the last; false if none is known to be its own,
- * and one may be. Not there: first = UINT64_MAX. */
-static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation, const uint32_t *owners,
-                    uint64_t span[2])
+/* The place of a transaction's elements in a list: first and one past the last; false if none is
+ * known to be its own, and one may be. Not there: first = UINT64_MAX. */
+static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
+                    const uint32_t *owners, uint64_t span[2])
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation], list = history->value[operation];
@@ -106,7 +111,8 @@ static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
     span[0] = UINT64_MAX;
     span[1] = 0;
     for (uint64_t i = finals->initial_length[key]; i < length; i++) {
-        unknown |= owners[i] == ISO_NONE && appends_element(history, t, key, history->element[first + i]);
+        unknown |=
+            owners[i] == ISO_NONE && appends_element(history, t, key, history->element[first + i]);
         if (owners[i] != t)
             continue;
         span[0] = i < span[0] ? i : span[0];
@@ -130,7 +136,8 @@ bool lists_order(const struct finals *finals, const struct iso_literal *literal,
         return false;
     uint32_t *owners = find_owners(finals, t, operation);
     bool fine = span_of(finals, literal->a, operation, owners, a) &&
-                span_of(finals, literal->b, operation, owners, b) && a[0] != UINT64_MAX && a[1] <= b[0];
+                span_of(finals, literal->b, operation, owners, b) && a[0] != UINT64_MAX &&
+                a[1] <= b[0];
     iso_free(owners);
     return fine;
 }

@@ -1,8 +1,8 @@
 /* What a list read says of where transactions' elements stand, where elements repeat.
  *
- * A version of a list ends where some transaction's elements end; each transaction appends its elements once, all in
- * one piece. So the elements that a read returned, but for the reader's own at their end, are cut into pieces without
- * gap or overlap; who is not among them comes later.
+ * A version of a list ends where some transaction's elements end; each transaction appends its
+ * elements once, all in one piece. So the elements that a read returned, but for the reader's own
+ * at their end, are cut into pieces without gap or overlap; who is not among them comes later.
  */
 #include "verify/verify_private.h"
 
@@ -14,7 +14,8 @@ struct said {
     uint32_t count;
 };
 
-static bool clause_has(const struct said *said, enum iso_literal_kind kind, uint32_t transaction, uint32_t place)
+static bool clause_has(const struct said *said, enum iso_literal_kind kind, uint32_t transaction,
+                       uint32_t place)
 {
     for (uint32_t i = 0; i < said->count; i++) {
         const struct iso_literal *literal = &said->clause[i];
@@ -51,7 +52,8 @@ static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t
 {
     const struct iso_history *history = said->history;
     uint32_t offset = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (history->key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (offset <= at && may_stand(said, transaction, at - offset) &&
@@ -105,8 +107,10 @@ static bool says_apart(const struct said *said)
 /* Whoever stands first is earlier, also of one that stands in the list and one that does not. */
 static bool says_order(const struct said *said)
 {
-    const struct iso_literal *order = first_of(said, ISO_LITERAL_ORDER), *later = NULL, *earlier = NULL;
-    uint32_t placed = count_of(said, ISO_LITERAL_PLACED), not_placed = count_of(said, ISO_LITERAL_NOT_PLACED);
+    const struct iso_literal *order = first_of(said, ISO_LITERAL_ORDER), *later = NULL,
+                             *earlier = NULL;
+    uint32_t placed = count_of(said, ISO_LITERAL_PLACED),
+             not_placed = count_of(said, ISO_LITERAL_NOT_PLACED);
     if (!order || 1 + placed + not_placed != said->count)
         return false;
     for (uint32_t i = 0; i < said->count; i++) {
@@ -138,13 +142,19 @@ static bool says_read(const struct said *said)
         return false;
     uint32_t operation = verify_external_read(said->history, read->a, said->key);
     return operation != ISO_NONE && iso_kind_of(said->history, operation) == ISO_READ_LIST &&
-           end_of(said, placed) == verify_read_shape(said->history, read->a, operation, false).prefix;
+           end_of(said, placed) ==
+               verify_read_shape(said->history, read->a, operation, false).prefix;
 }
 
-bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count, uint32_t operation)
+bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count,
+                  uint32_t operation)
 {
     const struct iso_history *history = finals->history;
-    struct said said = {.finals = finals, .history = history, .operation = operation, .clause = clause, .count = count};
+    struct said said = {.finals = finals,
+                        .history = history,
+                        .operation = operation,
+                        .clause = clause,
+                        .count = count};
     if (operation >= history->operation_count || iso_kind_of(history, operation) != ISO_READ_LIST)
         return false;
     said.key = history->key[operation];

@@ -1,5 +1,6 @@
-/* Checks a SAT solver's proof, clause by clause: each one that it learned follows from those before by unit propagation.
- * The last one is empty: then nothing satisfies the clauses that were given. Shares no code with any solver.
+/* Checks a SAT solver's proof, clause by clause: each one that it learned follows from those before
+ * by unit propagation. The last one is empty: then nothing satisfies the clauses that were given.
+ * Shares no code with any solver.
  *
  * Ownership: a checker owns its copies. Threads: one at a time.
  */

@@ -14,21 +14,24 @@ void own_list_append(struct own_list *own, iso_atom element)
     own->elements[own->count++] = element;
 }
 
-struct read_shape own_list_read(struct own_list *own, const struct iso_history *history, uint32_t operation)
+struct read_shape own_list_read(struct own_list *own, const struct iso_history *history,
+                                uint32_t operation)
 {
     uint32_t list = history->value[operation];
     uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
     own->has_read &= !own->each_read || own->count;
     if (own->count > length)
         return (struct read_shape){.internal = own->has_read};
-    struct read_shape shape = {.internal = own->has_read, .prefix = (uint32_t)(length - own->count)};
+    struct read_shape shape = {.internal = own->has_read,
+                               .prefix = (uint32_t)(length - own->count)};
     const iso_atom *elements = history->element + first;
-    shape.consistent =
-        !own->count || memcmp(elements + shape.prefix, own->elements, own->count * sizeof *elements) == 0;
+    shape.consistent = !own->count || memcmp(elements + shape.prefix, own->elements,
+                                             own->count * sizeof *elements) == 0;
     if (own->has_read) {
         const iso_atom *before = history->element + history->list_first[history->value[own->read]];
-        shape.consistent &= own->read_prefix == shape.prefix &&
-                            (!shape.prefix || memcmp(before, elements, shape.prefix * sizeof *elements) == 0);
+        shape.consistent &=
+            own->read_prefix == shape.prefix &&
+            (!shape.prefix || memcmp(before, elements, shape.prefix * sizeof *elements) == 0);
     } else if (shape.consistent) { /* else it told nothing */
         own->has_read = true;
         own->read = operation;
@@ -38,8 +41,8 @@ struct read_shape own_list_read(struct own_list *own, const struct iso_history *
 }
 
 /* All that the transaction did to the list up to a read. */
-static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                    bool each_read)
+static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction,
+                                    uint32_t operation, bool each_read)
 {
     struct own_list own = {.each_read = each_read};
     struct read_shape shape = {0};
@@ -65,17 +68,19 @@ static bool has_written(const struct iso_history *history, uint32_t transaction,
     return false;
 }
 
-struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                    bool each_read)
+struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
+                                    uint32_t operation, bool each_read)
 {
-    assert(operation >= history->first_operation[transaction] && operation < history->first_operation[transaction + 1]);
+    assert(operation >= history->first_operation[transaction] &&
+           operation < history->first_operation[transaction + 1]);
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         return list_shape(history, transaction, operation, each_read);
     if (each_read && !has_written(history, transaction, operation))
         return (struct read_shape){.consistent = true};
     for (uint32_t o = operation; o-- > history->first_operation[transaction];) {
         if (history->key[o] == history->key[operation])
-            return (struct read_shape){.internal = true, .consistent = history->value[o] == history->value[operation]};
+            return (struct read_shape){
+                .internal = true, .consistent = history->value[o] == history->value[operation]};
     }
     return (struct read_shape){.consistent = true};
 }
@@ -96,7 +101,8 @@ uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uin
         return ISO_NONE;
     struct own_list own = {0};
     uint32_t found = ISO_NONE;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1] && found == ISO_NONE; o++) {
+    for (uint32_t o = history->first_operation[t];
+         o < history->first_operation[t + 1] && found == ISO_NONE; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (history->key[o] != key)
             continue;
@@ -113,9 +119,11 @@ uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uin
     return found;
 }
 
-bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key, uint32_t *value)
+bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
+                        uint32_t *value)
 {
-    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];) {
+    for (uint32_t o = history->first_operation[transaction + 1];
+         o-- > history->first_operation[transaction];) {
         if (history->key[o] == key && iso_kind_writes(history->kind[o])) {
             *value = history->value[o];
             return true;

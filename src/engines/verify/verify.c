@@ -11,20 +11,24 @@ static bool is_of_one_kind(const struct iso_evidence *evidence)
     return !evidence->event_count && !(finding && evidence->lemma_count);
 }
 
-enum iso_verification iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
-                                 struct iso_error *error)
+enum iso_verification iso_verify(const struct iso_history *history,
+                                 const struct iso_evidence *evidence, struct iso_error *error)
 {
     if (iso_model_needs_times(evidence->model) && (!history->begun || !history->ended))
-        return VERIFY_REFUSE(error, "level %s: the history has no clients' clocks", iso_model_name(evidence->model));
+        return VERIFY_REFUSE(error, "level %s: the history has no clients' clocks",
+                             iso_model_name(evidence->model));
     if (evidence->drift && !iso_model_needs_times(evidence->model))
-        return VERIFY_REFUSE(error, "level %s knows no clocks that drift", iso_model_name(evidence->model));
+        return VERIFY_REFUSE(error, "level %s knows no clocks that drift",
+                             iso_model_name(evidence->model));
     if (evidence->versions_by_commit && evidence->model != ISO_MODEL_SER)
         return VERIFY_REFUSE(error, "level %s: only ser takes the order of versions from commits",
                              iso_model_name(evidence->model));
     if (!is_of_one_kind(evidence))
-        return VERIFY_REFUSE(error, "the evidence is not of one kind: an order, a finding, or lemmas");
+        return VERIFY_REFUSE(error,
+                             "the evidence is not of one kind: an order, a finding, or lemmas");
     if (!iso_level_judged_by(iso_model_level(evidence->model), ISO_BY_ANY_ORDER))
-        return VERIFY_REFUSE(error, "level %s is judged by timestamps alone", iso_model_name(evidence->model));
+        return VERIFY_REFUSE(error, "level %s is judged by timestamps alone",
+                             iso_model_name(evidence->model));
     if (evidence->accepts && iso_model_is_weak(evidence->model))
         return verify_weak_order(history, evidence, error);
     if (evidence->accepts)

@@ -1,7 +1,9 @@
-/* Confirms polygraph's evidence. Shares the history and the evidence's form with the engine, and no code.
+/* Confirms polygraph's evidence. Shares the history and the evidence's form with the engine, and no
+ * code.
  *
- * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked up; lemmas
- * go through a clause checker, one after another. include/iso/evidence.h says why evidence is enough.
+ * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked
+ * up; lemmas go through a clause checker, one after another. include/iso/evidence.h says why
+ * evidence is enough.
  */
 #pragma once
 
@@ -9,5 +11,5 @@
 
 enum iso_verification { ISO_CONFIRMED, ISO_REFUSED /* `error` says where it fails */ };
 
-enum iso_verification iso_verify(const struct iso_history *history, const struct iso_evidence *evidence,
-                                 struct iso_error *error);
+enum iso_verification iso_verify(const struct iso_history *history,
+                                 const struct iso_evidence *evidence, struct iso_error *error);

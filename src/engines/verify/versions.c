@@ -10,14 +10,16 @@ bool versions_order(const struct iso_history *history, const struct iso_literal 
 {
     uint32_t value;
     return literal->kind == ISO_LITERAL_ORDER && literal->a < history->transaction_count &&
-           literal->b < history->transaction_count && has_cts(history, literal->a) && has_cts(history, literal->b) &&
+           literal->b < history->transaction_count && has_cts(history, literal->a) &&
+           has_cts(history, literal->b) &&
            verify_final_write(history, literal->a, literal->key, &value) &&
            verify_final_write(history, literal->b, literal->key, &value) &&
            history->cts[literal->a] < history->cts[literal->b];
 }
 
 /* The timestamp up to which a read sees what was committed; false: it does not say. */
-static bool looks_until(const struct iso_history *history, uint32_t reader, uint32_t operation, uint64_t *until)
+static bool looks_until(const struct iso_history *history, uint32_t reader, uint32_t operation,
+                        uint64_t *until)
 {
     uint8_t kind = history->kind[operation], flags = history->flags[reader];
     if (kind & ISO_OPERATION_OTS) {
@@ -36,14 +38,16 @@ static bool looks_until(const struct iso_history *history, uint32_t reader, uint
     return true;
 }
 
-bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation, uint32_t *writer)
+bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation,
+                   uint32_t *writer)
 {
     const struct iso_history *history = finals->history;
     uint32_t key = history->key[operation], end;
     uint64_t until;
     bool twice = false;
     *writer = ISO_NONE;
-    if (iso_kind_of(history, operation) != ISO_READ || !looks_until(history, reader, operation, &until))
+    if (iso_kind_of(history, operation) != ISO_READ ||
+        !looks_until(history, reader, operation, &until))
         return false;
     for (uint32_t i = finals_of_key(finals, key, &end); i < end; i++) {
         uint32_t t = finals->items[i].transaction;

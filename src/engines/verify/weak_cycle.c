@@ -1,17 +1,22 @@
-/* The rule of the weak levels: which cycles are impossible where an order of the transactions is no order of what they saw.
+/* The rule of the weak levels: which cycles are impossible where an order of the transactions is no
+ * order of what they saw.
  *
- * Sessions, reads and orders of versions all go with the one order: a cycle of these alone is none. With one rw, from a
- * reader to a writer, it counts if the way back makes that writer visible to the reader: then the version that was read is
- * not the last of those it could see.
+ * Sessions, reads and orders of versions all go with the one order: a cycle of these alone is none.
+ * With one rw, from a reader to a writer, it counts if the way back makes that writer visible to
+ * the reader: then the version that was read is not the last of those it could see.
  */
 #include <string.h>
 
 #include "verify/verify_private.h"
 
-/* The kinds of edges of the way, one letter each: s a session, r a read, w an order of versions; 0: another one. */
+/* The kinds of edges of the way, one letter each: s a session, r a read, w an order of versions; 0:
+ * another one. */
 static char letter_of(enum iso_edge_kind kind)
 {
-    return kind == ISO_EDGE_SESSION ? 's' : kind == ISO_EDGE_WR ? 'r' : kind == ISO_EDGE_WW ? 'w' : 0;
+    return kind == ISO_EDGE_SESSION ? 's'
+           : kind == ISO_EDGE_WR    ? 'r'
+           : kind == ISO_EDGE_WW    ? 'w'
+                                    : 0;
 }
 
 static bool is_one_of(const char *way, const char *const *ways)
@@ -26,9 +31,11 @@ static bool is_one_of(const char *way, const char *const *ways)
 /* Sessions are transitive, so that a row of their edges is one. */
 static bool makes_visible(enum iso_model model, const char *way)
 {
-    static const char *const ra[] = {"s", "r", NULL}, *const ryw[] = {"s", NULL}, *const mr[] = {"rs", NULL},
-                             *const mw[] = {"sr", NULL}, *const wfr[] = {"rsr", "rr", NULL},
-                             *const pram[] = {"s", "rs", "sr", "srs", NULL}, *const rc[] = {"r", NULL};
+    static const char *const ra[] = {"s", "r", NULL}, *const ryw[] = {"s", NULL},
+                             *const mr[] = {"rs", NULL}, *const mw[] = {"sr", NULL},
+                             *const wfr[] = {"rsr", "rr", NULL},
+                             *const pram[] = {"s", "rs", "sr", "srs", NULL},
+                             *const rc[] = {"r", NULL};
     switch (model) {
     case ISO_MODEL_RC:
         return is_one_of(way, rc);
@@ -82,5 +89,6 @@ bool verify_weak_cycle(enum iso_model model, const struct iso_edge *edges, uint3
     }
     /* at rc what was read before: by an operation of the same transaction that stands earlier */
     const struct iso_edge *other = &edges[(rw + 1) % count];
-    return makes_visible(model, way) && (model != ISO_MODEL_RC || (other->read && other->read < edges[rw].read));
+    return makes_visible(model, way) &&
+           (model != ISO_MODEL_RC || (other->read && other->read < edges[rw].read));
 }

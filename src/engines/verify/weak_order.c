@@ -1,8 +1,9 @@
-/* Accept at the weak levels: the order is walked through once, and of each external read it is asked whether a writer of
- * its key that is visible to the reader stands behind the one that was read.
+/* Accept at the weak levels: the order is walked through once, and of each external read it is
+ * asked whether a writer of its key that is visible to the reader stands behind the one that was
+ * read.
  *
- * Which writers are visible is found from what each session has done so far: of each session's writers of the key, the last
- * visible one is enough, since those of a session keep their order.
+ * Which writers are visible is found from what each session has done so far: of each session's
+ * writers of the key, the last visible one is enough, since those of a session keep their order.
  */
 #include <string.h>
 
@@ -23,27 +24,32 @@ struct walk {
     enum iso_model model;
     bool sessions, each_read;
     struct finals finals;
-    uint32_t *position;           /* by transaction: 1 + where it stands in the order; 0: nowhere */
-    uint32_t *session_of, *place; /* chains: sessions, and each unknown transaction one of its own; places from 1 */
-    uint32_t *before;             /* the last committed one before it in its session, or ISO_NONE */
+    uint32_t *position; /* by transaction: 1 + where it stands in the order; 0: nowhere */
+    uint32_t *session_of,
+        *place; /* chains: sessions, and each unknown transaction one of its own; places from 1 */
+    uint32_t *before; /* the last committed one before it in its session, or ISO_NONE */
     uint32_t chains;
 
     uint32_t *writing;                 /* by key: 1 + who was last asked what it overwrites */
     uint32_t *newest;                  /* by key: the position of its last writer so far */
     uint32_t *writers_first, *writers; /* by key: the chains that write it, ascending */
-    uint32_t *written;                 /* beside them: the newest of `lasts` among the chain's writers of the key */
-    struct iso_number_map seen; /* of a chain and a key: the newest of `lasts` among what its transactions read from */
-    struct iso_number_map saw;  /* of a chain and a transaction: that is done */
+    uint32_t *written; /* beside them: the newest of `lasts` among the chain's writers of the key */
+    struct iso_number_map seen;   /* of a chain and a key: the newest of `lasts` among what its
+                                     transactions read from */
+    struct iso_number_map saw;    /* of a chain and a transaction: that is done */
     struct iso_number_map writes; /* of a transaction with many operations and a key */
     struct last *lasts;
     uint32_t last_count, last_capacity;
 
-    uint32_t **rows; /* cc, psi: by transaction; pram: by chain. Of each chain the last visible place */
-    uint32_t *left;  /* cc, psi: by transaction, who still asks for its row */
-    uint32_t *row;   /* of the reader at hand */
+    uint32_t *
+        *rows; /* cc, psi: by transaction; pram: by chain. Of each chain the last visible place */
+    uint32_t *left; /* cc, psi: by transaction, who still asks for its row */
+    uint32_t *row;  /* of the reader at hand */
 
-    uint32_t *source, *read_at, source_count, source_capacity, read_capacity; /* of the reader at hand */
-    uint32_t *kept_first, *kept_source, *kept_at, kept_count; /* cc, psi: those of each transaction; else NULL */
+    uint32_t *source, *read_at, source_count, source_capacity,
+        read_capacity; /* of the reader at hand */
+    uint32_t *kept_first, *kept_source, *kept_at,
+        kept_count;       /* cc, psi: those of each transaction; else NULL */
     uint32_t *touched;    /* by key: 1 + the last operation on it by the transaction at hand */
     struct own_list *own; /* by key */
 
@@ -99,7 +105,8 @@ static enum iso_verification take_positions(struct walk *walk)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (!walk->position[t] && iso_status_of(history, t) == ISO_COMMITTED)
             return refuse(walk, t, "this transaction is missing");
-        if (walk->position[t] && walk->before[t] != ISO_NONE && walk->position[walk->before[t]] > walk->position[t])
+        if (walk->position[t] && walk->before[t] != ISO_NONE &&
+            walk->position[walk->before[t]] > walk->position[t])
             return refuse(walk, t, "a transaction stands before its session's previous one");
     }
     return ISO_CONFIRMED;
@@ -145,7 +152,8 @@ static void build_lists(struct walk *walk)
 enum { NOBODY = ISO_NONE - 1 };
 
 /* The writer of a list read: the elements before it are all those of the key's writers up to it. */
-static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t operation, uint32_t prefix)
+static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t operation,
+                            uint32_t prefix)
 {
     const struct iso_history *history = walk->history;
     uint32_t key = history->key[operation];
@@ -163,7 +171,8 @@ static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t o
 static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = walk->history;
-    uint32_t key = history->key[operation], value = history->value[operation], end, count = 0, writer = NOBODY;
+    uint32_t key = history->key[operation], value = history->value[operation], end, count = 0,
+             writer = NOBODY;
     uint32_t chosen = iso_evidence_choice(walk->evidence, operation);
     if (walk->finals.initial_value[key] == value) {
         if (chosen == ISO_NONE)
@@ -194,10 +203,12 @@ static uint32_t add_last(struct walk *walk, uint32_t before, uint32_t place, uin
     return walk->last_count++;
 }
 
-/* Whether one of them up to a place of the chain stands behind a position. Older ones stand before newer ones. */
+/* Whether one of them up to a place of the chain stands behind a position. Older ones stand before
+ * newer ones. */
 static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, uint32_t position)
 {
-    for (uint32_t at = newest; at != ISO_NONE && walk->lasts[at].position > position; at = walk->lasts[at].before) {
+    for (uint32_t at = newest; at != ISO_NONE && walk->lasts[at].position > position;
+         at = walk->lasts[at].before) {
         if (walk->lasts[at].place <= place)
             return true;
     }
@@ -205,7 +216,8 @@ static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, 
 }
 
 /* Of a chain and a key. */
-static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place, uint32_t position)
+static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place,
+                        uint32_t position)
 {
     uint32_t newest = iso_number_map_get(&walk->seen, iso_number_pair(chain, key));
     return is_behind(walk, newest == ISO_NUMBER_NONE ? ISO_NONE : newest, place, position);
@@ -245,7 +257,8 @@ static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
     return true;
 }
 
-static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operation, uint32_t position)
+static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operation,
+                        uint32_t position)
 {
     for (uint32_t i = 0; i < walk->source_count; i++) {
         uint32_t source = walk->source[i];
@@ -258,7 +271,8 @@ static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operatio
 }
 
 /* Whether no visible writer of the key stands behind that position. */
-static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation, uint32_t position)
+static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation,
+                               uint32_t position)
 {
     uint32_t key = walk->history->key[operation];
     if (walk->newest[key] <= position) /* there is none at all */
@@ -277,8 +291,10 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
     case ISO_MODEL_WFR:
         for (uint32_t i = 0; i < walk->source_count; i++) {
             uint32_t source = walk->source[i];
-            uint32_t last = source != ISO_NONE && is_unknown(walk, source) ? walk->before[source] : source;
-            if (last != ISO_NONE && seen_behind(walk, walk->session_of[last], key, walk->place[last], position))
+            uint32_t last =
+                source != ISO_NONE && is_unknown(walk, source) ? walk->before[source] : source;
+            if (last != ISO_NONE &&
+                seen_behind(walk, walk->session_of[last], key, walk->place[last], position))
                 return false;
         }
         return true;
@@ -327,8 +343,10 @@ static bool has_row_each(const struct walk *walk)
     return walk->model == ISO_MODEL_CC || walk->model == ISO_MODEL_PSI;
 }
 
-/* psi: who wrote last, in the order, what the transaction writes, of each key. One that writes it several times counts once. */
-static void for_overwritten(struct walk *walk, uint32_t t, void (*what)(struct walk *walk, uint32_t before))
+/* psi: who wrote last, in the order, what the transaction writes, of each key. One that writes it
+ * several times counts once. */
+static void for_overwritten(struct walk *walk, uint32_t t,
+                            void (*what)(struct walk *walk, uint32_t before))
 {
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
@@ -351,7 +369,8 @@ static void make_row(struct walk *walk, uint32_t t)
 {
     size_t bytes = walk->chains * sizeof *walk->row;
     if (has_row_each(walk)) {
-        walk->row = walk->rows[t] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
+        walk->row = walk->rows[t] =
+            iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
         if (walk->before[t] != ISO_NONE)
             join_from(walk, walk->before[t]);
         for (uint32_t i = 0; i < walk->source_count; i++) {
@@ -448,7 +467,8 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
         }
         if (writer == NOBODY)
             return refuse(walk, t, "it is not known whose version a read saw");
-        if (writer != ISO_NONE && (!walk->position[writer] || walk->position[writer] > walk->position[t]))
+        if (writer != ISO_NONE &&
+            (!walk->position[writer] || walk->position[writer] > walk->position[t]))
             return refuse(walk, t, "a read saw what comes later");
         add_source(walk, writer, o);
     }
@@ -477,16 +497,19 @@ static void note_seen(struct walk *walk, uint32_t t)
         return;
     for (uint32_t i = 0; i < walk->source_count; i++) {
         uint32_t source = walk->source[i], chain = walk->session_of[t];
-        if (source == ISO_NONE || iso_number_map_put(&walk->saw, iso_number_pair(chain, source), 1) != ISO_NUMBER_NONE)
+        if (source == ISO_NONE ||
+            iso_number_map_put(&walk->saw, iso_number_pair(chain, source), 1) != ISO_NUMBER_NONE)
             continue;
-        for (uint32_t o = history->first_operation[source]; o < history->first_operation[source + 1]; o++) {
+        for (uint32_t o = history->first_operation[source];
+             o < history->first_operation[source + 1]; o++) {
             uint64_t name = iso_number_pair(chain, history->key[o]);
             if (!iso_kind_writes(history->kind[o]))
                 continue;
             uint32_t newest = iso_number_map_get(&walk->seen, name);
             newest = newest == ISO_NUMBER_NONE ? ISO_NONE : newest;
             if (newest == ISO_NONE || walk->lasts[newest].position < walk->position[source])
-                iso_number_map_put(&walk->seen, name, add_last(walk, newest, walk->place[t], walk->position[source]));
+                iso_number_map_put(&walk->seen, name,
+                                   add_last(walk, newest, walk->place[t], walk->position[source]));
         }
     }
 }
@@ -508,7 +531,8 @@ static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
     note_seen(walk, t);
     for (uint32_t i = 0; i < walk->source_count; i++) {
         uint32_t source = walk->source[i];
-        if (!reads_last_visible(walk, t, walk->read_at[i], source == ISO_NONE ? 0 : walk->position[source]))
+        if (!reads_last_visible(walk, t, walk->read_at[i],
+                                source == ISO_NONE ? 0 : walk->position[source]))
             return refuse(walk, t, "a read did not see the last visible version");
     }
     note_writes(walk, t);
@@ -544,8 +568,8 @@ static void find_writers(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     uint32_t keys = history->key_count, count, *sorted;
-    if (walk->model == ISO_MODEL_RC || walk->model == ISO_MODEL_ADYA_RC || walk->model == ISO_MODEL_MR ||
-        walk->model == ISO_MODEL_WFR)
+    if (walk->model == ISO_MODEL_RC || walk->model == ISO_MODEL_ADYA_RC ||
+        walk->model == ISO_MODEL_MR || walk->model == ISO_MODEL_WFR)
         return;
     sorted = sort_by_chain(walk, &count);
     walk->writers_first = iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->writers_first);
@@ -554,7 +578,8 @@ static void find_writers(struct walk *walk)
         memset(done, 0xff, ((size_t)keys + 1) * sizeof *done);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t t = sorted[i], chain = walk->session_of[t];
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
+                 o++) {
                 uint32_t key = history->key[o];
                 if (!iso_kind_writes(history->kind[o]) || done[key] == chain)
                     continue;
@@ -570,7 +595,8 @@ static void find_writers(struct walk *walk)
         if (!pass) {
             size_t total = (size_t)walk->writers_first[keys + 1] + 1;
             walk->writers = iso_allocate(total * sizeof *walk->writers);
-            walk->written = memset(iso_allocate(total * sizeof *walk->written), 0xff, total * sizeof *walk->written);
+            walk->written = memset(iso_allocate(total * sizeof *walk->written), 0xff,
+                                   total * sizeof *walk->written);
         }
     }
     iso_free(done);
@@ -593,7 +619,8 @@ static enum iso_verification keep_sources(struct walk *walk)
             continue;
         if (find_sources(walk, t) != ISO_CONFIRMED)
             return ISO_REFUSED;
-        ISO_RESERVE(walk->kept_source, (size_t)walk->kept_count + walk->source_count, source_capacity);
+        ISO_RESERVE(walk->kept_source, (size_t)walk->kept_count + walk->source_count,
+                    source_capacity);
         ISO_RESERVE(walk->kept_at, (size_t)walk->kept_count + walk->source_count, at_capacity);
         for (uint32_t i = 0; i < walk->source_count; i++) {
             walk->kept_source[walk->kept_count] = walk->source[i];
@@ -651,7 +678,8 @@ static void walk_init(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     size_t n = (size_t)history->transaction_count + 1, keys = (size_t)history->key_count + 1;
-    uint32_t **columns[] = {&walk->position, &walk->session_of, &walk->place, &walk->before, &walk->left};
+    uint32_t **columns[] = {&walk->position, &walk->session_of, &walk->place, &walk->before,
+                            &walk->left};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         *columns[i] = iso_allocate_zeroed(n, sizeof(uint32_t));
     walk->newest = iso_allocate_zeroed(keys, sizeof *walk->newest);
@@ -665,7 +693,8 @@ static void walk_init(struct walk *walk)
     finals_init(&walk->finals, history);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->first_operation[t + 1] - history->first_operation[t] > 32 && iso_kind_writes(history->kind[o]))
+            if (history->first_operation[t + 1] - history->first_operation[t] > 32 &&
+                iso_kind_writes(history->kind[o]))
                 iso_number_map_put(&walk->writes, iso_number_pair(t, history->key[o]), 1);
         }
     }
@@ -684,10 +713,11 @@ static void walk_release(struct walk *walk)
         iso_free(walk->list[key]);
         iso_free(walk->end_of[key]);
     }
-    uint32_t *columns[] = {walk->position,   walk->session_of,  walk->place,         walk->before,  walk->left,
-                           walk->newest,     walk->touched,     walk->length,        walk->room,    walk->source,
-                           walk->read_at,    walk->writers,     walk->writers_first, walk->writing, walk->written,
-                           walk->kept_first, walk->kept_source, walk->kept_at};
+    uint32_t *columns[] = {walk->position,      walk->session_of, walk->place,   walk->before,
+                           walk->left,          walk->newest,     walk->touched, walk->length,
+                           walk->room,          walk->source,     walk->read_at, walk->writers,
+                           walk->writers_first, walk->writing,    walk->written, walk->kept_first,
+                           walk->kept_source,   walk->kept_at};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
     iso_free(walk->rows);
@@ -701,7 +731,8 @@ static void walk_release(struct walk *walk)
     finals_release(&walk->finals);
 }
 
-enum iso_verification verify_weak_order(const struct iso_history *history, const struct iso_evidence *evidence,
+enum iso_verification verify_weak_order(const struct iso_history *history,
+                                        const struct iso_evidence *evidence,
                                         struct iso_error *error)
 {
     struct walk walk = {.history = history,

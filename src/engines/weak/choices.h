@@ -1,5 +1,5 @@
-/* Reads that may have seen one of several writers, as the solver's variables: one for each read and candidate, "it saw this
- * one". Variables are numbered from 1.
+/* Reads that may have seen one of several writers, as the solver's variables: one for each read and
+ * candidate, "it saw this one". Variables are numbered from 1.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 struct weak_choices {
     struct weak *weak;
-    uint32_t *first;    /* by read: its first variable; ISO_NONE: it has no choice. NULL: none has */
+    uint32_t *first; /* by read: its first variable; ISO_NONE: it has no choice. NULL: none has */
     uint32_t variables; /* behind the last one */
     uint32_t *read_of;  /* by variable */
 };
@@ -20,8 +20,8 @@ void weak_choices_release(struct weak_choices *choices);
 /* Of each read: one of its candidates. */
 void weak_choices_add(const struct weak_choices *choices, struct iso_solver *solver);
 
-/* Fills `read_writer`: of the candidates that the solver's model allows (NULL: all), the last one before the reader in the
- * order. */
+/* Fills `read_writer`: of the candidates that the solver's model allows (NULL: all), the last one
+ * before the reader in the order. */
 void weak_choices_make(const struct weak_choices *choices, struct iso_solver *asked);
 
 /* Nothing is chosen. */

@@ -1,14 +1,15 @@
 /* Reads whose value several transactions wrote: which of them is meant is a choice, made lazily.
  *
- * First the constraints of all other reads are judged: what they violate no choice mends. Then each read is taken to have
- * seen the last of its candidates before it in the order; where that closes a cycle, the choices that the cycle rests on
- * are a clause (not all of them), and the solver makes others. No choice left: the clauses are the proof, with what the
- * solver learned from them, each line of which unit propagation confirms.
+ * First the constraints of all other reads are judged: what they violate no choice mends. Then each
+ * read is taken to have seen the last of its candidates before it in the order; where that closes a
+ * cycle, the choices that the cycle rests on are a clause (not all of them), and the solver makes
+ * others. No choice left: the clauses are the proof, with what the solver learned from them, each
+ * line of which unit propagation confirms.
  */
 #include "weak/choices.h"
 
-/* A round costs a sweep and a sorting of all: how many there are before it is undecided follows from the size, so that
- * the answer is the same on each machine.
+/* A round costs a sweep and a sorting of all: how many there are before it is undecided follows
+ * from the size, so that the answer is the same on each machine.
  */
 enum { MOST_ROUNDS = 20000, LEAST_ROUNDS = 64, MOST_STEPS = 1000000 };
 
@@ -100,11 +101,15 @@ void weak_choices_make(const struct weak_choices *choices, struct iso_solver *as
                 continue;
             for (uint32_t i = 0; i < set_size(weak, read); i++) {
                 uint32_t write = candidate(weak, read, i);
-                if (is_own(weak, read, write) || (asked && !iso_solver_value(asked, (int)(choices->first[read] + i))))
+                if (is_own(weak, read, write) ||
+                    (asked && !iso_solver_value(asked, (int)(choices->first[read] + i))))
                     continue;
-                uint32_t place = write == INITIAL ? 0 : weak->position[weak->write_owner[write]] + 1;
-                /* before the reader: the later the better; behind it: the earlier the better, and none is good */
-                uint64_t rank = place <= weak->position[t] ? (uint64_t)place + ISO_NONE : ISO_NONE - 1u - place;
+                uint32_t place =
+                    write == INITIAL ? 0 : weak->position[weak->write_owner[write]] + 1;
+                /* before the reader: the later the better; behind it: the earlier the better, and
+                 * none is good */
+                uint64_t rank =
+                    place <= weak->position[t] ? (uint64_t)place + ISO_NONE : ISO_NONE - 1u - place;
                 if (best == OPEN || rank > best_rank) {
                     best = write;
                     best_rank = rank;
@@ -130,14 +135,16 @@ static void forbid(const struct weak_choices *choices, struct iso_solver *solver
     const struct weak *weak = choices->weak;
     int *clause = iso_allocate(((size_t)weak->used_count + 1) * sizeof *clause);
     for (uint32_t i = 0; i < weak->used_count; i++)
-        clause[i] = -weak_choices_variable(choices, weak->used[i], weak->read_writer[weak->used[i]]);
+        clause[i] =
+            -weak_choices_variable(choices, weak->used[i], weak->read_writer[weak->used[i]]);
     iso_solver_clause(solver, clause, weak->used_count);
     iso_free(clause);
 }
 
 struct iso_literal weak_choices_literal(const struct weak_choices *choices, int literal)
 {
-    uint32_t variable = (uint32_t)(literal < 0 ? -literal : literal), read = choices->read_of[variable];
+    uint32_t variable = (uint32_t)(literal < 0 ? -literal : literal),
+             read = choices->read_of[variable];
     uint32_t write = candidate(choices->weak, read, variable - choices->first[read]);
     return weak_literal_reads(choices->weak, read, write, literal > 0);
 }
@@ -158,7 +165,8 @@ static void learn(void *context, const int *clause, uint32_t count)
 }
 
 /* The clauses of cycles are lemmas already: those without an order among their literals. */
-static void prove(struct weak_choices *choices, const int *clauses, const uint32_t *ends, uint32_t count)
+static void prove(struct weak_choices *choices, const int *clauses, const uint32_t *ends,
+                  uint32_t count)
 {
     struct iso_solver *solver = iso_solver_new();
     iso_solver_set_learn(solver, learn, choices);
@@ -174,7 +182,9 @@ uint32_t weak_choices_rounds(const struct weak *weak)
 {
     uint64_t steps = (uint64_t)weak->part_count + weak->read_count + weak->write_count + 1;
     uint64_t rounds = MOST_STEPS / steps;
-    return rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds < LEAST_ROUNDS ? LEAST_ROUNDS : (uint32_t)rounds;
+    return rounds > MOST_ROUNDS    ? MOST_ROUNDS
+           : rounds < LEAST_ROUNDS ? LEAST_ROUNDS
+                                   : (uint32_t)rounds;
 }
 
 enum weak_answer weak_choose(struct weak *weak)
@@ -183,7 +193,8 @@ enum weak_answer weak_choose(struct weak *weak)
     struct iso_solver *solver = iso_solver_new();
     enum weak_answer answer = WEAK_STOPPED;
     int *clauses = NULL;
-    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0, most = weak_choices_rounds(weak);
+    uint32_t *ends = NULL, used = 0, capacity = 0, count = 0, end_capacity = 0,
+             most = weak_choices_rounds(weak);
     weak_choices_init(&choices, weak);
     if (!weak->stopped)
         weak_choices_add(&choices, solver);
@@ -203,7 +214,8 @@ enum weak_answer weak_choose(struct weak *weak)
         forbid(&choices, solver);
         ISO_RESERVE(clauses, (size_t)used + weak->used_count, capacity);
         for (uint32_t i = 0; i < weak->used_count; i++)
-            clauses[used++] = -weak_choices_variable(&choices, weak->used[i], weak->read_writer[weak->used[i]]);
+            clauses[used++] =
+                -weak_choices_variable(&choices, weak->used[i], weak->read_writer[weak->used[i]]);
         ISO_GROW(ends, count, end_capacity);
         ends[count++] = used;
         weak->result->counters.solver_calls++;

@@ -1,9 +1,11 @@
-/* Evidence: why the constraints close a cycle, in lemmas that src/engines/verify confirms by a rule of its own.
+/* Evidence: why the constraints close a cycle, in lemmas that src/engines/verify confirms by a rule
+ * of its own.
  *
- * A note "t2 before t1" rests on a read of t1's version by r, to which t2 is visible: were t1 before t2, r's read would be
- * overwritten by what r could see. So it is a lemma whose cycle has one rw, r -> t2, and a way by which t2 is visible to r. The
- * last note of a cycle is turned round: the rest of the cycle says that t1 comes before t2, and its own cycle ends the proof.
- * That one is shown to people.
+ * A note "t2 before t1" rests on a read of t1's version by r, to which t2 is visible: were t1
+ * before t2, r's read would be overwritten by what r could see. So it is a lemma whose cycle has
+ * one rw, r -> t2, and a way by which t2 is visible to r. The last note of a cycle is turned round:
+ * the rest of the cycle says that t1 comes before t2, and its own cycle ends the proof. That one is
+ * shown to people.
  */
 #include "weak/weak_private.h"
 
@@ -27,11 +29,13 @@ void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
                                                       .via = ISO_NONE});
 }
 
-struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write, bool reads)
+struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write,
+                                      bool reads)
 {
-    return (struct iso_literal){
-        reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS, iso_history_owner(weak->history, weak->read_operation[read]),
-        write == INITIAL ? ISO_NONE : weak->write_owner[write], read_key(weak, read), read_name(weak, read)};
+    return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
+                                iso_history_owner(weak->history, weak->read_operation[read]),
+                                write == INITIAL ? ISO_NONE : weak->write_owner[write],
+                                read_key(weak, read), read_name(weak, read)};
 }
 
 /* The lemma at hand rests on the choice, and so does the whole. */
@@ -104,8 +108,8 @@ static uint32_t last_of_session(const struct weak *weak, uint32_t t)
     return is_unknown(weak, t) ? weak->before[t] : t;
 }
 
-/* An edge from `from` to `a`, then sessions to `t`, which is `a` or stands behind it: where `a` is one of t's session
- * up to it that read from `from`. */
+/* An edge from `from` to `a`, then sessions to `t`, which is `a` or stands behind it: where `a` is
+ * one of t's session up to it that read from `from`. */
 static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
 {
     struct weak *weak = proof->weak;
@@ -247,7 +251,8 @@ static void begin_lemma(struct proof *proof, enum iso_lemma_kind kind, uint32_t 
 
 void weak_say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key)
 {
-    iso_evidence_literal(proof->evidence, (struct iso_literal){ISO_LITERAL_ORDER, earlier, later, key, 0});
+    iso_evidence_literal(proof->evidence,
+                         (struct iso_literal){ISO_LITERAL_ORDER, earlier, later, key, 0});
 }
 
 /* The cycle that says a note: one rw, and why what it leads to is visible. */
@@ -280,12 +285,14 @@ static void put_step(struct proof *proof, const struct step *step)
         weak_put_session(proof, step->from, step->to);
 }
 
-/* Steps of a session are joined, but not across the ends of the list: it begins behind a step that is none. */
+/* Steps of a session are joined, but not across the ends of the list: it begins behind a step that
+ * is none. */
 static uint32_t first_step(const struct weak *weak, const struct step *steps, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        bool is_session =
-            steps[i].bond == ISO_NONE ? steps[i].read == ISO_NONE : weak->ww_pairs[steps[i].bond].kind == BOND_SIDE;
+        bool is_session = steps[i].bond == ISO_NONE
+                              ? steps[i].read == ISO_NONE
+                              : weak->ww_pairs[steps[i].bond].kind == BOND_SIDE;
         if (!is_session)
             return i;
     }
@@ -329,7 +336,8 @@ void weak_explain_cycle(struct weak *weak)
     use_all(&proof);
     if (turned != ISO_NONE) {
         begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
-        put_note_cycle(&proof, weak->ww_pairs[steps[turned].bond].why, weak->ww_pairs[steps[turned].bond].from);
+        put_note_cycle(&proof, weak->ww_pairs[steps[turned].bond].why,
+                       weak->ww_pairs[steps[turned].bond].from);
     }
     use_all(&proof);
     iso_free(steps);
@@ -358,8 +366,9 @@ void weak_explain_accept(struct weak *weak)
         iso_evidence_event(&weak->result->evidence, iso_event_begin(weak->order[i]));
     for (uint32_t read = 0; weak->read_set && read < weak->read_count; read++) {
         if (weak->read_set[read] != ISO_NONE)
-            iso_evidence_add_choice(&weak->result->evidence,
-                                    (struct iso_choice){weak->read_operation[read], read_source(weak, read)});
+            iso_evidence_add_choice(
+                &weak->result->evidence,
+                (struct iso_choice){weak->read_operation[read], read_source(weak, read)});
     }
     weak->result->evidence.accepts = true;
 }

@@ -1,5 +1,5 @@
-/* An order of the transactions that keeps what is known, as near as possible to the one before: of those that could come
- * next, the one that came first there.
+/* An order of the transactions that keeps what is known, as near as possible to the one before: of
+ * those that could come next, the one that came first there.
  */
 #include "weak/weak_private.h"
 
@@ -44,7 +44,8 @@ void weak_order_readers(struct weak *weak)
     weak->reader_first = first;
 }
 
-/* ---- numbers of which the least is taken: bits, and above each 64 of them one that says whether any is set ---- */
+/* ---- numbers of which the least is taken: bits, and above each 64 of them one that says whether
+ * any is set ---- */
 
 enum { STAGES = 6 };
 struct least {
@@ -117,8 +118,10 @@ struct sorting {
     uint32_t *waits; /* by transaction: how many come before it */
     uint32_t *bond_first, *bond_of;
     struct least ready; /* places in the order before */
-    uint32_t *tried; /* by force: of those that come before it, by how many bonds that are tried; NULL: not by force */
-    struct least spare; /* by force: places of those that wait for these alone, and of some that came since */
+    uint32_t *tried;    /* by force: of those that come before it, by how many bonds that are tried;
+                           NULL: not by force */
+    struct least spare; /* by force: places of those that wait for these alone, and of some that
+                           came since */
 };
 
 static void note_if_free(struct sorting *sorting, uint32_t t)
@@ -144,7 +147,8 @@ static void release_one(struct sorting *sorting, uint32_t t, bool tried)
 static uint32_t next_place(struct sorting *sorting)
 {
     uint32_t place = least_take(&sorting->ready);
-    while (place == ISO_NONE && sorting->tried && (place = least_take(&sorting->spare)) != ISO_NONE) {
+    while (place == ISO_NONE && sorting->tried &&
+           (place = least_take(&sorting->spare)) != ISO_NONE) {
         uint32_t *waits = &sorting->waits[sorting->weak->order[place]];
         if (*waits && !(*waits & PLACED))
             *waits |= PLACED;
@@ -177,7 +181,8 @@ static void count_waits(struct sorting *sorting)
     }
 }
 
-/* `order` and `position` say what came first before. By force: bonds that are tried are broken where nothing else helps. */
+/* `order` and `position` say what came first before. By force: bonds that are tried are broken
+ * where nothing else helps. */
 static bool sort(struct weak *weak, bool by_force)
 {
     uint32_t n = weak->history->transaction_count, count = 0;
@@ -301,7 +306,8 @@ bool weak_order_propose(struct weak *weak)
 struct search {
     const struct weak *weak;
     uint32_t *bond_first, *bond_of;
-    uint32_t *from, *bond; /* by transaction, once it is reached: from where, and by which bond (ISO_NONE: none) */
+    uint32_t *from, *bond; /* by transaction, once it is reached: from where, and by which bond
+                              (ISO_NONE: none) */
     uint32_t *queue, queued;
     uint32_t goal;
     bool found;
@@ -335,7 +341,8 @@ static void search_round(struct search *search)
     }
 }
 
-/* One of those without a place that stands on a cycle: back from any of them until one comes again. */
+/* One of those without a place that stands on a cycle: back from any of them until one comes
+ * again. */
 static uint32_t find_on_cycle(const struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count, t = 0;
@@ -348,7 +355,8 @@ static uint32_t find_on_cycle(const struct weak *weak)
     for (uint32_t u = 0; u < n; u++) {
         if (weak->position[u] != ISO_NONE || waits_for[u] != ISO_NONE)
             continue;
-        if (weak->before[u] != ISO_NONE && !is_unknown(weak, u) && weak->position[weak->before[u]] == ISO_NONE)
+        if (weak->before[u] != ISO_NONE && !is_unknown(weak, u) &&
+            weak->position[weak->before[u]] == ISO_NONE)
             waits_for[u] = weak->before[u];
         for (uint32_t read = weak->read_first[u]; read < weak->read_first[u + 1]; read++) {
             uint32_t source = read_source(weak, read);

@@ -5,7 +5,8 @@ static void chain_session(struct weak *weak, uint32_t session)
 {
     const struct iso_history *history = weak->history;
     uint32_t last = ISO_NONE, chain = weak->chain_count, place = 0;
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
+    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+         i++) {
         uint32_t t = history->session_order[i];
         if (!weak->part[t] || is_unknown(weak, t))
             continue;
@@ -20,7 +21,8 @@ static void chain_session(struct weak *weak, uint32_t session)
     }
     weak->chain_count += place > 0;
     last = ISO_NONE;
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
+    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+         i++) {
         uint32_t t = history->session_order[i];
         if (!weak->part[t])
             continue;
@@ -59,8 +61,9 @@ static void bind_lists(struct weak *weak)
     const struct list_orders *orders = &weak->problem.list_orders;
     for (uint32_t i = 0; i < orders->count; i++) {
         const uint32_t *pair = orders->pairs[i];
-        weak_order_add_bond(weak, (struct bond){weak->write_owner[pair[0]], weak->write_owner[pair[1]], BOND_LIST,
-                                                pair[2], weak->write_key[pair[0]]});
+        weak_order_add_bond(weak,
+                            (struct bond){weak->write_owner[pair[0]], weak->write_owner[pair[1]],
+                                          BOND_LIST, pair[2], weak->write_key[pair[0]]});
     }
 }
 
@@ -83,11 +86,13 @@ static void take_problem(struct weak *weak)
 
 bool weak_problem_build(struct weak *weak)
 {
-    weak->problem = (struct problem){
-        .history = weak->history,
-        .options = weak->options,
-        .result = weak->result,
-        .rules = {.each_read = weak->each_read, .all_numbered = true, .sorts_writes = true, .needs_uniques = true}};
+    weak->problem = (struct problem){.history = weak->history,
+                                     .options = weak->options,
+                                     .result = weak->result,
+                                     .rules = {.each_read = weak->each_read,
+                                               .all_numbered = true,
+                                               .sorts_writes = true,
+                                               .needs_uniques = true}};
     problem_scan(&weak->problem);
     chain_transactions(weak);
     problem_find_writers(&weak->problem);

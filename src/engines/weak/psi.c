@@ -1,15 +1,20 @@
-/* Parallel snapshot isolation: visible is also what a visible writer overwrote, or the reader itself. That follows from the order
- * of versions, so it is a search, but a short one: an order that the input or causality proposes breaks little or nothing.
+/* Parallel snapshot isolation: visible is also what a visible writer overwrote, or the reader
+ * itself. That follows from the order of versions, so it is a search, but a short one: an order
+ * that the input or causality proposes breaks little or nothing.
  *
  * 1. *Causality*, the sweep of cc: what it notes holds in every order.
- * 2. *Sweep* with what the order overwrites in the rows. Where the version t2 is visible to a reader of t1, and stands behind t1, one of
- *    the pairs of writers on the way from t2 to the reader stands the other way, or t2 before t1: a *lemma*, a clause of the
+ * 2.*Sweep* with what the order overwrites in the rows. Where the version t2 is visible to a reader
+ *   of t1, and stands behind t1, one of
+ *    the pairs of writers on the way from t2 to the reader stands the other way, or t2 before t1: a
+ *      *lemma*, a clause of the
  *    orders of pairs. One literal alone is a bond.
- * 3. The solver says which way the pairs stand; the order is *sorted* with them, as near to the one before as can be. A cycle
+ * 3.The solver says which way the pairs stand; the order is *sorted* with them, as near to the one
+ *   before as can be. A cycle
  *    is a lemma, too. On from 2.
  *
- * No hit: the order is the evidence. No model: the lemmas are, those that the contradiction needs, with what the solver learned from them.
- * Reads with several possible writers are choices of the same solver.
+ * No hit: the order is the evidence. No model: the lemmas are, those that the contradiction needs,
+ * with what the solver learned from them. Reads with several possible writers are choices of the
+ * same solver.
  */
 #include "base/number_map.h"
 #include "weak/choices.h"
@@ -32,7 +37,7 @@ struct psi {
     uint32_t kept; /* bonds of every order: those behind are tried */
 
     struct iso_evidence lemmas; /* all of them */
-    int *literals;              /* of the lemmas: as the solver's; 0: of a bond, which it is not told */
+    int *literals; /* of the lemmas: as the solver's; 0: of a bond, which it is not told */
     uint32_t literal_capacity;
     struct needs *needs; /* by lemma */
     uint32_t need_lemmas, *need, need_count, need_capacity;
@@ -52,7 +57,8 @@ struct psi {
 
 /* ---- literals ---- */
 
-/* "`earlier` comes before `later`" as the solver's literal. A new variable is true as the order stands. */
+/* "`earlier` comes before `later`" as the solver's literal. A new variable is true as the order
+ * stands. */
 static int literal_of_order(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key)
 {
     bool up = earlier < later;
@@ -62,7 +68,8 @@ static int literal_of_order(struct psi *psi, uint32_t earlier, uint32_t later, u
         const uint32_t *position = psi->weak->position;
         bool stands = position[earlier] < position[later];
         ISO_GROW(psi->pairs, psi->pair_count, psi->pair_capacity);
-        psi->pairs[psi->pair_count] = stands ? (struct pair){earlier, later, key} : (struct pair){later, earlier, key};
+        psi->pairs[psi->pair_count] =
+            stands ? (struct pair){earlier, later, key} : (struct pair){later, earlier, key};
         pair = psi->pair_count++;
         iso_number_map_put(&psi->pair_of, name, pair);
     }
@@ -76,8 +83,9 @@ static struct iso_literal literal_of(const struct psi *psi, int literal)
     if (variable < psi->choices.variables)
         return weak_choices_literal(&psi->choices, literal);
     const struct pair *pair = &psi->pairs[variable - psi->choices.variables];
-    return literal > 0 ? (struct iso_literal){ISO_LITERAL_ORDER, pair->earlier, pair->later, pair->key, 0}
-                       : (struct iso_literal){ISO_LITERAL_ORDER, pair->later, pair->earlier, pair->key, 0};
+    return literal > 0
+               ? (struct iso_literal){ISO_LITERAL_ORDER, pair->earlier, pair->later, pair->key, 0}
+               : (struct iso_literal){ISO_LITERAL_ORDER, pair->later, pair->earlier, pair->key, 0};
 }
 
 /* The write that a choice's literal is about. */
@@ -132,11 +140,12 @@ static const struct bond *bond_at(const struct psi *psi, uint32_t bond)
 
 static void add_bond(struct psi *psi, const struct iso_literal *literal, uint32_t lemma)
 {
-    if (iso_number_map_add(&psi->bond_of, iso_number_pair(literal->a, literal->b), psi->kept + psi->fresh_count) !=
-        psi->kept + psi->fresh_count)
+    if (iso_number_map_add(&psi->bond_of, iso_number_pair(literal->a, literal->b),
+                           psi->kept + psi->fresh_count) != psi->kept + psi->fresh_count)
         return;
     ISO_GROW(psi->fresh, psi->fresh_count, psi->fresh_capacity);
-    psi->fresh[psi->fresh_count++] = (struct bond){literal->a, literal->b, BOND_LEMMA, lemma, literal->key};
+    psi->fresh[psi->fresh_count++] =
+        (struct bond){literal->a, literal->b, BOND_LEMMA, lemma, literal->key};
 }
 
 static void drop_lemma(struct psi *psi, uint32_t first_need)
@@ -148,7 +157,8 @@ static void drop_lemma(struct psi *psi, uint32_t first_need)
     psi->need_count = first_need;
 }
 
-/* One literal that orders two writers is a bond. The solver is told what else it has variables for. */
+/* One literal that orders two writers is a bond. The solver is told what else it has variables
+ * for. */
 static void end_lemma(struct psi *psi)
 {
     struct iso_evidence *lemmas = &psi->lemmas;
@@ -166,18 +176,20 @@ static void end_lemma(struct psi *psi)
         const struct iso_literal *literal = &lemmas->literals[i];
         psi->literals[i] = 0;
         if (literal->kind == ISO_LITERAL_NOT_READS)
-            psi->literals[i] =
-                -weak_choices_variable(&psi->choices, read_meant(psi->weak, literal), write_read(psi->weak, literal));
+            psi->literals[i] = -weak_choices_variable(&psi->choices, read_meant(psi->weak, literal),
+                                                      write_read(psi->weak, literal));
         else if (lemma->literal_count > 1 ||
-                 iso_number_map_get(&psi->pair_of,
-                                    iso_number_pair(literal->a < literal->b ? literal->a : literal->b,
-                                                    literal->a < literal->b ? literal->b : literal->a)) !=
+                 iso_number_map_get(
+                     &psi->pair_of,
+                     iso_number_pair(literal->a < literal->b ? literal->a : literal->b,
+                                     literal->a < literal->b ? literal->b : literal->a)) !=
                      ISO_NUMBER_NONE)
             psi->literals[i] = literal_of_order(psi, literal->a, literal->b, literal->key);
     }
     if (!lemma->literal_count)
         psi->contradiction = number;
-    if (lemma->literal_count == 1 && lemmas->literals[lemma->first_literal].kind == ISO_LITERAL_ORDER)
+    if (lemma->literal_count == 1 &&
+        lemmas->literals[lemma->first_literal].kind == ISO_LITERAL_ORDER)
         add_bond(psi, &lemmas->literals[lemma->first_literal], number);
     if (lemma->literal_count && psi->literals[lemma->first_literal]) {
         iso_solver_clause(psi->solver, psi->literals + lemma->first_literal, lemma->literal_count);
@@ -219,7 +231,8 @@ static void put_way(struct psi *psi, struct proof *proof)
 }
 
 /* Whether the one comes before the other in every order. Then a bond says so. */
-static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key, uint32_t *bond)
+static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32_t key,
+                       uint32_t *bond)
 {
     if (!visibility_paths_find(&psi->visibility_paths, earlier, later, VISIBILITY_PATHS_CERTAIN))
         return false;
@@ -242,9 +255,11 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
     struct weak *weak = psi->weak;
     uint32_t visible = weak->write_owner[hit->write], source = read_source(weak, hit->read),
              key = read_key(weak, hit->read);
-    uint32_t reader = iso_history_owner(weak->history, weak->read_operation[hit->read]), bond = ISO_NONE;
+    uint32_t reader = iso_history_owner(weak->history, weak->read_operation[hit->read]),
+             bond = ISO_NONE;
     bool certain = source != ISO_NONE && is_certain(psi, source, visible, key, &bond);
-    bool found = visibility_paths_find(&psi->visibility_paths, visible, reader, VISIBILITY_PATHS_ORDERED);
+    bool found =
+        visibility_paths_find(&psi->visibility_paths, visible, reader, VISIBILITY_PATHS_ORDERED);
     assert(found);
     (void)found;
     struct proof proof = begin_lemma(psi);
@@ -261,16 +276,19 @@ static void learn_hit(struct psi *psi, const struct hit *hit)
 static uint64_t most_steps(const struct psi *psi)
 {
     const struct weak *weak = psi->weak;
-    return psi->visibility_paths.steps + 8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
+    return psi->visibility_paths.steps +
+           8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
 }
 
-/* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes again. */
+/* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes
+ * again. */
 static void learn_hits(struct psi *psi)
 {
     struct weak *weak = psi->weak;
     uint64_t most = most_steps(psi);
     visibility_paths_renew(&psi->visibility_paths, psi->kept);
-    for (uint32_t i = 0; i < weak->hit_count && psi->visibility_paths.steps < most && psi->contradiction == ISO_NONE;
+    for (uint32_t i = 0; i < weak->hit_count && psi->visibility_paths.steps < most &&
+                         psi->contradiction == ISO_NONE;
          i++)
         learn_hit(psi, &weak->hits[i]);
 }
@@ -293,7 +311,8 @@ static void learn_way_back(struct psi *psi, uint32_t number)
 {
     const struct bond *bond = &psi->weak->ww_pairs[number];
     if (psi->weak->position[bond->from] < psi->weak->position[bond->to] ||
-        !visibility_paths_find(&psi->visibility_paths, bond->to, bond->from, VISIBILITY_PATHS_TRIED))
+        !visibility_paths_find(&psi->visibility_paths, bond->to, bond->from,
+                               VISIBILITY_PATHS_TRIED))
         return;
     struct proof proof = begin_lemma(psi);
     put_bond(psi, &proof, number);
@@ -307,8 +326,8 @@ static void restore_positions(struct weak *weak)
         weak->position[weak->order[i]] = i;
 }
 
-/* Why what is tried has no order: a cycle, and those by which single bonds break an order that keeps most of them, from
- * which the next round starts. */
+/* Why what is tried has no order: a cycle, and those by which single bonds break an order that
+ * keeps most of them, from which the next round starts. */
 static void learn_cycles(struct psi *psi)
 {
     struct weak *weak = psi->weak;
@@ -336,7 +355,8 @@ static uint8_t *find_core(struct psi *psi)
     const struct iso_evidence *lemmas = &psi->lemmas;
     uint8_t *is_needed = iso_allocate_zeroed((size_t)lemmas->lemma_count + 1, 1);
     struct iso_solver *solver = iso_solver_new();
-    int *assumed = iso_allocate(((size_t)lemmas->lemma_count + 1) * sizeof *assumed), *clause = NULL;
+    int *assumed = iso_allocate(((size_t)lemmas->lemma_count + 1) * sizeof *assumed),
+        *clause = NULL;
     uint32_t capacity = 0, next = psi->choices.variables + psi->pair_count;
     weak_choices_add(&psi->choices, solver);
     for (uint32_t i = 0; i < lemmas->lemma_count; i++) {
@@ -391,14 +411,16 @@ static void say_needs(struct psi *psi, uint8_t *is_needed)
     iso_free(is_said);
 }
 
-/* Which of two cycles is the one to show: the one that rests on less; then what a read missed; then the shorter one. */
+/* Which of two cycles is the one to show: the one that rests on less; then what a read missed; then
+ * the shorter one. */
 static bool tells_more(const struct iso_evidence *lemmas, uint32_t number, uint32_t other)
 {
     uint32_t rank[2][3];
     for (int i = 0; i < 2; i++) {
         const struct iso_lemma *lemma = &lemmas->lemmas[i ? other : number];
         bool misses = false;
-        for (uint32_t edge = lemma->first_edge; edge < lemma->first_edge + lemma->edge_count; edge++)
+        for (uint32_t edge = lemma->first_edge; edge < lemma->first_edge + lemma->edge_count;
+             edge++)
             misses |= lemmas->edges[edge].kind == ISO_EDGE_RW;
         rank[i][0] = lemma->literal_count > 0;
         rank[i][1] = !misses;
@@ -428,7 +450,8 @@ static void prove(struct psi *psi)
     const struct iso_evidence *lemmas = &psi->lemmas;
     bool by_solver = psi->contradiction == ISO_NONE;
     uint32_t shown = ISO_NONE;
-    uint8_t *is_needed = by_solver ? find_core(psi) : iso_allocate_zeroed((size_t)lemmas->lemma_count + 1, 1);
+    uint8_t *is_needed =
+        by_solver ? find_core(psi) : iso_allocate_zeroed((size_t)lemmas->lemma_count + 1, 1);
     struct iso_solver *solver = iso_solver_new();
     if (by_solver)
         iso_solver_set_learn(solver, learn, psi);
@@ -437,7 +460,8 @@ static void prove(struct psi *psi)
     weak_choices_add(&psi->choices, solver);
     for (uint32_t i = 0; by_solver && i < lemmas->lemma_count; i++) {
         if (is_needed[i])
-            iso_solver_clause(solver, psi->literals + lemmas->lemmas[i].first_literal, lemmas->lemmas[i].literal_count);
+            iso_solver_clause(solver, psi->literals + lemmas->lemmas[i].first_literal,
+                              lemmas->lemmas[i].literal_count);
     }
     say_needs(psi, is_needed);
     for (uint32_t i = 0; i < lemmas->lemma_count; i++) {
@@ -476,16 +500,19 @@ static void try_pairs(struct psi *psi)
         const struct pair *pair = &psi->pairs[i];
         bool as_is = iso_solver_value(psi->solver, (int)(psi->choices.variables + i));
         weak_order_add_bond(psi->weak, (struct bond){as_is ? pair->earlier : pair->later,
-                                                     as_is ? pair->later : pair->earlier, BOND_TRIED, i, pair->key});
+                                                     as_is ? pair->later : pair->earlier,
+                                                     BOND_TRIED, i, pair->key});
     }
 }
 
-/* A round learns less than one of choose.c does, and costs one sorting, and a sweep now and then. */
+/* A round learns less than one of choose.c does, and costs one sorting, and a sweep now and
+ * then. */
 static bool is_over(struct psi *psi, uint32_t round)
 {
     enum { MORE_ROUNDS = 4 };
     struct weak *weak = psi->weak;
-    if (!weak_must_stop(weak) && weak->open_reads && round / MORE_ROUNDS >= weak_choices_rounds(weak))
+    if (!weak_must_stop(weak) && weak->open_reads &&
+        round / MORE_ROUNDS >= weak_choices_rounds(weak))
         weak->stopped = "repeated-values";
     return weak->stopped;
 }

@@ -1,16 +1,21 @@
-/* One sweep over the proposed order: of each read, the versions of its key that stand between the one that was read and
- * the reader. Where one of them is visible to the reader, it must come before the version that was read: a note.
+/* One sweep over the proposed order: of each read, the versions of its key that stand between the
+ * one that was read and the reader. Where one of them is visible to the reader, it must come before
+ * the version that was read: a note.
  *
- * What is visible follows from sessions and reads alone, so a note holds in every order. Which versions are visible:
+ * What is visible follows from sessions and reads alone, so a note holds in every order. Which
+ * versions are visible:
  *
  *   rc               those of the transactions that the reader read from at an earlier operation
  *   ra               of those that it read from, and of its session before it
  *   ryw              of its session before it
- *   cc, pram, mw     those that a *row* contains: by chain, how many of its transactions are visible
- *   psi              those that a row contains, which knows what writers overwrote, too: that follows from the order
+ *   cc, pram, mw     those that a *row* contains: by chain, how many of its transactions are
+ *                    visible
+ *   psi              those that a row contains, which knows what writers overwrote, too: that
+ *                    follows from the order
  *   mr, wfr          of those that the session (the source's session) read from: its *seen* log
  *
- * A walk between the two places is bounded: where they lie far apart, versions are searched by session, or by source.
+ * A walk between the two places is bounded: where they lie far apart, versions are searched by
+ * session, or by source.
  */
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -21,8 +26,8 @@
 
 /* ---- rows of clocks ---- */
 
-/* Rows stand in one block, and are used again when the last successor of their transaction has passed. Where no chain is longer
- * than LONGEST_NARROW, their numbers have 16 bits, else 32. */
+/* Rows stand in one block, and are used again when the last successor of their transaction has
+ * passed. Where no chain is longer than LONGEST_NARROW, their numbers have 16 bits, else 32. */
 struct rows {
     bool narrow;
     uint32_t width; /* chains, to whole vectors; 0: there are no rows */
@@ -36,8 +41,9 @@ struct rows {
 
 /* What sessions saw, by chain and key: an entry for each version of what they read from, once. */
 struct seen {
-    uint64_t *name;                 /* chain, key; ascending */
-    uint32_t *place, *write, *best; /* best: of those of the name so far, the write that stands last in the order */
+    uint64_t *name; /* chain, key; ascending */
+    uint32_t *place, *write,
+        *best; /* best: of those of the name so far, the write that stands last in the order */
     uint32_t count;
 };
 
@@ -64,7 +70,8 @@ static uint32_t row_new(struct rows *rows)
         return rows->free[--rows->free_count];
     if (rows->count == rows->capacity) {
         size_t next = iso_column_capacity(rows->capacity, (size_t)rows->count + 1);
-        rows->block = iso_column_grow(rows->block, rows->capacity * rows->bytes, iso_list_bytes(next, rows->bytes));
+        rows->block = iso_column_grow(rows->block, rows->capacity * rows->bytes,
+                                      iso_list_bytes(next, rows->bytes));
         rows->capacity = (uint32_t)next;
     }
     return rows->count++;
@@ -143,7 +150,8 @@ static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
         return;
     sweeping->told[source] = visible;
     sweeping->noted++;
-    weak_order_add_bond(weak, (struct bond){visible, source, BOND_NOTE, read, read_key(weak, read)});
+    weak_order_add_bond(weak,
+                        (struct bond){visible, source, BOND_NOTE, read, read_key(weak, read)});
 }
 
 /* Versions of the read's key that stand behind the one it saw. */
@@ -180,14 +188,16 @@ void weak_sweep_spans(struct weak *weak)
     weak->span = iso_numbers(weak->write_count);
     uint32_t *end = iso_numbers_copy(weak->key_first, weak->history->key_count);
     for (uint32_t i = 0; i < weak->part_count; i++) {
-        for (uint32_t write = weak->write_first[sorted[i]]; write < weak->write_first[sorted[i] + 1]; write++)
+        for (uint32_t write = weak->write_first[sorted[i]];
+             write < weak->write_first[sorted[i] + 1]; write++)
             weak->span[end[weak->write_key[write]]++] = write;
     }
     weak->span_end = iso_numbers(weak->write_count);
     for (uint32_t i = weak->write_count; i-- > 0;) {
         bool last = i + 1 == weak->write_count ||
                     weak->write_key[weak->span[i]] != weak->write_key[weak->span[i + 1]] ||
-                    weak->chain[weak->write_owner[weak->span[i]]] != weak->chain[weak->write_owner[weak->span[i + 1]]];
+                    weak->chain[weak->write_owner[weak->span[i]]] !=
+                        weak->chain[weak->write_owner[weak->span[i + 1]]];
         weak->span_end[i] = last ? i + 1 : weak->span_end[i + 1];
     }
     iso_free(end);
@@ -202,7 +212,8 @@ static uint64_t span_name(const struct weak *weak, uint32_t index)
 }
 
 /* How many of a key's writes, from `low` on, come before that place of a chain. */
-static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, uint32_t chain, uint32_t place)
+static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, uint32_t chain,
+                           uint32_t place)
 {
     uint32_t high = weak->key_first[key + 1];
     uint64_t name = (uint64_t)chain << 32 | place;
@@ -236,8 +247,10 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
     uint32_t key = read_key(weak, read), first = weak->key_first[key];
     if (high - low <= MANY + CHAIN_WORTH * weak->chain_count) {
         for (uint32_t i = high; i-- > low;) {
-            uint32_t write = weak->version[first + i], t = weak->write_owner[write], chain = weak->chain[t];
-            if (row_get(rows, row, chain) <= weak->place[t] || sweeping->of_chain[chain] == read + 1)
+            uint32_t write = weak->version[first + i], t = weak->write_owner[write],
+                     chain = weak->chain[t];
+            if (row_get(rows, row, chain) <= weak->place[t] ||
+                sweeping->of_chain[chain] == read + 1)
                 continue;
             sweeping->of_chain[chain] = read + 1;
             note(sweeping, read, write);
@@ -270,7 +283,8 @@ static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
 }
 
 /* Of the reader's session, the latest version before it. */
-static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low, uint32_t high)
+static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low,
+                          uint32_t high)
 {
     struct weak *weak = sweeping->weak;
     uint32_t key = read_key(weak, read);
@@ -288,7 +302,8 @@ static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, 
 }
 
 /* Of those whose mark says that the reader read from them: at rc before this read. */
-static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low, uint32_t high)
+static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low,
+                          uint32_t high)
 {
     struct weak *weak = sweeping->weak;
     uint32_t key = read_key(weak, read), first = weak->read_first[t],
@@ -315,7 +330,8 @@ struct named {
     uint32_t place, write;
 };
 
-/* Chains one after another, each in the order of places; stable counting sorts by key and by chain then. */
+/* Chains one after another, each in the order of places; stable counting sorts by key and by chain
+ * then. */
 static void seen_build(struct seen *seen, struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count;
@@ -340,13 +356,14 @@ static void seen_build(struct seen *seen, struct weak *weak)
             if (source == ISO_NONE || stamp[source] == weak->chain[t] + 1)
                 continue;
             stamp[source] = weak->chain[t] + 1;
-            for (uint32_t write = weak->write_first[source]; write < weak->write_first[source + 1]; write++) {
+            for (uint32_t write = weak->write_first[source]; write < weak->write_first[source + 1];
+                 write++) {
                 if (count == capacity) {
                     capacity = 2 * capacity + 1024;
                     items = iso_reallocate(items, capacity * sizeof *items);
                 }
-                items[count++] =
-                    (struct named){(uint64_t)weak->chain[t] << 32 | weak->write_key[write], weak->place[t], write};
+                items[count++] = (struct named){
+                    (uint64_t)weak->chain[t] << 32 | weak->write_key[write], weak->place[t], write};
             }
         }
     }
@@ -361,7 +378,8 @@ static void seen_build(struct seen *seen, struct weak *weak)
         for (uint32_t kind = 0; kind < kinds; kind++)
             first[kind + 1] += first[kind];
         for (size_t i = 0; i < count; i++)
-            other[first[pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name]++] = items[i];
+            other[first[pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name]++] =
+                items[i];
         struct named *swapped = items;
         items = other;
         other = swapped;
@@ -375,7 +393,8 @@ static void seen_build(struct seen *seen, struct weak *weak)
         const struct named *item = &items[i];
         uint32_t best = item->write;
         if (i && items[i - 1].name == item->name &&
-            weak->position[weak->write_owner[seen->best[i - 1]]] > weak->position[weak->write_owner[best]])
+            weak->position[weak->write_owner[seen->best[i - 1]]] >
+                weak->position[weak->write_owner[best]])
             best = seen->best[i - 1];
         seen->name[i] = item->name;
         seen->place[i] = item->place;
@@ -397,7 +416,8 @@ static void check_seen(struct sweeping *sweeping, uint32_t read, uint32_t chain,
     uint64_t name = (uint64_t)chain << 32 | read_key(sweeping->weak, read);
     uint32_t low = 0, high = seen->count;
     ISO_BISECT(low, high, middle,
-               seen->name[middle] < name || (seen->name[middle] == name && seen->place[middle] < places));
+               seen->name[middle] < name ||
+                   (seen->name[middle] == name && seen->place[middle] < places));
     if (low && seen->name[low - 1] == name)
         note_if_behind(sweeping, read, seen->best[low - 1]);
 }
@@ -436,7 +456,8 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
     case ISO_WFR:
         for (uint32_t other = weak->read_first[t]; other < weak->read_first[t + 1]; other++) {
             uint32_t source = read_source(weak, other);
-            uint32_t last = source != ISO_NONE && is_unknown(weak, source) ? weak->before[source] : source;
+            uint32_t last =
+                source != ISO_NONE && is_unknown(weak, source) ? weak->before[source] : source;
             if (last != ISO_NONE)
                 check_seen(sweeping, read, weak->chain[last], weak->place[last] + 1);
         }
@@ -455,7 +476,8 @@ static void raise_by_sources(const struct sweeping *sweeping, uint32_t t, char *
         if (source == ISO_NONE)
             continue;
         if (is_unknown(weak, source) && weak->before[source] != ISO_NONE)
-            row_raise(&sweeping->rows, row, weak->chain[weak->before[source]], weak->place[weak->before[source]] + 1);
+            row_raise(&sweeping->rows, row, weak->chain[weak->before[source]],
+                      weak->place[weak->before[source]] + 1);
         row_raise(&sweeping->rows, row, weak->chain[source], weak->place[source] + inclusive);
     }
 }
@@ -471,7 +493,8 @@ static void join_from(struct sweeping *sweeping, uint32_t from)
     const struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     char *row = sweeping->row;
-    if (row_get(rows, row, weak->chain[from]) <= weak->place[from]) { /* else it was visible, and what it saw */
+    if (row_get(rows, row, weak->chain[from]) <=
+        weak->place[from]) { /* else it was visible, and what it saw */
         row_join(rows, row, row_at(rows, rows->of[from]));
         row_raise(rows, row, weak->chain[from], weak->place[from] + 1);
     }
@@ -539,7 +562,8 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
     }
 }
 
-/* Where the versions stand that a transaction further on read from: far apart in memory, so they are fetched meanwhile. */
+/* Where the versions stand that a transaction further on read from: far apart in memory, so they
+ * are fetched meanwhile. */
 static void fetch_ahead(const struct weak *weak, uint32_t t)
 {
     for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
@@ -567,7 +591,8 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
         uint32_t key = weak->write_key[write];
         weak->slot[write] = weak->filled[key];
         weak->version[weak->key_first[key] + weak->filled[key]++] = write;
-        if (weak->level == ISO_PSI && weak->filled[key] < weak->key_first[key + 1] - weak->key_first[key])
+        if (weak->level == ISO_PSI &&
+            weak->filled[key] < weak->key_first[key + 1] - weak->key_first[key])
             sweeping->rows.left[t]++; /* whoever overwrites it */
     }
     if (sweeping->rows.width)
@@ -656,7 +681,9 @@ bool weak_sweep(struct weak *weak)
         seen_build(&sweeping.seen, weak);
     if (by_row)
         start_rows(&sweeping);
-    for (uint32_t i = 0; i < weak->part_count && weak->broken_read == ISO_NONE && weak->hit_count < MANY_HITS; i++) {
+    for (uint32_t i = 0;
+         i < weak->part_count && weak->broken_read == ISO_NONE && weak->hit_count < MANY_HITS;
+         i++) {
         if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
             break;
         if (i + AHEAD < weak->part_count)

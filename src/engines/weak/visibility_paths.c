@@ -17,10 +17,11 @@ void visibility_paths_init(struct visibility_paths *visibility_paths, const stru
 
 void visibility_paths_release(struct visibility_paths *visibility_paths)
 {
-    uint32_t *columns[] = {visibility_paths->searched,   visibility_paths->cost,         visibility_paths->to,
-                           visibility_paths->why,        visibility_paths->key_searched, visibility_paths->key_done,
-                           visibility_paths->bond_first, visibility_paths->bond_of,      visibility_paths->now,
-                           visibility_paths->later};
+    uint32_t *columns[] = {visibility_paths->searched,     visibility_paths->cost,
+                           visibility_paths->to,           visibility_paths->why,
+                           visibility_paths->key_searched, visibility_paths->key_done,
+                           visibility_paths->bond_first,   visibility_paths->bond_of,
+                           visibility_paths->now,          visibility_paths->later};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
     iso_free(visibility_paths->kind);
@@ -51,14 +52,16 @@ struct target {
     enum way_rule rule;
 };
 
-static void reach(struct visibility_paths *visibility_paths, const struct target *target, struct way_step step,
-                  uint32_t cost)
+static void reach(struct visibility_paths *visibility_paths, const struct target *target,
+                  struct way_step step, uint32_t cost)
 {
     const struct weak *weak = visibility_paths->weak;
-    if (weak->position[step.from] < target->position || (cost && target->rule == VISIBILITY_PATHS_CERTAIN))
+    if (weak->position[step.from] < target->position ||
+        (cost && target->rule == VISIBILITY_PATHS_CERTAIN))
         return;
     cost += visibility_paths->cost[step.to];
-    if (visibility_paths->searched[step.from] == visibility_paths->search && visibility_paths->cost[step.from] <= cost)
+    if (visibility_paths->searched[step.from] == visibility_paths->search &&
+        visibility_paths->cost[step.from] <= cost)
         return;
     visibility_paths->searched[step.from] = visibility_paths->search;
     visibility_paths->cost[step.from] = cost;
@@ -67,18 +70,20 @@ static void reach(struct visibility_paths *visibility_paths, const struct target
     visibility_paths->why[step.from] = step.why;
     visibility_paths->done[step.from] = 0;
     if (cost == visibility_paths->cost[step.to]) {
-        ISO_GROW(visibility_paths->now, visibility_paths->now_count, visibility_paths->now_capacity);
+        ISO_GROW(visibility_paths->now, visibility_paths->now_count,
+                 visibility_paths->now_capacity);
         visibility_paths->now[visibility_paths->now_count++] = step.from;
     } else {
-        ISO_GROW(visibility_paths->later, visibility_paths->later_count, visibility_paths->later_capacity);
+        ISO_GROW(visibility_paths->later, visibility_paths->later_count,
+                 visibility_paths->later_capacity);
         visibility_paths->later[visibility_paths->later_count++] = step.from;
     }
 }
 
-/* Those whose version of a key the transaction overwrites. What an earlier one, no dearer, has reached need not be
- * again. */
-static void reach_overwritten(struct visibility_paths *visibility_paths, const struct target *target, uint32_t t,
-                              uint32_t write)
+/* Those whose version of a key the transaction overwrites. What an earlier one, no dearer, has
+ * reached need not be again. */
+static void reach_overwritten(struct visibility_paths *visibility_paths,
+                              const struct target *target, uint32_t t, uint32_t write)
 {
     const struct weak *weak = visibility_paths->weak;
     uint32_t key = weak->write_key[write], done = 0;
@@ -98,33 +103,38 @@ static void reach_overwritten(struct visibility_paths *visibility_paths, const s
     }
 }
 
-static void go_on(struct visibility_paths *visibility_paths, const struct target *target, uint32_t t)
+static void go_on(struct visibility_paths *visibility_paths, const struct target *target,
+                  uint32_t t)
 {
     const struct weak *weak = visibility_paths->weak;
     visibility_paths->steps++;
     if (weak->before[t] != ISO_NONE)
-        reach(visibility_paths, target, (struct way_step){weak->before[t], t, WAY_SESSION, ISO_NONE}, 0);
+        reach(visibility_paths, target,
+              (struct way_step){weak->before[t], t, WAY_SESSION, ISO_NONE}, 0);
     for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
         uint32_t source = read_source(weak, read);
         bool is_choice = weak->read_set && weak->read_set[read] != ISO_NONE;
         if (source != ISO_NONE)
-            reach(visibility_paths, target, (struct way_step){source, t, WAY_READ, read}, is_choice);
+            reach(visibility_paths, target, (struct way_step){source, t, WAY_READ, read},
+                  is_choice);
     }
-    for (uint32_t i = visibility_paths->bond_first[t]; i < visibility_paths->bond_first[t + 1]; i++) {
+    for (uint32_t i = visibility_paths->bond_first[t]; i < visibility_paths->bond_first[t + 1];
+         i++) {
         const struct bond *bond = &weak->ww_pairs[visibility_paths->bond_of[i]];
         bool tried = bond->kind == BOND_TRIED;
-        if (bond->kind == BOND_SIDE ||
-            (tried && (target->rule != VISIBILITY_PATHS_TRIED || weak->position[bond->from] > weak->position[t])))
+        if (bond->kind == BOND_SIDE || (tried && (target->rule != VISIBILITY_PATHS_TRIED ||
+                                                  weak->position[bond->from] > weak->position[t])))
             continue;
-        reach(visibility_paths, target, (struct way_step){bond->from, t, WAY_BOND, visibility_paths->bond_of[i]},
-              tried);
+        reach(visibility_paths, target,
+              (struct way_step){bond->from, t, WAY_BOND, visibility_paths->bond_of[i]}, tried);
     }
     for (uint32_t write = weak->write_first[t];
          write < weak->write_first[t + 1] && target->rule == VISIBILITY_PATHS_ORDERED; write++)
         reach_overwritten(visibility_paths, target, t, write);
 }
 
-bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t from, uint32_t to, enum way_rule rule)
+bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t from, uint32_t to,
+                           enum way_rule rule)
 {
     const struct weak *weak = visibility_paths->weak;
     struct target target = {from, weak->position[from], rule};
@@ -154,9 +164,11 @@ bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t f
         visibility_paths->later_count = 0;
     }
     for (uint32_t t = from; found && t != to; t = visibility_paths->to[t]) {
-        ISO_GROW(visibility_paths->step, visibility_paths->step_count, visibility_paths->step_capacity);
-        visibility_paths->step[visibility_paths->step_count++] = (struct way_step){
-            t, visibility_paths->to[t], (enum way_kind)visibility_paths->kind[t], visibility_paths->why[t]};
+        ISO_GROW(visibility_paths->step, visibility_paths->step_count,
+                 visibility_paths->step_capacity);
+        visibility_paths->step[visibility_paths->step_count++] =
+            (struct way_step){t, visibility_paths->to[t], (enum way_kind)visibility_paths->kind[t],
+                              visibility_paths->why[t]};
     }
     return found;
 }

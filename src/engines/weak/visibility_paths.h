@@ -1,6 +1,7 @@
-/* Ways by which a transaction is visible at psi: sessions, reads, and pairs of writers of which the later one overwrites the
- * earlier one. What holds in every order costs nothing, what rests on a choice or on the order as it is costs one: the
- * cheapest way is found from its end, among what stands between the two in the order.
+/* Ways by which a transaction is visible at psi: sessions, reads, and pairs of writers of which the
+ * later one overwrites the earlier one. What holds in every order costs nothing, what rests on a
+ * choice or on the order as it is costs one: the cheapest way is found from its end, among what
+ * stands between the two in the order.
  */
 #pragma once
 
@@ -35,11 +36,13 @@ void visibility_paths_release(struct visibility_paths *visibility_paths);
 enum way_rule {
     VISIBILITY_PATHS_CERTAIN, /* nothing */
     VISIBILITY_PATHS_ORDERED, /* reads with a choice, and the order as it is */
-    VISIBILITY_PATHS_TRIED    /* reads with a choice, and bonds that are tried, where the order keeps them */
+    VISIBILITY_PATHS_TRIED /* reads with a choice, and bonds that are tried, where the order keeps
+                              them */
 };
 
 /* The order is a new one, or the first `bonds` bonds are. */
 void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t ww_pairs);
 
 /* From a transaction to one behind it. False: there is none. */
-bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t from, uint32_t to, enum way_rule rule);
+bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t from, uint32_t to,
+                           enum way_rule rule);

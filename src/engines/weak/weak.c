@@ -58,7 +58,8 @@ enum weak_answer weak_judge_order(struct weak *weak)
 
 static void judge_graph(struct weak *weak)
 {
-    enum weak_answer answer = weak->level == ISO_PSI ? weak_psi_judge(weak) : weak_judge_order(weak);
+    enum weak_answer answer =
+        weak->level == ISO_PSI ? weak_psi_judge(weak) : weak_judge_order(weak);
     if (answer == WEAK_BROKEN && weak->level != ISO_PSI)
         weak_explain_broken(weak);
     else if (answer == WEAK_HOLDS && weak->open_reads && weak->level != ISO_PSI)
@@ -100,7 +101,8 @@ static void judge_history(struct weak *weak)
     counters->edges_version = weak->bond_count;
 }
 
-enum iso_status iso_weak_check(const struct iso_history *history, const struct iso_polygraph_options *options,
+enum iso_status iso_weak_check(const struct iso_history *history,
+                               const struct iso_polygraph_options *options,
                                struct iso_polygraph_result *result, struct iso_error *error)
 {
     double start = iso_clock_seconds();
@@ -127,7 +129,8 @@ enum iso_status iso_weak_check(const struct iso_history *history, const struct i
     return ISO_OK;
 }
 
-bool iso_weak_findings(const struct iso_history *history, const struct iso_polygraph_options *options,
+bool iso_weak_findings(const struct iso_history *history,
+                       const struct iso_polygraph_options *options,
                        struct iso_polygraph_result *result)
 {
     struct weak weak = {.history = history,

@@ -1,8 +1,8 @@
 /* What the files of this module share.
  *
- * Transactions are the history's. Writes are final writes, one for each key of a transaction; reads are external ones; both
- * stand by transaction. A *chain* is a session's committed transactions; one of unknown outcome is a chain of its own,
- * behind what its session did before it.
+ * Transactions are the history's. Writes are final writes, one for each key of a transaction; reads
+ * are external ones; both stand by transaction. A *chain* is a session's committed transactions;
+ * one of unknown outcome is a chain of its own, behind what its session did before it.
  */
 #pragma once
 
@@ -10,12 +10,14 @@
 #include "iso/weak.h"
 #include "problem/problem.h"
 
-/* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it there, too. */
+/* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it
+ * there, too. */
 #ifdef ISO_VALIDATE
 enum { MANY = PROBLEM_MANY_WRITES, CHAIN_WORTH = 0, LONGEST_NARROW = 3 };
 #else
 enum {
-    MANY = PROBLEM_MANY_WRITES, /* versions that are walked over without a better way; unsorted writes */
+    MANY = PROBLEM_MANY_WRITES, /* versions that are walked over without a better way; unsorted
+                                   writes */
     CHAIN_WORTH = 1,            /* versions that are walked over rather than search a chain's */
     LONGEST_NARROW = INT16_MAX  /* transactions of a chain, of which rows of clocks have 16 bits */
 };
@@ -36,7 +38,8 @@ struct bond {
     uint32_t why, key;
 };
 
-/* What breaks at psi: to the reader of another version a write is visible, and stands behind that version. */
+/* What breaks at psi: to the reader of another version a write is visible, and stands behind that
+ * version. */
 struct hit {
     uint32_t read, write;
 };
@@ -46,15 +49,18 @@ struct weak {
     const struct iso_polygraph_options *options;
     struct iso_polygraph_result *result;
     enum iso_level level;
-    bool each_read;         /* rc, adya-rc: each read is external but for those of the transaction's own writes */
-    bool sessions;          /* they keep their order */
-    double deadline;        /* 0: none */
-    const char *stopped;    /* why no verdict is reached */
-    struct problem problem; /* what the history says: the owner of writes and reads, which stand here again */
+    bool each_read;  /* rc, adya-rc: each read is external but for those of the transaction's own
+                        writes */
+    bool sessions;   /* they keep their order */
+    double deadline; /* 0: none */
+    const char *stopped; /* why no verdict is reached */
+    struct problem
+        problem; /* what the history says: the owner of writes and reads, which stand here again */
 
     /* by transaction */
-    uint8_t *part;                           /* whether it takes part */
-    uint32_t *chain, *place, *before, *next; /* neighbours in its session: committed ones, or ISO_NONE */
+    uint8_t *part; /* whether it takes part */
+    uint32_t *chain, *place, *before,
+        *next; /* neighbours in its session: committed ones, or ISO_NONE */
     uint32_t chain_count, part_count;
 
     /* writes */
@@ -73,17 +79,20 @@ struct weak {
     struct bond *ww_pairs;
     uint32_t *reader_first, *reader; /* by transaction: the reads of what it wrote */
 
-    /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and `filled[x]` of them */
+    /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and
+     * `filled[x]` of them */
     uint32_t *key_first, *filled, *version, *slot; /* slot: by write */
-    uint32_t *span;                                /* writes by key, chain and place; NULL: nobody needed them yet */
-    uint32_t *span_end;                            /* beside them: where those of the key and chain end */
+    uint32_t *span;     /* writes by key, chain and place; NULL: nobody needed them yet */
+    uint32_t *span_end; /* beside them: where those of the key and chain end */
 
     /* what was found */
-    uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
+    uint32_t broken_read,
+        broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
     uint32_t rounds;
     struct hit *hits; /* psi: instead of notes */
     uint32_t hit_count, hit_capacity;
-    uint32_t *used, used_count, used_capacity; /* reads whose choices the last explanation rests on */
+    uint32_t *used, used_count,
+        used_capacity; /* reads whose choices the last explanation rests on */
 };
 
 enum weak_answer { WEAK_HOLDS, WEAK_BROKEN, WEAK_STOPPED };
@@ -119,14 +128,16 @@ static inline bool is_session_before(const struct weak *weak, uint32_t earlier, 
     uint32_t last = is_unknown(weak, later) ? weak->before[later] : later;
     if (last == ISO_NONE || weak->chain[earlier] != weak->chain[last])
         return false;
-    return last == later ? weak->place[earlier] < weak->place[later] : weak->place[earlier] <= weak->place[last];
+    return last == later ? weak->place[earlier] < weak->place[later]
+                         : weak->place[earlier] <= weak->place[last];
 }
 
 /* problem.c: transactions, writes, reads and their writers; false: there are findings. */
 bool weak_problem_build(struct weak *weak);
 void weak_problem_release(struct weak *weak);
 
-/* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a cycle. */
+/* order.c: an order that keeps sessions, reads and bonds, near the one before. False: they close a
+ * cycle. */
 bool weak_order_propose(struct weak *weak);
 bool weak_order_sort(struct weak *weak);
 bool weak_order_force(struct weak *weak);   /* the same, but bonds that are tried may be broken */
@@ -145,7 +156,8 @@ bool weak_sweep(struct weak *weak);
 void weak_sweep_release(struct weak *weak);
 void weak_sweep_spans(struct weak *weak);
 
-/* explain.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of writers that they rest on. */
+/* explain.c: fills the evidence. A lemma is begun, then gets edges, which bring the choices of
+ * writers that they rest on. */
 struct proof {
     struct weak *weak;
     struct iso_evidence *evidence;
@@ -162,9 +174,11 @@ void weak_explain_accept(struct weak *weak);
 
 /* Of the cycle or the read that is broken. Fills `used`. */
 void weak_explain_broken(struct weak *weak);
-struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write, bool reads);
+struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write,
+                                      bool reads);
 
-/* weak.c: sweeps until nothing breaks, or what broke closes a cycle. Reads whose writer is open say nothing. */
+/* weak.c: sweeps until nothing breaks, or what broke closes a cycle. Reads whose writer is open say
+ * nothing. */
 enum weak_answer weak_judge_order(struct weak *weak);
 
 /* choose.c: the same with writers chosen for those that are open. BROKEN: the evidence is there. */

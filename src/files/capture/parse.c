@@ -1,4 +1,5 @@
-/* The JSON of a capture's line; what the message points into is copied into the caller's storage. */
+/* The JSON of a capture's line; what the message points into is copied into the caller's
+ * storage. */
 #include "capture/parse.h"
 
 #include <string.h>
@@ -30,7 +31,8 @@ static bool base64_object(struct parser *parser, struct iso_bytes *bytes)
     struct iso_json *json = parser->json;
     struct iso_json_text name, text;
     size_t size;
-    if (!iso_json_enter_object(json) || !iso_json_member(json, &name) || !iso_json_is(&name, "base64"))
+    if (!iso_json_enter_object(json) || !iso_json_member(json, &name) ||
+        !iso_json_is(&name, "base64"))
         return fault(parser, expected);
     if (!iso_json_string(json, &text))
         return false;
@@ -59,7 +61,8 @@ static bool text(struct parser *parser, struct iso_bytes *bytes)
 static bool text_or_null(struct parser *parser, struct iso_bytes *bytes)
 {
     *bytes = (struct iso_bytes){0};
-    return iso_json_peek(parser->json) == ISO_JSON_NULL ? iso_json_null(parser->json) : text(parser, bytes);
+    return iso_json_peek(parser->json) == ISO_JSON_NULL ? iso_json_null(parser->json)
+                                                        : text(parser, bytes);
 }
 
 /* An integer from `least` to `most`. */
@@ -130,8 +133,8 @@ enum {
     HAS_RECORDING = 64
 };
 
-static bool member(struct parser *parser, struct iso_capture_line *parsed, const struct iso_json_text *name,
-                   unsigned *has)
+static bool member(struct parser *parser, struct iso_capture_line *parsed,
+                   const struct iso_json_text *name, unsigned *has)
 {
     struct iso_message *message = &parsed->message;
     int64_t number = 0;
@@ -213,7 +216,8 @@ static bool members(struct parser *parser, struct iso_capture_line *parsed)
     return find_kind(parsed, has) || fault(parser, "the members topic, partition and offset");
 }
 
-bool iso_capture_parse(const char *line, size_t length, char *storage, struct iso_capture_line *parsed)
+bool iso_capture_parse(const char *line, size_t length, char *storage,
+                       struct iso_capture_line *parsed)
 {
     struct parser parser = {&parsed->json, storage};
     parsed->message = (struct iso_message){.broker = -1};

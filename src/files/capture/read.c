@@ -30,7 +30,8 @@ struct iso_capture_reader {
     struct iso_error pending; /* met behind messages that were handed out first */
 };
 
-struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs, struct iso_error *error)
+struct iso_capture_reader *iso_capture_reader_new(const char *path, struct iso_inputs *inputs,
+                                                  struct iso_error *error)
 {
     struct iso_stream_reader *stream = iso_stream_reader_new(path, error);
     if (!stream)
@@ -66,8 +67,9 @@ static bool has_place(const struct iso_capture_line *parsed)
            parsed->kind == ISO_CAPTURE_ENDS;
 }
 
-/* What the writer of a file that ends inside a line did not get done: all is well up to its end, but for an escape or a
- * character of which only a part is there. One that holds no whole line is none. */
+/* What the writer of a file that ends inside a line did not get done: all is well up to its end,
+ * but for an escape or a character of which only a part is there. One that holds no whole line is
+ * none. */
 static bool take_torn(struct iso_capture_reader *reader)
 {
     enum { PART_MOST = 12 };
@@ -87,8 +89,8 @@ bool iso_capture_is_cut(const struct iso_capture_reader *reader, uint64_t *lines
 }
 
 /* Parses the line at hand into `message`. Its headers are still an index. */
-static enum iso_status parse(struct iso_capture_reader *reader, char *storage, struct iso_message *message,
-                             struct iso_error *error)
+static enum iso_status parse(struct iso_capture_reader *reader, char *storage,
+                             struct iso_message *message, struct iso_error *error)
 {
     struct iso_capture_line *parsed = &reader->parsed;
     parsed->first_header = parsed->header_count;
@@ -99,17 +101,19 @@ static enum iso_status parse(struct iso_capture_reader *reader, char *storage, s
     if (!is_whole) {
         iso_json_describe(&parsed->json, fault, sizeof fault);
         return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: %s", reader->path,
-                             (unsigned long long)reader->line_number, parsed->json.position + 1, fault);
+                             (unsigned long long)reader->line_number, parsed->json.position + 1,
+                             fault);
     }
     if (parsed->kind == ISO_CAPTURE_RECORDING && parsed->number > RECORDING)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: a recording of version %llu, expected at most %d",
-                             reader->path, (unsigned long long)reader->line_number, (unsigned long long)parsed->number,
-                             RECORDING);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s:%llu: a recording of version %llu, expected at most %d",
+                             reader->path, (unsigned long long)reader->line_number,
+                             (unsigned long long)parsed->number, RECORDING);
     *message = parsed->message;
     if (!has_place(parsed))
         return ISO_OK;
-    message->input =
-        iso_inputs_number(reader->inputs, (const char *)parsed->topic.data, parsed->topic.size, message->partition);
+    message->input = iso_inputs_number(reader->inputs, (const char *)parsed->topic.data,
+                                       parsed->topic.size, message->partition);
     if (message->input == ISO_INPUTS_MAX)
         return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: more than %d partitions", reader->path,
                              (unsigned long long)reader->line_number, ISO_INPUTS_MAX);
@@ -117,7 +121,8 @@ static enum iso_status parse(struct iso_capture_reader *reader, char *storage, s
     return ISO_OK;
 }
 
-/* An empty line: the batch ends here. The first line says by being empty that batches are marked. */
+/* An empty line: the batch ends here. The first line says by being empty that batches are
+ * marked. */
 static void take_mark(struct iso_capture_reader *reader)
 {
     if (reader->line_number != 1)
@@ -148,7 +153,8 @@ static void resolve_headers(struct iso_capture_reader *reader, uint32_t count)
 {
     uint32_t first = 0;
     for (uint32_t i = 0; i < count; i++) {
-        reader->messages[i].headers = reader->messages[i].header_count ? reader->parsed.headers + first : NULL;
+        reader->messages[i].headers =
+            reader->messages[i].header_count ? reader->parsed.headers + first : NULL;
         first += reader->messages[i].header_count;
     }
 }
@@ -164,24 +170,28 @@ static void add_sign(struct iso_capture_reader *reader, uint32_t input)
     ISO_GROW(reader->signs, reader->sign_count, reader->sign_capacity);
     reader->signs[reader->sign_count++] =
         is_end ? (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_END, .input = input}
-               : (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED, .time = reader->parsed.number};
+               : (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED,
+                                           .time = reader->parsed.number};
 }
 
-uint32_t iso_capture_signs(const struct iso_capture_reader *reader, const struct iso_capture_sign **signs)
+uint32_t iso_capture_signs(const struct iso_capture_reader *reader,
+                           const struct iso_capture_sign **signs)
 {
     *signs = reader->signs;
     return reader->sign_count;
 }
 
-enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct iso_message **messages,
-                                 uint32_t *count, struct iso_error *error)
+enum iso_status iso_capture_read(struct iso_capture_reader *reader,
+                                 const struct iso_message **messages, uint32_t *count,
+                                 struct iso_error *error)
 {
     size_t used = 0;
     uint32_t filled = 0;
     struct iso_error *pending = &reader->pending;
     reader->parsed.header_count = 0;
     reader->sign_count = 0;
-    while (pending->status == ISO_OK && filled < (reader->marked ? ISO_CAPTURE_BATCH : BATCH_MESSAGES) &&
+    while (pending->status == ISO_OK &&
+           filled < (reader->marked ? ISO_CAPTURE_BATCH : BATCH_MESSAGES) &&
            next_line(reader, filled, pending)) {
         if (reader->line_length > reader->storage_size - used) {
             if (filled > 0)
@@ -203,5 +213,7 @@ enum iso_status iso_capture_read(struct iso_capture_reader *reader, const struct
     resolve_headers(reader, filled);
     *messages = reader->messages;
     *count = filled;
-    return filled || pending->status == ISO_OK ? ISO_OK : iso_error_set(error, pending->status, "%s", pending->text);
+    return filled || pending->status == ISO_OK
+               ? ISO_OK
+               : iso_error_set(error, pending->status, "%s", pending->text);
 }

@@ -27,7 +27,8 @@ struct iso_capture_writer *iso_capture_writer_new(const char *path, struct iso_e
     return writer_of(iso_stream_writer_new(path, error));
 }
 
-struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t length, struct iso_error *error)
+struct iso_capture_writer *iso_capture_writer_resume(const char *path, uint64_t length,
+                                                     struct iso_error *error)
 {
     return writer_of(iso_stream_writer_resume(path, length, error));
 }
@@ -42,7 +43,8 @@ enum iso_status iso_capture_writer_cut(struct iso_capture_writer *writer, struct
     return iso_stream_writer_cut(writer->stream, error);
 }
 
-enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length, struct iso_error *error)
+enum iso_status iso_capture_writer_settle(struct iso_capture_writer *writer, uint64_t *length,
+                                          struct iso_error *error)
 {
     return iso_stream_writer_mark(writer->stream, length, error);
 }
@@ -136,27 +138,29 @@ static void start_line(struct iso_text *line, const char *topic, int32_t partiti
     put_member(line, ",\"partition\":", partition);
 }
 
-static enum iso_status end_line(struct iso_capture_writer *writer, const char *text, struct iso_error *error)
+static enum iso_status end_line(struct iso_capture_writer *writer, const char *text,
+                                struct iso_error *error)
 {
     iso_text_put(&writer->line, text);
     return iso_stream_write(writer->stream, writer->line.bytes, writer->line.used, error);
 }
 
-enum iso_status iso_capture_declare(struct iso_capture_writer *writer, const char *topic, int32_t partition,
-                                    struct iso_error *error)
+enum iso_status iso_capture_declare(struct iso_capture_writer *writer, const char *topic,
+                                    int32_t partition, struct iso_error *error)
 {
     start_line(&writer->line, topic, partition);
     return end_line(writer, "}\n", error);
 }
 
-enum iso_status iso_capture_end(struct iso_capture_writer *writer, const char *topic, int32_t partition,
-                                struct iso_error *error)
+enum iso_status iso_capture_end(struct iso_capture_writer *writer, const char *topic,
+                                int32_t partition, struct iso_error *error)
 {
     start_line(&writer->line, topic, partition);
     return end_line(writer, ",\"end\":true}\n", error);
 }
 
-enum iso_status iso_capture_reached(struct iso_capture_writer *writer, uint64_t time, struct iso_error *error)
+enum iso_status iso_capture_reached(struct iso_capture_writer *writer, uint64_t time,
+                                    struct iso_error *error)
 {
     writer->line.used = 0;
     iso_text_put(&writer->line, "{\"reached\":");
@@ -164,8 +168,8 @@ enum iso_status iso_capture_reached(struct iso_capture_writer *writer, uint64_t 
     return end_line(writer, "}\n", error);
 }
 
-enum iso_status iso_capture_write(struct iso_capture_writer *writer, const struct iso_message *message,
-                                  struct iso_error *error)
+enum iso_status iso_capture_write(struct iso_capture_writer *writer,
+                                  const struct iso_message *message, struct iso_error *error)
 {
     struct iso_text *line = &writer->line;
     start_line(line, message->topic, message->partition);

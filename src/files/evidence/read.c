@@ -28,8 +28,9 @@ static bool wrong(struct reader *reader, const char *expected)
 /* ... and what the history does not have. */
 static bool missing(struct reader *reader, const char *what, const struct iso_json_text *name)
 {
-    iso_error_set(reader->error, ISO_VIOLATED, "%s: the evidence names %s %.*s, which the history does not have",
-                  reader->path, what, (int)(name->length < 100 ? name->length : 100), name->at);
+    iso_error_set(reader->error, ISO_VIOLATED,
+                  "%s: the evidence names %s %.*s, which the history does not have", reader->path,
+                  what, (int)(name->length < 100 ? name->length : 100), name->at);
     return wrong(reader, "evidence about this history");
 }
 
@@ -40,7 +41,8 @@ static void index_tids(struct reader *reader)
         iso_number_map_add(&reader->by_tid, history->tid[t], t);
 }
 
-static bool find_transaction(struct reader *reader, const struct iso_json_text *name, uint32_t *transaction)
+static bool find_transaction(struct reader *reader, const struct iso_json_text *name,
+                             uint32_t *transaction)
 {
     iso_atom atom;
     if (!iso_atoms_find(&reader->history->atoms, name->at, name->length, &atom))
@@ -80,7 +82,8 @@ static bool next_element(struct reader *reader)
 
 static bool end_array(struct reader *reader)
 {
-    return !iso_json_element(&reader->json) ? reader->json.code == ISO_JSON_FINE : wrong(reader, "']'");
+    return !iso_json_element(&reader->json) ? reader->json.code == ISO_JSON_FINE
+                                            : wrong(reader, "']'");
 }
 
 /* ["begin",tid] */
@@ -88,7 +91,8 @@ static bool read_event(struct reader *reader, uint32_t *event)
 {
     struct iso_json_text text;
     uint32_t transaction;
-    if (!iso_json_enter_array(&reader->json) || !next_element(reader) || !iso_json_string(&reader->json, &text))
+    if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
+        !iso_json_string(&reader->json, &text))
         return false;
     bool commit = iso_json_is(&text, "commit");
     if (!commit && !iso_json_is(&text, "begin"))
@@ -107,8 +111,9 @@ static bool read_event_pair(struct reader *reader, uint32_t *a, uint32_t *b)
 
 static bool read_transaction_pair(struct reader *reader, uint32_t *a, uint32_t *b)
 {
-    return iso_json_enter_array(&reader->json) && next_element(reader) && read_transaction(reader, false, a) &&
-           next_element(reader) && read_transaction(reader, true, b) && end_array(reader);
+    return iso_json_enter_array(&reader->json) && next_element(reader) &&
+           read_transaction(reader, false, a) && next_element(reader) &&
+           read_transaction(reader, true, b) && end_array(reader);
 }
 
 /* ["7",3]: a transaction and a place in a list. */
@@ -147,7 +152,8 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
         !read_transaction(reader, false, transaction) || !next_element(reader) ||
         !iso_json_integer(&reader->json, &number))
         return false;
-    uint32_t first = history->first_operation[*transaction], end = history->first_operation[*transaction + 1];
+    uint32_t first = history->first_operation[*transaction],
+             end = history->first_operation[*transaction + 1];
     if (number.negative || number.bits >= end - first) {
         struct iso_json_text text = {"beyond its transaction's last", 29};
         return missing(reader, "an operation", &text);
@@ -174,7 +180,8 @@ static bool find_op(struct reader *reader, uint32_t transaction, uint32_t *op)
     const struct iso_history *history = reader->history;
     if (!*op || transaction >= history->transaction_count)
         return true;
-    uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    uint32_t first = history->first_operation[transaction],
+             end = history->first_operation[transaction + 1];
     if (*op > end - first) {
         struct iso_json_text text = {"beyond its transaction's last", 29};
         return missing(reader, "an operation", &text);
@@ -192,9 +199,10 @@ static int find_name(const char *const *names, int count, const struct iso_json_
     return -1;
 }
 
-/* A member is to be there once: sets the bit that says so. Others than those of the list have none. */
-static bool mark(struct reader *reader, const char *const *members, int count, const struct iso_json_text *name,
-                 unsigned *seen)
+/* A member is to be there once: sets the bit that says so. Others than those of the list have
+ * none. */
+static bool mark(struct reader *reader, const char *const *members, int count,
+                 const struct iso_json_text *name, unsigned *seen)
 {
     int found = find_name(members, count, name);
     unsigned member = found < 0 ? 0 : 1u << found;
@@ -224,9 +232,10 @@ static bool read_literal(struct reader *reader)
         }
         int found = find_name(evidence_literal_names, EVIDENCE_LITERALS, &name);
         if (found < 0 || kind >= 0)
-            return wrong(reader,
-                         "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
-                         "\"key\", \"op\"");
+            return wrong(
+                reader,
+                "one of \"order\", \"reads\", \"not_reads\", \"before\", \"placed\", \"not_placed\", and "
+                "\"key\", \"op\"");
         kind = found;
         literal.kind = (enum iso_literal_kind)kind;
         if (!read_terms(reader, &literal))
@@ -235,7 +244,8 @@ static bool read_literal(struct reader *reader)
     bool reads = literal.kind == ISO_LITERAL_READS || literal.kind == ISO_LITERAL_NOT_READS;
     if (reader->json.code == ISO_JSON_FINE &&
         (kind < 0 || (literal.b == ISO_NONE && !reads) ||
-         (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE) || (literal.read && !reads)))
+         (literal.key == ISO_NONE) != (literal.kind == ISO_LITERAL_BEFORE) ||
+         (literal.read && !reads)))
         return wrong(reader, "a whole literal");
     if (reader->json.code == ISO_JSON_FINE && !find_op(reader, literal.a, &literal.read))
         return false;
@@ -261,8 +271,10 @@ static bool read_edge(struct reader *reader)
         if (!mark(reader, edge_members, 6, &name, &seen)) {
             fine = false;
         } else if (iso_json_is(&name, "type")) {
-            fine = iso_json_string(json, &text) && (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
-            fine = fine || wrong(reader, "\"own\", \"so\", \"rt\", \"wr\", \"ww\", \"rw\" or \"before\"");
+            fine = iso_json_string(json, &text) &&
+                   (kind = find_name(evidence_edge_names, EVIDENCE_EDGES, &text)) >= 0;
+            fine = fine ||
+                   wrong(reader, "\"own\", \"so\", \"rt\", \"wr\", \"ww\", \"rw\" or \"before\"");
         } else if (iso_json_is(&name, "from")) {
             fine = read_event(reader, &edge.from);
         } else if (iso_json_is(&name, "to")) {
@@ -285,7 +297,8 @@ static bool read_edge(struct reader *reader)
         expected |= seen & OP;
     if (json->code == ISO_JSON_FINE && (kind < 0 || seen != expected))
         return wrong(reader, "a whole edge");
-    if (json->code == ISO_JSON_FINE && !find_op(reader, (kind == ISO_EDGE_RW ? edge.from : edge.to) / 2, &edge.read))
+    if (json->code == ISO_JSON_FINE &&
+        !find_op(reader, (kind == ISO_EDGE_RW ? edge.from : edge.to) / 2, &edge.read))
         return false;
     edge.kind = (enum iso_edge_kind)(kind < 0 ? 0 : kind);
     iso_evidence_edge(reader->evidence, edge);
@@ -323,8 +336,10 @@ static bool start_finding(struct reader *reader)
         return false;
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
         if (iso_json_is(&text, iso_finding_name((enum iso_finding_kind)kind))) {
-            reader->evidence->finding = (struct iso_finding){
-                .kind = (enum iso_finding_kind)kind, .transaction = ISO_NONE, .operation = ISO_NONE, .other = ISO_NONE};
+            reader->evidence->finding = (struct iso_finding){.kind = (enum iso_finding_kind)kind,
+                                                             .transaction = ISO_NONE,
+                                                             .operation = ISO_NONE,
+                                                             .other = ISO_NONE};
             return true;
         }
     }
@@ -359,9 +374,19 @@ static bool start_choice(struct reader *reader)
     return true;
 }
 
-enum { ORDER = 1, FINDING = 2, LEMMA = 4, LITERALS = 8, EDGES = 16, READ = 32, OTHER = 64, SAW = 128 };
+enum {
+    ORDER = 1,
+    FINDING = 2,
+    LEMMA = 4,
+    LITERALS = 8,
+    EDGES = 16,
+    READ = 32,
+    OTHER = 64,
+    SAW = 128
+};
 
-static const char *const body_members[] = {"order", "finding", "lemma", "literals", "edges", "read", "other", "saw"};
+static const char *const body_members[] = {"order", "finding", "lemma", "literals",
+                                           "edges", "read",    "other", "saw"};
 
 /* Which members a line has: all that its kind has, and no other. */
 static bool is_whole(const struct reader *reader, unsigned seen)
@@ -372,12 +397,13 @@ static bool is_whole(const struct reader *reader, unsigned seen)
     if (!reader->last_is_lemma)
         return seen == ORDER || seen == (FINDING | READ | OTHER);
     const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
-    static const unsigned expected[EVIDENCE_LEMMAS] = {LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ,
-                                                       LEMMA | LITERALS, LEMMA | LITERALS};
+    static const unsigned expected[EVIDENCE_LEMMAS] = {
+        LEMMA | LITERALS | EDGES, LEMMA | LITERALS | READ, LEMMA | LITERALS, LEMMA | LITERALS};
     return seen == expected[lemma->kind];
 }
 
-/* A line of the body: "order", "finding" or "lemma" comes first and says what the rest belongs to. */
+/* A line of the body: "order", "finding" or "lemma" comes first and says what the rest belongs
+ * to. */
 static bool read_body(struct reader *reader)
 {
     struct iso_json_text name;
@@ -407,14 +433,17 @@ static bool read_body(struct reader *reader)
         else if (begun && iso_json_is(&name, "other"))
             fine = read_transaction(reader, true, &reader->evidence->finding.other);
         else
-            fine = wrong(reader, "\"order\", \"saw\", \"finding\" or \"lemma\" first, and then what belongs to it");
+            fine = wrong(
+                reader,
+                "\"order\", \"saw\", \"finding\" or \"lemma\" first, and then what belongs to it");
         if (!fine)
             return false;
         begun = true;
     }
     if (reader->json.code == ISO_JSON_FINE && !is_whole(reader, seen))
-        return wrong(reader,
-                     "a whole order, choice (saw, read), finding (read, other) or lemma (literals, and edges or read)");
+        return wrong(
+            reader,
+            "a whole order, choice (saw, read), finding (read, other) or lemma (literals, and edges or read)");
     return reader->json.code == ISO_JSON_FINE;
 }
 
@@ -432,7 +461,8 @@ static bool read_level(struct reader *reader)
     return wrong(reader, "the name of a level");
 }
 
-static const char *const header_members[] = {"isochron_evidence", "level", "drift", "verdict", "versions"};
+static const char *const header_members[] = {"isochron_evidence", "level", "drift", "verdict",
+                                             "versions"};
 enum { HEADER = 15 }; /* what it has to have: all but the last */
 
 static bool read_header_member(struct reader *reader, const struct iso_json_text *name)
@@ -459,7 +489,8 @@ static bool read_header_member(struct reader *reader, const struct iso_json_text
     if (!iso_json_string(&reader->json, &text))
         return false;
     reader->evidence->accepts = iso_json_is(&text, "holds");
-    return reader->evidence->accepts || iso_json_is(&text, "violated") || wrong(reader, "\"holds\" or \"violated\"");
+    return reader->evidence->accepts || iso_json_is(&text, "violated") ||
+           wrong(reader, "\"holds\" or \"violated\"");
 }
 
 static bool read_header(struct reader *reader)
@@ -490,12 +521,13 @@ static enum iso_status read_lines(struct reader *reader)
         }
     }
     if (!reader->header)
-        return iso_error_set(reader->error, ISO_BAD_INPUT, "%s: empty, expected evidence", reader->path);
+        return iso_error_set(reader->error, ISO_BAD_INPUT, "%s: empty, expected evidence",
+                             reader->path);
     return ISO_OK;
 }
 
-enum iso_status iso_evidence_read(const char *path, const struct iso_history *history, struct iso_evidence *evidence,
-                                  struct iso_error *error)
+enum iso_status iso_evidence_read(const char *path, const struct iso_history *history,
+                                  struct iso_evidence *evidence, struct iso_error *error)
 {
     struct reader reader = {.path = path, .history = history, .evidence = evidence, .error = error};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);
@@ -505,7 +537,8 @@ enum iso_status iso_evidence_read(const char *path, const struct iso_history *hi
     iso_json_init(&reader.json);
     status = read_lines(&reader);
     /* What says that it is evidence and is broken confirms nothing. */
-    if (status == ISO_BAD_INPUT && memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
+    if (status == ISO_BAD_INPUT &&
+        memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
         status = error->status = ISO_VIOLATED;
     iso_json_release(&reader.json);
     iso_number_map_release(&reader.by_tid);

@@ -16,7 +16,8 @@ struct writer {
 static void write_tid(struct writer *writer, uint32_t transaction)
 {
     iso_output_atom_string(writer->output, &writer->history->atoms,
-                           transaction == ISO_NONE ? ISO_ABSENT : writer->history->tid[transaction]);
+                           transaction == ISO_NONE ? ISO_ABSENT
+                                                   : writer->history->tid[transaction]);
 }
 
 static void write_event(struct writer *writer, uint32_t event)
@@ -36,13 +37,15 @@ static void write_read(struct writer *writer, uint32_t transaction, uint32_t ope
 {
     LITERAL(writer->output, ",\"read\":[");
     write_tid(writer, transaction);
-    iso_output_format(writer->output, ",%" PRIu32 "]", operation - writer->history->first_operation[transaction]);
+    iso_output_format(writer->output, ",%" PRIu32 "]",
+                      operation - writer->history->first_operation[transaction]);
 }
 
 /* Of the transaction that reads, where each read is one of its own. */
 static void write_op(struct writer *writer, uint32_t transaction, uint32_t read)
 {
-    iso_output_format(writer->output, ",\"op\":%" PRIu32, read - 1 - writer->history->first_operation[transaction]);
+    iso_output_format(writer->output, ",\"op\":%" PRIu32,
+                      read - 1 - writer->history->first_operation[transaction]);
 }
 
 static void write_order(struct writer *writer)
@@ -85,7 +88,8 @@ static void write_literal(struct writer *writer, const struct iso_literal *liter
 
 static void write_edge(struct writer *writer, const struct iso_edge *edge)
 {
-    iso_output_format(writer->output, "{\"type\":\"%s\",\"from\":", evidence_edge_names[edge->kind]);
+    iso_output_format(writer->output,
+                      "{\"type\":\"%s\",\"from\":", evidence_edge_names[edge->kind]);
     write_event(writer, edge->from);
     LITERAL(writer->output, ",\"to\":");
     write_event(writer, edge->to);
@@ -102,7 +106,8 @@ static void write_edge(struct writer *writer, const struct iso_edge *edge)
 
 static void write_lemma(struct writer *writer, const struct iso_lemma *lemma)
 {
-    iso_output_format(writer->output, "{\"lemma\":\"%s\",\"literals\":[", evidence_lemma_names[lemma->kind]);
+    iso_output_format(writer->output, "{\"lemma\":\"%s\",\"literals\":[",
+                      evidence_lemma_names[lemma->kind]);
     for (uint32_t i = 0; i < lemma->literal_count; i++) {
         if (i)
             iso_output_char(writer->output, ',');
@@ -136,10 +141,12 @@ void iso_evidence_write(struct iso_output *output, const struct iso_history *his
                         const struct iso_evidence *evidence)
 {
     struct writer writer = {output, history, evidence};
-    iso_output_format(
-        output, "{\"isochron_evidence\":%d,\"level\":\"%s\",\"drift\":%" PRIu64 "%s,\"verdict\":\"%s\"}\n",
-        ISO_EVIDENCE_VERSION, iso_model_name(evidence->model), evidence->drift,
-        evidence->versions_by_commit ? ",\"versions\":\"commits\"" : "", evidence->accepts ? "holds" : "violated");
+    iso_output_format(output,
+                      "{\"isochron_evidence\":%d,\"level\":\"%s\",\"drift\":%" PRIu64
+                      "%s,\"verdict\":\"%s\"}\n",
+                      ISO_EVIDENCE_VERSION, iso_model_name(evidence->model), evidence->drift,
+                      evidence->versions_by_commit ? ",\"versions\":\"commits\"" : "",
+                      evidence->accepts ? "holds" : "violated");
     if (evidence->accepts)
         write_order(&writer);
     else if (evidence->finding.kind != ISO_FINDING_NONE)

@@ -1,5 +1,6 @@
-/* AWDIT's test text: `w KEY VALUE` or `r KEY VALUE` a line; a line of dashes ends a transaction, one of equals signs a
- * session. Empty pieces do not count. Every key starts at 0 unless somebody writes 0 to it.
+/* AWDIT's test text: `w KEY VALUE` or `r KEY VALUE` a line; a line of dashes ends a transaction,
+ * one of equals signs a session. Empty pieces do not count. Every key starts at 0 unless somebody
+ * writes 0 to it.
  */
 
 #include "formats/format_private.h"
@@ -59,7 +60,8 @@ static enum iso_status read_operation(struct reader *reader, const char *at, con
         iso_history_begin(history, history->transaction_count, reader->session, ISO_COMMITTED,
                           iso_origin(0, format_line_of(&reader->line, reader->file, line)));
     reader->open = reader->session_begun = true;
-    iso_history_operation(history, write ? ISO_WRITE : ISO_READ, iso_atoms_unsigned(&history->atoms, key),
+    iso_history_operation(history, write ? ISO_WRITE : ISO_READ,
+                          iso_atoms_unsigned(&history->atoms, key),
                           iso_atoms_unsigned(&history->atoms, value));
     return ISO_OK;
 }
@@ -83,7 +85,8 @@ static enum iso_status read_line(struct reader *reader, const char *at, const ch
     return ISO_OK;
 }
 
-enum iso_status format_awdit_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_awdit_read(const char *path, struct iso_history *history,
+                                  struct iso_error *error)
 {
     struct iso_whole_file file;
     enum iso_status status = iso_whole_file_read(&file, path, error);

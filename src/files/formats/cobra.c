@@ -1,9 +1,10 @@
 /* Cobra's log directory: each `*.log` is a session, records are big-endian.
  *
- * A read names the write it saw. So the value of an operation is the write's id, which is unique in the
- * history; what the read says besides (writer, key, value hash) is checked against the log of that write, and
- * where it differs the value becomes a text of its own that nobody wrote. Universal logs have no write ids:
- * there the value hash is the value. Initial and null reads read *absent*; so do reads of a deleted key.
+ * A read names the write it saw. So the value of an operation is the write's id, which is unique in
+ * the history; what the read says besides (writer, key, value hash) is checked against the log of
+ * that write, and where it differs the value becomes a text of its own that nobody wrote. Universal
+ * logs have no write ids: there the value hash is the value. Initial and null reads read *absent*;
+ * so do reads of a deleted key.
  */
 #include <stdio.h>
 
@@ -69,14 +70,17 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
 static void read_write(struct reader *reader)
 {
     struct iso_history *history = reader->history;
-    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9), load(reader->at + 17)};
+    struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9),
+                            load(reader->at + 17)};
     iso_atom key = iso_atoms_unsigned(&history->atoms, logged.key);
     if (logged.write == DELETED) {
         iso_history_operation(history, ISO_DELETE, key, ISO_ABSENT);
     } else if (logged.write == UNIVERSAL) {
-        iso_history_operation(history, ISO_WRITE, key, iso_atoms_unsigned(&history->atoms, logged.hash));
+        iso_history_operation(history, ISO_WRITE, key,
+                              iso_atoms_unsigned(&history->atoms, logged.hash));
     } else {
-        iso_history_operation(history, ISO_WRITE, key, iso_atoms_unsigned(&history->atoms, logged.write));
+        iso_history_operation(history, ISO_WRITE, key,
+                              iso_atoms_unsigned(&history->atoms, logged.write));
         note_write(reader, logged);
     }
 }
@@ -84,7 +88,8 @@ static void read_write(struct reader *reader)
 static void read_read(struct reader *reader)
 {
     struct iso_history *history = reader->history;
-    uint64_t writer = load(reader->at + 1), write = load(reader->at + 9), hash = load(reader->at + 25);
+    uint64_t writer = load(reader->at + 1), write = load(reader->at + 9),
+             hash = load(reader->at + 25);
     struct logged logged = {write, writer, load(reader->at + 17), hash};
     iso_atom key = iso_atoms_unsigned(&history->atoms, logged.key);
     if (writer == INITIAL || writer == NULL_READ || writer == DELETED || write == DELETED) {
@@ -103,13 +108,16 @@ static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *o
     uint64_t transaction = load(reader->at + 1);
     bool start = *reader->at == 'S';
     if (start == *open)
-        return fail(reader, start ? "a commit (C) before the next start (S)" : "a start (S) before the commit (C)");
+        return fail(reader, start ? "a commit (C) before the next start (S)"
+                                  : "a start (S) before the commit (C)");
     if (!start && transaction != reader->transaction)
         return fail(reader, "the commit to name the transaction that was started");
     if (start) {
         struct iso_history *history = reader->history;
-        iso_history_begin(history, iso_atoms_unsigned(&history->atoms, transaction), history->input_count - 1,
-                          ISO_COMMITTED, iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
+        iso_history_begin(
+            history, iso_atoms_unsigned(&history->atoms, transaction), history->input_count - 1,
+            ISO_COMMITTED,
+            iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
         reader->transaction = transaction;
     }
     *open = start;
@@ -122,7 +130,10 @@ static bool comes_out_even(const struct reader *reader, bool clocks)
 {
     const unsigned char *at = reader->start;
     while (at < reader->end) {
-        size_t size = *at == 'W' ? 25 : *at == 'R' ? 33 : *at == 'S' || *at == 'C' ? (clocks ? 17u : 9u) : 0;
+        size_t size = *at == 'W'                 ? 25
+                      : *at == 'R'               ? 33
+                      : *at == 'S' || *at == 'C' ? (clocks ? 17u : 9u)
+                                                 : 0;
         if (!size || size > (size_t)(reader->end - at))
             return false;
         at += size;
@@ -169,7 +180,8 @@ static enum iso_status read_log(struct reader *reader, const char *path)
     return status;
 }
 
-/* A read whose writer, key or value hash is not that of the write it names reads what nobody wrote. */
+/* A read whose writer, key or value hash is not that of the write it names reads what nobody
+ * wrote. */
 static void check_reads(struct reader *reader)
 {
     struct iso_index writes = {0}; /* by write id */
@@ -182,22 +194,24 @@ static void check_reads(struct reader *reader)
         uint32_t at = iso_index_home(hash), number;
         for (; !known && iso_index_next(&writes, &at, hash, &number); at++) {
             const struct logged *write = &reader->writes[number];
-            known = write->write == read->write && write->transaction == read->transaction && write->key == read->key &&
-                    write->hash == read->hash;
+            known = write->write == read->write && write->transaction == read->transaction &&
+                    write->key == read->key && write->hash == read->hash;
         }
         if (known)
             continue;
         char text[80];
         int length =
-            snprintf(text, sizeof text, "write %llx of transaction %llx, value %llx", (unsigned long long)read->write,
-                     (unsigned long long)read->transaction, (unsigned long long)read->hash);
+            snprintf(text, sizeof text, "write %llx of transaction %llx, value %llx",
+                     (unsigned long long)read->write, (unsigned long long)read->transaction,
+                     (unsigned long long)read->hash);
         reader->history->value[reader->read_operations[i]] =
             iso_atoms_add_string(&reader->history->atoms, text, (size_t)length);
     }
     iso_index_release(&writes);
 }
 
-enum iso_status format_cobra_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_cobra_read(const char *path, struct iso_history *history,
+                                  struct iso_error *error)
 {
     struct iso_paths paths;
     enum iso_status status = iso_paths_list(&paths, path, ".log", error);
@@ -205,9 +219,11 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
         return status;
     struct reader reader = {.history = history, .error = error};
     if (paths.count == 0)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: no *.log file here; expected one a session", path);
+        status = iso_error_set(error, ISO_BAD_INPUT,
+                               "%s: no *.log file here; expected one a session", path);
     if (paths.count > 65535)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read", path, paths.count);
+        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files; at most 65535 are read",
+                               path, paths.count);
     for (uint32_t i = 0; status == ISO_OK && i < paths.count; i++)
         status = read_log(&reader, paths.paths[i]);
     if (status == ISO_OK)

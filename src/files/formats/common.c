@@ -6,7 +6,8 @@
 
 /* ---- places in errors ---- */
 
-uint64_t format_line_of(struct format_line *cursor, const struct iso_whole_file *file, const char *at)
+uint64_t format_line_of(struct format_line *cursor, const struct iso_whole_file *file,
+                        const char *at)
 {
     if (!cursor->at)
         *cursor = (struct format_line){file->bytes, 1};
@@ -16,8 +17,8 @@ uint64_t format_line_of(struct format_line *cursor, const struct iso_whole_file 
     return cursor->line;
 }
 
-bool format_json_atom(struct iso_json *json, struct iso_history *history, bool nil, const char *expected,
-                      iso_atom *atom)
+bool format_json_atom(struct iso_json *json, struct iso_history *history, bool nil,
+                      const char *expected, iso_atom *atom)
 {
     struct iso_json_number number;
     struct iso_json_text text;
@@ -87,7 +88,8 @@ void format_mops_element(struct format_mops *mops, iso_atom element)
     mops->items[mops->count - 1].count++;
 }
 
-static void emit(const struct format_mops *mops, const struct format_mop *mop, struct iso_history *history)
+static void emit(const struct format_mops *mops, const struct format_mop *mop,
+                 struct iso_history *history)
 {
     uint32_t value = mop->value;
     if (mop->kind == ISO_READ_LIST) {
@@ -98,8 +100,8 @@ static void emit(const struct format_mops *mops, const struct format_mop *mop, s
     iso_history_operation(history, (enum iso_operation_kind)mop->kind, mop->key, value);
 }
 
-void format_mops_emit(const struct format_mops *mops, struct iso_history *history, iso_atom tid, iso_atom session,
-                      uint8_t status, uint64_t origin)
+void format_mops_emit(const struct format_mops *mops, struct iso_history *history, iso_atom tid,
+                      iso_atom session, uint8_t status, uint64_t origin)
 {
     bool failed = false;
     iso_history_begin(history, tid, session, status, origin);
@@ -115,7 +117,8 @@ void format_mops_emit(const struct format_mops *mops, struct iso_history *histor
     size_t length;
     const char *text = iso_atom_text(&history->atoms, tid, buffer, &length);
     int used = snprintf(name, sizeof name, "%.*s.failed", (int)(length < 500 ? length : 500), text);
-    iso_history_begin(history, iso_atoms_add_string(&history->atoms, name, (size_t)used), session, ISO_ABORTED, origin);
+    iso_history_begin(history, iso_atoms_add_string(&history->atoms, name, (size_t)used), session,
+                      ISO_ABORTED, origin);
     for (uint32_t i = 0; i < mops->count; i++) {
         if (mops->items[i].failed)
             emit(mops, &mops->items[i], history);

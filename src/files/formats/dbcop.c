@@ -1,9 +1,9 @@
 /* dbcop's bincode: little-endian counts, then events of 18 bytes. A directory stands for its
  * `history.bincode`.
  *
- * Every key starts at 0. Events of an aborted transaction stay in it; a failed write inside a committed one
- * moves to an aborted transaction of its own ("12.failed"), so that a read of its value is a read of
- * something never committed. Failed reads say nothing and are dropped.
+ * Every key starts at 0. Events of an aborted transaction stay in it; a failed write inside a
+ * committed one moves to an aborted transaction of its own ("12.failed"), so that a read of its
+ * value is a read of something never committed. Failed reads say nothing and are dropped.
  */
 #include <stdio.h>
 
@@ -32,7 +32,8 @@ static uint64_t load(const unsigned char *at)
 }
 
 /* A count of things that take at least `unit` bytes each. */
-static enum iso_status take_count(struct cursor *cursor, size_t unit, const char *what, uint64_t *count)
+static enum iso_status take_count(struct cursor *cursor, size_t unit, const char *what,
+                                  uint64_t *count)
 {
     size_t left = (size_t)(cursor->end - cursor->at);
     *count = 0;
@@ -69,8 +70,8 @@ static void add_event(struct iso_history *history, const unsigned char *event)
 }
 
 /* The failed writes of a committed transaction, as an aborted one. */
-static void add_failed(struct iso_history *history, const unsigned char *events, uint64_t count, uint32_t session,
-                       uint64_t origin)
+static void add_failed(struct iso_history *history, const unsigned char *events, uint64_t count,
+                       uint32_t session, uint64_t origin)
 {
     char tid[40];
     int length = snprintf(tid, sizeof tid, "%u.failed", history->transaction_count);
@@ -80,8 +81,8 @@ static void add_failed(struct iso_history *history, const unsigned char *events,
         if (!event[0] || event[17])
             continue;
         if (!begun)
-            iso_history_begin(history, iso_atoms_add_string(&history->atoms, tid, (size_t)length), session, ISO_ABORTED,
-                              origin);
+            iso_history_begin(history, iso_atoms_add_string(&history->atoms, tid, (size_t)length),
+                              session, ISO_ABORTED, origin);
         begun = true;
         add_event(history, event);
     }
@@ -100,8 +101,8 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
 {
     struct iso_history *history = cursor->history;
     uint64_t count, origin = iso_origin(0, (uint64_t)(cursor->at - cursor->start));
-    enum iso_status status =
-        take_count(cursor, EVENT_BYTES, "expected a number of events that fits into the file", &count);
+    enum iso_status status = take_count(
+        cursor, EVENT_BYTES, "expected a number of events that fits into the file", &count);
     if (status != ISO_OK)
         return status;
     const unsigned char *events = cursor->at;
@@ -111,7 +112,8 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
     if (cursor->at == cursor->end || *cursor->at > 1)
         return fail(cursor, "expected a transaction's status, 0 or 1");
     bool committed = *cursor->at++;
-    iso_history_begin(history, history->transaction_count, session, committed ? ISO_COMMITTED : ISO_ABORTED, origin);
+    iso_history_begin(history, history->transaction_count, session,
+                      committed ? ISO_COMMITTED : ISO_ABORTED, origin);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *event = events + i * EVENT_BYTES;
         if (committed ? event[17] : event[0])
@@ -125,9 +127,11 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
 static enum iso_status read_sessions(struct cursor *cursor)
 {
     uint64_t sessions, transactions;
-    enum iso_status status = take_count(cursor, 8, "expected a number of sessions that fits into the file", &sessions);
+    enum iso_status status =
+        take_count(cursor, 8, "expected a number of sessions that fits into the file", &sessions);
     for (uint64_t s = 0; status == ISO_OK && s < sessions; s++) {
-        status = take_count(cursor, 9, "expected a number of transactions that fits into the file", &transactions);
+        status = take_count(cursor, 9, "expected a number of transactions that fits into the file",
+                            &transactions);
         for (uint64_t t = 0; status == ISO_OK && t < transactions; t++)
             status = read_transaction(cursor, (uint32_t)s);
     }
@@ -136,7 +140,8 @@ static enum iso_status read_sessions(struct cursor *cursor)
     return status;
 }
 
-enum iso_status format_dbcop_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_dbcop_read(const char *path, struct iso_history *history,
+                                  struct iso_error *error)
 {
     char inner[4096];
     bool is_directory;

@@ -1,6 +1,7 @@
 /* Newer dbcop's JSON: {"params":..,"data":[session...]} or the bare array of sessions.
  *
- *     session = [{"events":[{"Write":{"variable":1,"version":2}},{"Read":{"variable":1,"version":null}}],"committed":true}]
+ *     session =
+ *       [{"events":[{"Write":{"variable":1,"version":2}},{"Read":{"variable":1,"version":null}}],"committed":true}]
  *
  * A null version is the initial state: *absent*. A missing "committed" is true.
  */
@@ -20,7 +21,8 @@ static bool read_number(struct reader *reader, bool nil, iso_atom *atom)
     enum iso_json_type type = iso_json_peek(&reader->json);
     if (type == ISO_JSON_STRING)
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at, "a number");
-    return format_json_atom(&reader->json, reader->history, nil, nil ? "a number or null" : "a number", atom);
+    return format_json_atom(&reader->json, reader->history, nil,
+                            nil ? "a number or null" : "a number", atom);
 }
 
 /* {"variable":1,"version":2} */
@@ -28,7 +30,8 @@ static bool read_access(struct reader *reader, bool write)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
-    struct format_mop mop = {.kind = write ? ISO_WRITE : ISO_READ, .key = ISO_ABSENT, .value = ISO_ABSENT};
+    struct format_mop mop = {
+        .kind = write ? ISO_WRITE : ISO_READ, .key = ISO_ABSENT, .value = ISO_ABSENT};
     bool version = false;
     const char *at = json->at;
     if (!iso_json_enter_object(json))
@@ -42,7 +45,8 @@ static bool read_access(struct reader *reader, bool write)
         version |= is_value;
     }
     if (json->code == ISO_JSON_FINE && (mop.key == ISO_ABSENT || !version))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "{\"variable\":number,\"version\":number}");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                             "{\"variable\":number,\"version\":number}");
     format_mops_add(&reader->mops, mop);
     return json->code == ISO_JSON_FINE;
 }
@@ -65,7 +69,8 @@ static bool read_event(struct reader *reader)
             return false;
     }
     if (json->code == ISO_JSON_FINE && accesses != 1)
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "one event, {\"Write\":{...}} or {\"Read\":{...}}");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                             "one event, {\"Write\":{...}} or {\"Read\":{...}}");
     return json->code == ISO_JSON_FINE;
 }
 
@@ -132,11 +137,13 @@ static bool read_document(struct reader *reader)
             return false;
     }
     if (json->code == ISO_JSON_FINE && !data)
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an object with \"data\", or an array of sessions");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                             "an object with \"data\", or an array of sessions");
     return iso_json_finish(json);
 }
 
-enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history,
+                                       struct iso_error *error)
 {
     struct reader reader = {.path = path, .history = history};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);

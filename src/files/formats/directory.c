@@ -1,4 +1,5 @@
-/* Histories that are directories: which files they are, and whether those are what they seem to be. */
+/* Histories that are directories: which files they are, and whether those are what they seem to
+ * be. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <dirent.h>
@@ -42,12 +43,14 @@ static bool is_cobra(const char *head, size_t length)
            (length == 9 || memchr(tags, head[9], 4) || (length > 17 && memchr(tags, head[17], 4)));
 }
 
-/* What the log begins like; false: like neither. An empty one is a session that did nothing, in either. */
+/* What the log begins like; false: like neither. An empty one is a session that did nothing, in
+ * either. */
 static bool guess_log(const char *path, bool *is_empty, enum iso_format *format)
 {
     char head[FORMAT_HEAD];
     size_t length = format_head(path, head), at = 0;
-    while (at < length && (head[at] == ' ' || head[at] == '\t' || head[at] == '\r' || head[at] == '\n'))
+    while (at < length &&
+           (head[at] == ' ' || head[at] == '\t' || head[at] == '\r' || head[at] == '\n'))
         at++;
     *is_empty = at == length;
     if (*is_empty)
@@ -56,7 +59,8 @@ static bool guess_log(const char *path, bool *is_empty, enum iso_format *format)
     return head[at] == '{' ? *format == ISO_FORMAT_VIPER : is_cobra(head, length);
 }
 
-static enum iso_status guess_logs(const struct iso_paths *logs, enum iso_format *format, struct iso_error *error)
+static enum iso_status guess_logs(const struct iso_paths *logs, enum iso_format *format,
+                                  struct iso_error *error)
 {
     const char *first = NULL;
     *format = ISO_FORMAT_COBRA;
@@ -64,23 +68,26 @@ static enum iso_status guess_logs(const struct iso_paths *logs, enum iso_format 
         enum iso_format guessed;
         bool is_empty;
         if (!guess_log(logs->paths[i], &is_empty, &guessed))
-            return iso_error_set(error, ISO_BAD_INPUT,
-                                 "%s: no log of Cobra or Viper, as which *.log of a directory are read; expected those "
-                                 "of one history and no others, or the name of a file",
-                                 logs->paths[i]);
+            return iso_error_set(
+                error, ISO_BAD_INPUT,
+                "%s: no log of Cobra or Viper, as which *.log of a directory are read; expected those "
+                "of one history and no others, or the name of a file",
+                logs->paths[i]);
         if (is_empty)
             continue;
         if (first && guessed != *format)
-            return iso_error_set(error, ISO_BAD_INPUT,
-                                 "%s: a log of %s, beside %s of %s; expected those of one history and no others",
-                                 logs->paths[i], iso_format_name(guessed), first, iso_format_name(*format));
+            return iso_error_set(
+                error, ISO_BAD_INPUT,
+                "%s: a log of %s, beside %s of %s; expected those of one history and no others",
+                logs->paths[i], iso_format_name(guessed), first, iso_format_name(*format));
         first = logs->paths[i];
         *format = guessed;
     }
     return ISO_OK;
 }
 
-enum iso_status format_directory_guess(const char *path, enum iso_format *format, struct iso_error *error)
+enum iso_status format_directory_guess(const char *path, enum iso_format *format,
+                                       struct iso_error *error)
 {
     struct iso_paths logs;
     unsigned several;
@@ -91,9 +98,10 @@ enum iso_status format_directory_guess(const char *path, enum iso_format *format
     else if (logs.count)
         guess_logs(&logs, format, error);
     else if ((several = count_histories(path)))
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "%s: %u folders here hold a history.bincode each; expected one history: name its folder", path,
-                      several);
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: %u folders here hold a history.bincode each; expected one history: name its folder",
+            path, several);
     else
         iso_error_set(error, ISO_BAD_INPUT,
                       "%s: a directory without a history; expected *.log files (Cobra, Viper) or "

@@ -21,12 +21,14 @@ bool edn_fail(struct edn *edn, const char *expected)
 
 bool edn_is(const struct edn *edn, enum edn_type type, const char *text)
 {
-    return edn->type == type && edn->length == strlen(text) && !memcmp(edn->text, text, edn->length);
+    return edn->type == type && edn->length == strlen(text) &&
+           !memcmp(edn->text, text, edn->length);
 }
 
 static bool is_space(char byte)
 {
-    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == '\f' || byte == ',';
+    return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n' || byte == '\f' ||
+           byte == ',';
 }
 
 /* What ends a number, a keyword, a symbol. */
@@ -121,7 +123,8 @@ static enum edn_type read_number(struct edn *edn)
     return edn->type;
 }
 
-/* What starts with '#': a set, a dropped form, or a tag, which is passed over. False: nothing came of it, go on. */
+/* What starts with '#': a set, a dropped form, or a tag, which is passed over. False: nothing came
+ * of it, go on. */
 static bool read_dispatch(struct edn *edn, unsigned *dropped)
 {
     if (edn->at < edn->end && *edn->at == '{') {
@@ -144,7 +147,8 @@ static bool read_dispatch(struct edn *edn, unsigned *dropped)
 static bool starts_number(const struct edn *edn)
 {
     char first = *edn->token, second = edn->at < edn->end ? *edn->at : 0;
-    return (first >= '0' && first <= '9') || ((first == '-' || first == '+') && second >= '0' && second <= '9');
+    return (first >= '0' && first <= '9') ||
+           ((first == '-' || first == '+') && second >= '0' && second <= '9');
 }
 
 static enum edn_type read_form(struct edn *edn, unsigned *dropped)
@@ -153,8 +157,9 @@ static enum edn_type read_form(struct edn *edn, unsigned *dropped)
         skip_space(edn);
         edn->token = edn->at;
         if (edn->at >= edn->end)
-            return edn->depth ? (edn_fail(edn, "the brackets that are open to be closed"), EDN_ERROR)
-                              : (edn->type = EDN_END);
+            return edn->depth
+                       ? (edn_fail(edn, "the brackets that are open to be closed"), EDN_ERROR)
+                       : (edn->type = EDN_END);
         char byte = *edn->at++;
         switch (byte) {
         case '(':

@@ -1,8 +1,10 @@
-/* An EDN scanner, as far as Jepsen's histories need: a cursor over a text in memory, pulled by the caller.
+/* An EDN scanner, as far as Jepsen's histories need: a cursor over a text in memory, pulled by the
+ * caller.
  *
- * Commas are white space, `;` starts a comment, `#_` drops the next form, `#tag` in front of a value is passed over. A
- * number is an integer of 64 bits; others (1.5, 2/3) are EDN_OTHER, as are characters. The first error stays: from then
- * on every call fails. The text must be followed by a zero byte. Threads: one at a time.
+ * Commas are white space, `;` starts a comment, `#_` drops the next form, `#tag` in front of a
+ * value is passed over. A number is an integer of 64 bits; others (1.5, 2/3) are EDN_OTHER, as are
+ * characters. The first error stays: from then on every call fails. The text must be followed by a
+ * zero byte. Threads: one at a time.
  */
 #pragma once
 

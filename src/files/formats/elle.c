@@ -72,7 +72,8 @@ static struct elle_process *find_process(struct elle *elle, iso_atom process)
     return &elle->processes[number];
 }
 
-/* Its index in the history; where there is none, its place among the operations, as a text no index looks like. */
+/* Its index in the history; where there is none, its place among the operations, as a text no index
+ * looks like. */
 static iso_atom tid_of(struct elle *elle, const struct elle_operation *operation)
 {
     char text[32];
@@ -89,14 +90,15 @@ static void swap_mops(struct format_mops *left, struct format_mops *right)
     *right = kept;
 }
 
-static enum iso_status refuse(struct elle *elle, const struct elle_operation *operation, const char *what)
+static enum iso_status refuse(struct elle *elle, const struct elle_operation *operation,
+                              const char *what)
 {
-    return iso_error_set(elle->error, ISO_BAD_INPUT, "%s:%llu: %s", elle->path, (unsigned long long)operation->place,
-                         what);
+    return iso_error_set(elle->error, ISO_BAD_INPUT, "%s:%llu: %s", elle->path,
+                         (unsigned long long)operation->place, what);
 }
 
-static void emit(struct elle *elle, const struct format_mops *mops, iso_atom tid, iso_atom session, uint8_t status,
-                 uint64_t place)
+static void emit(struct elle *elle, const struct format_mops *mops, iso_atom tid, iso_atom session,
+                 uint8_t status, uint64_t place)
 {
     format_mops_emit(mops, elle->history, tid, session, status, iso_origin(0, place));
 }
@@ -112,7 +114,8 @@ static void set_times(struct elle *elle, uint64_t begun, uint64_t ended)
 
 static void take_without_process(struct elle *elle, const struct elle_operation *operation)
 {
-    static const uint8_t statuses[] = {[ELLE_OK] = ISO_COMMITTED, [ELLE_FAIL] = ISO_ABORTED, [ELLE_INFO] = ISO_UNKNOWN};
+    static const uint8_t statuses[] = {
+        [ELLE_OK] = ISO_COMMITTED, [ELLE_FAIL] = ISO_ABORTED, [ELLE_INFO] = ISO_UNKNOWN};
     iso_atom tid = tid_of(elle, operation);
     if (operation->type != ELLE_INVOKE)
         emit(elle, &elle->mops, tid, tid, statuses[operation->type], operation->place);
@@ -124,7 +127,8 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
     iso_atom tid = tid_of(elle, operation);
     if (operation->type == ELLE_INVOKE) {
         if (process->pending)
-            return refuse(elle, operation, "a process invokes before its last operation has completed");
+            return refuse(elle, operation,
+                          "a process invokes before its last operation has completed");
         process->pending = true;
         process->tid = tid;
         process->place = operation->place;
@@ -135,8 +139,9 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
     /* A completion without a value is about what was invoked. */
     const struct format_mops *mops = operation->has_value ? &elle->mops : &process->mops;
     if (operation->type == ELLE_OK && !operation->has_value)
-        return refuse(elle, operation,
-                      "an :ok transaction without a :value, expected its operations and what they read");
+        return refuse(
+            elle, operation,
+            "an :ok transaction without a :value, expected its operations and what they read");
     if (operation->has_value || process->pending)
         emit(elle, mops, tid, process->process,
              operation->type == ELLE_OK     ? ISO_COMMITTED
@@ -144,7 +149,8 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
                                             : ISO_UNKNOWN,
              operation->place);
     if (operation->has_value || process->pending)
-        set_times(elle, process->pending ? process->time : 0, operation->type == ELLE_OK ? operation->time : 0);
+        set_times(elle, process->pending ? process->time : 0,
+                  operation->type == ELLE_OK ? operation->time : 0);
     process->pending = false;
     return ISO_OK;
 }
@@ -152,16 +158,19 @@ static enum iso_status take_of_process(struct elle *elle, const struct elle_oper
 enum iso_status elle_take(struct elle *elle, const struct elle_operation *operation)
 {
     if (operation->type == ELLE_NO_TYPE)
-        return refuse(elle, operation, "an operation without a :type, expected :invoke, :ok, :fail or :info");
+        return refuse(elle, operation,
+                      "an operation without a :type, expected :invoke, :ok, :fail or :info");
     if (operation->has_process && !operation->is_client)
         return ISO_OK;
-    bool transaction = operation->has_function ? operation->is_transaction : !operation->other_value;
+    bool transaction =
+        operation->has_function ? operation->is_transaction : !operation->other_value;
     if (!transaction) {
         elle->others += operation->type == ELLE_OK;
         return ISO_OK;
     }
     if (operation->other_value)
-        return refuse(elle, operation, "the :value of a transaction is no vector of operations [:r key value]");
+        return refuse(elle, operation,
+                      "the :value of a transaction is no vector of operations [:r key value]");
     if (operation->has_process)
         return take_of_process(elle, operation);
     take_without_process(elle, operation);
@@ -180,10 +189,11 @@ enum iso_status elle_end(struct elle *elle)
     if (elle->history->transaction_count)
         return ISO_OK;
     if (elle->others)
-        return iso_error_set(elle->error, ISO_BAD_INPUT,
-                             "%s: not a read/write history: %llu operations (the first is %s%s), none is a transaction "
-                             "(:f :txn, :value [[:r key value] [:w key value] [:append key element] ...])",
-                             elle->path, (unsigned long long)elle->others, elle->other[0] ? ":" : "",
-                             elle->other[0] ? elle->other : "without :f");
+        return iso_error_set(
+            elle->error, ISO_BAD_INPUT,
+            "%s: not a read/write history: %llu operations (the first is %s%s), none is a transaction "
+            "(:f :txn, :value [[:r key value] [:w key value] [:append key element] ...])",
+            elle->path, (unsigned long long)elle->others, elle->other[0] ? ":" : "",
+            elle->other[0] ? elle->other : "without :f");
     return ISO_OK;
 }

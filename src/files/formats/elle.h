@@ -1,11 +1,14 @@
-/* Jepsen's operations to transactions: what EDN and JSON share. Private to the readers of Elle's formats.
+/* Jepsen's operations to transactions: what EDN and JSON share. Private to the readers of Elle's
+ * formats.
  *
- * An operation comes as an invocation or a completion of a client process. A process's completion belongs to its last
- * invocation. :ok committed. :fail did not happen: an aborted transaction, so that reads of its writes are found.
- * :info, or no completion at all: of unknown outcome. Where the process is not said, nothing can be paired: each :ok is
- * a session of its own, and invocations say nothing. Operations of processes that are no integers (:nemesis) and of
- * other functions than :txn are no transactions. Reads of what did not commit are left out: they constrain nothing.
- * :time, in nanoseconds, is the client's clock: of the invocation, when the transaction began; of :ok, when it ended.
+ * An operation comes as an invocation or a completion of a client process. A process's completion
+ * belongs to its last invocation. :ok committed. :fail did not happen: an aborted transaction, so
+ * that reads of its writes are found. :info, or no completion at all: of unknown outcome. Where the
+ * process is not said, nothing can be paired: each :ok is a session of its own, and invocations say
+ * nothing. Operations of processes that are no integers (:nemesis) and of other functions than :txn
+ * are no transactions. Reads of what did not commit are left out: they constrain nothing. :time, in
+ * nanoseconds, is the client's clock: of the invocation, when the transaction began; of :ok, when
+ * it ended.
  */
 #pragma once
 
@@ -55,5 +58,6 @@ bool elle_kind_of(const char *text, size_t length, uint8_t *kind);
 /* After it was read. */
 enum iso_status elle_take(struct elle *elle, const struct elle_operation *operation);
 
-/* After the last one: what never completed. ISO_BAD_INPUT if the file holds operations, but no transaction. */
+/* After the last one: what never completed. ISO_BAD_INPUT if the file holds operations, but no
+ * transaction. */
 enum iso_status elle_end(struct elle *elle);

@@ -1,5 +1,6 @@
-/* Elle's and Jepsen's EDN: a vector of operations, or one after another; formats/elle.h says what they mean. Viper's EDN
- * logs are the same, with a fourth member in the operations of a transaction.
+/* Elle's and Jepsen's EDN: a vector of operations, or one after another; formats/elle.h says what
+ * they mean. Viper's EDN logs are the same, with a fourth member in the operations of a
+ * transaction.
  */
 #include "base/memory.h"
 #include "formats/edn.h"
@@ -38,13 +39,15 @@ static bool take_atom(struct reader *reader, bool nil, iso_atom *atom)
     struct iso_atoms *atoms = &reader->elle.history->atoms;
     *atom = ISO_ABSENT;
     if (edn->type == EDN_INTEGER)
-        *atom = edn->negative ? iso_atoms_add_integer(atoms, edn->bits, true) : iso_atoms_unsigned(atoms, edn->bits);
+        *atom = edn->negative ? iso_atoms_add_integer(atoms, edn->bits, true)
+                              : iso_atoms_unsigned(atoms, edn->bits);
     else if (edn->type == EDN_STRING && memchr(edn->text, '\\', edn->length))
         *atom = unescape(reader);
     else if (edn->type == EDN_KEYWORD || edn->type == EDN_STRING)
         *atom = iso_atoms_text(atoms, edn->text, edn->length);
     else if (!nil || !edn_is(edn, EDN_SYMBOL, "nil"))
-        return edn_fail(edn, nil ? "an integer, a keyword, a string or nil" : "an integer, a keyword or a string");
+        return edn_fail(edn, nil ? "an integer, a keyword, a string or nil"
+                                 : "an integer, a keyword or a string");
     return true;
 }
 
@@ -78,7 +81,8 @@ static bool read_mop(struct reader *reader)
     struct edn *edn = &reader->edn;
     struct format_mop mop = {.value = ISO_ABSENT};
     edn_next(edn);
-    if ((edn->type != EDN_KEYWORD && edn->type != EDN_STRING) || !elle_kind_of(edn->text, edn->length, &mop.kind))
+    if ((edn->type != EDN_KEYWORD && edn->type != EDN_STRING) ||
+        !elle_kind_of(edn->text, edn->length, &mop.kind))
         return edn_fail(edn, "an operation of a transaction: :r, :w or :append");
     edn_next(edn);
     if (!take_atom(reader, false, &mop.key))
@@ -100,7 +104,8 @@ static bool read_value(struct reader *reader, struct elle_operation *operation)
 {
     struct edn *edn = &reader->edn;
     edn_next(edn);
-    if (edn->type != EDN_CLOSE && (!edn_opens(edn, '[') || (operation->has_function && !operation->is_transaction))) {
+    if (edn->type != EDN_CLOSE &&
+        (!edn_opens(edn, '[') || (operation->has_function && !operation->is_transaction))) {
         operation->other_value = true;
         while (edn->type != EDN_CLOSE) {
             if (!edn_skip(edn))
@@ -153,7 +158,8 @@ static bool read_member(struct reader *reader, enum member member, struct elle_o
         return take_atom(reader, false, &operation->index);
     } else if (member == VALUE && (edn_opens(edn, '[') || edn_opens(edn, '('))) {
         return read_value(reader, operation);
-    } else if (member == TIME && edn->type == EDN_INTEGER && !edn->negative && edn->bits < UINT64_MAX) {
+    } else if (member == TIME && edn->type == EDN_INTEGER && !edn->negative &&
+               edn->bits < UINT64_MAX) {
         operation->time = edn->bits + 1;
     } else if (member == VALUE) {
         operation->other_value = !edn_is(edn, EDN_SYMBOL, "nil");
@@ -188,7 +194,8 @@ static enum iso_status read_operation(struct reader *reader)
             fine = edn_fail(edn, "a value for each key of the map");
         fine = fine && edn->type != EDN_ERROR && read_member(reader, member, &operation);
     }
-    return fine && edn->type != EDN_ERROR ? elle_take(&reader->elle, &operation) : scanner_fault(reader);
+    return fine && edn->type != EDN_ERROR ? elle_take(&reader->elle, &operation)
+                                          : scanner_fault(reader);
 }
 
 static enum iso_status read_all(struct reader *reader)
@@ -199,20 +206,22 @@ static enum iso_status read_all(struct reader *reader)
     while (status == ISO_OK && edn_next(edn) != EDN_END) {
         if (edn_opens(edn, '{') && !done) {
             status = read_operation(reader);
-        } else if (edn->type == EDN_OPEN && (*edn->token == '[' || *edn->token == '(') && edn->depth == 1 &&
-                   reader->elle.count == 0 && !vector) {
+        } else if (edn->type == EDN_OPEN && (*edn->token == '[' || *edn->token == '(') &&
+                   edn->depth == 1 && reader->elle.count == 0 && !vector) {
             vector = true;
         } else if (edn->type == EDN_CLOSE && vector) {
             done = true;
         } else {
-            edn_fail(edn, done ? "the end of the text behind the vector" : "an operation, {:type ...}");
+            edn_fail(edn,
+                     done ? "the end of the text behind the vector" : "an operation, {:type ...}");
             status = scanner_fault(reader);
         }
     }
     return status;
 }
 
-enum iso_status format_elle_edn_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_elle_edn_read(const char *path, struct iso_history *history,
+                                     struct iso_error *error)
 {
     struct reader reader = {.elle = {.path = path, .history = history, .error = error}};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);

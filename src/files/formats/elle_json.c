@@ -1,4 +1,5 @@
-/* Elle's histories as elle-cli reads JSON: an array of operations (or one a line); formats/elle.h says what they mean.
+/* Elle's histories as elle-cli reads JSON: an array of operations (or one a line); formats/elle.h
+ * says what they mean.
  */
 #include "formats/elle.h"
 
@@ -16,7 +17,8 @@ static bool read_list(struct reader *reader)
     if (!iso_json_enter_array(json))
         return false;
     while (iso_json_element(json)) {
-        if (!format_json_atom(json, reader->elle.history, false, "an integer or a string", &element))
+        if (!format_json_atom(json, reader->elle.history, false, "an integer or a string",
+                              &element))
             return false;
         format_mops_element(&reader->elle.mops, element);
     }
@@ -38,15 +40,16 @@ static bool read_mop(struct reader *reader)
     name.at += name.at[0] == ':';
     bool known = elle_kind_of(name.at, name.length, &mop.kind);
     if (!known || !iso_json_element(json) ||
-        !format_json_atom(json, reader->elle.history, false, "a key, an integer or a string", &mop.key) ||
+        !format_json_atom(json, reader->elle.history, false, "a key, an integer or a string",
+                          &mop.key) ||
         !iso_json_element(json))
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, shape);
     bool list = iso_json_peek(json) == ISO_JSON_ARRAY;
     if (list && mop.kind != ISO_READ)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "one value to write, not a list");
     mop.kind = list ? ISO_READ_LIST : mop.kind;
-    if (!list &&
-        !format_json_atom(json, reader->elle.history, mop.kind == ISO_READ, "an integer or a string", &mop.value))
+    if (!list && !format_json_atom(json, reader->elle.history, mop.kind == ISO_READ,
+                                   "an integer or a string", &mop.value))
         return false;
     format_mops_add(&reader->elle.mops, mop);
     if (list && !read_list(reader))
@@ -62,7 +65,8 @@ static bool read_mop(struct reader *reader)
 static bool holds_arrays(const struct iso_json *json)
 {
     struct iso_json ahead = *json;
-    return iso_json_enter_array(&ahead) && (iso_json_space(&ahead) == ']' || iso_json_space(&ahead) == '[');
+    return iso_json_enter_array(&ahead) &&
+           (iso_json_space(&ahead) == ']' || iso_json_space(&ahead) == '[');
 }
 
 static bool read_value(struct reader *reader, struct elle_operation *operation)
@@ -99,9 +103,9 @@ static bool read_process(struct reader *reader, struct elle_operation *operation
         return iso_json_null(&reader->json);
     operation->has_process = true;
     operation->is_client = iso_json_peek(&reader->json) == ISO_JSON_DIGITS;
-    return operation->is_client
-               ? format_json_atom(&reader->json, reader->elle.history, false, "an integer", &operation->process)
-               : iso_json_skip(&reader->json);
+    return operation->is_client ? format_json_atom(&reader->json, reader->elle.history, false,
+                                                   "an integer", &operation->process)
+                                : iso_json_skip(&reader->json);
 }
 
 /* elle-cli's own files may have fractions or exponents here: those say nothing exact. */
@@ -116,7 +120,8 @@ static bool read_time(struct iso_json *json, struct elle_operation *operation)
     return true;
 }
 
-static bool read_member(struct reader *reader, const struct iso_json_text *name, struct elle_operation *operation)
+static bool read_member(struct reader *reader, const struct iso_json_text *name,
+                        struct elle_operation *operation)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text text;
@@ -170,7 +175,8 @@ static enum iso_status read_all(struct reader *reader)
         while (status == ISO_OK && iso_json_element(json))
             status = read_operation(reader);
         if (status == ISO_OK && !iso_json_finish(json))
-            status = iso_whole_file_json_fail(reader->elle.path, &reader->file, json, reader->elle.error);
+            status = iso_whole_file_json_fail(reader->elle.path, &reader->file, json,
+                                              reader->elle.error);
         return status;
     }
     while (status == ISO_OK && iso_json_space(json))
@@ -178,7 +184,8 @@ static enum iso_status read_all(struct reader *reader)
     return status;
 }
 
-enum iso_status format_elle_json_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_elle_json_read(const char *path, struct iso_history *history,
+                                      struct iso_error *error)
 {
     struct reader reader = {.elle = {.path = path, .history = history, .error = error}};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);

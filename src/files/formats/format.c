@@ -29,10 +29,12 @@ static const struct {
     const char *member;
     enum iso_format format;
 } members[] = {
-    {"tid", ISO_FORMAT_NATIVE},        {"sid", ISO_FORMAT_NATIVE},      {"sts", ISO_FORMAT_NATIVE},
-    {"cts", ISO_FORMAT_NATIVE},        {"ops", ISO_FORMAT_NATIVE},      {"type", ISO_FORMAT_ELLE_JSON},
-    {"process", ISO_FORMAT_ELLE_JSON}, {"f", ISO_FORMAT_ELLE_JSON},     {"params", ISO_FORMAT_DBCOP_JSON},
-    {"events", ISO_FORMAT_DBCOP_JSON}, {"data", ISO_FORMAT_DBCOP_JSON}, {"isInitial", ISO_FORMAT_VIPER},
+    {"tid", ISO_FORMAT_NATIVE},        {"sid", ISO_FORMAT_NATIVE},
+    {"sts", ISO_FORMAT_NATIVE},        {"cts", ISO_FORMAT_NATIVE},
+    {"ops", ISO_FORMAT_NATIVE},        {"type", ISO_FORMAT_ELLE_JSON},
+    {"process", ISO_FORMAT_ELLE_JSON}, {"f", ISO_FORMAT_ELLE_JSON},
+    {"params", ISO_FORMAT_DBCOP_JSON}, {"events", ISO_FORMAT_DBCOP_JSON},
+    {"data", ISO_FORMAT_DBCOP_JSON},   {"isInitial", ISO_FORMAT_VIPER},
 };
 
 static bool find_member(const char *name, size_t length, enum iso_format *format)
@@ -78,8 +80,8 @@ static bool is_hist(const char *at, const char *end)
     if (at == end || *at != '[')
         return false;
     at = skip_blank(at + 1, end);
-    while (at < end &&
-           ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') || *at == '_'))
+    while (at < end && ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                        (*at >= '0' && *at <= '9') || *at == '_'))
         at++;
     if (starts(at, end, "]")) {
         at = skip_blank(at + 1, end);
@@ -113,7 +115,8 @@ enum iso_format iso_format_of_text(const char *text, size_t length)
     at = skip_blank(starts(at, end, "\xef\xbb\xbf") ? at + 3 : at, end);
     if (starts(at, end, "r(") || starts(at, end, "w("))
         return ISO_FORMAT_TEXT;
-    if (starts(at, end, "r ") || starts(at, end, "w ") || starts(at, end, "=") || starts(at, end, "-"))
+    if (starts(at, end, "r ") || starts(at, end, "w ") || starts(at, end, "=") ||
+        starts(at, end, "-"))
         return ISO_FORMAT_AWDIT;
     if (is_hist(at, end))
         return ISO_FORMAT_HIST;
@@ -132,7 +135,8 @@ size_t format_head(const char *path, char head[FORMAT_HEAD])
     struct iso_input *input;
     struct stat status;
     size_t length = 0;
-    if (stat(path, &status) || !S_ISREG(status.st_mode) || iso_input_open(&input, path, &error) != ISO_OK)
+    if (stat(path, &status) || !S_ISREG(status.st_mode) ||
+        iso_input_open(&input, path, &error) != ISO_OK)
         return 0;
     if (iso_input_read(input, head, FORMAT_HEAD, &length, &error) != ISO_OK)
         length = 0;
@@ -155,9 +159,10 @@ enum iso_status iso_format_guess(const char *path, enum iso_format *format, stru
 
 /* ---- the table ---- */
 
-typedef enum iso_status reader(const char *path, struct iso_history *history, struct iso_error *error);
-typedef enum iso_status threads_reader(const char *path, unsigned threads, struct iso_history *history,
-                                       struct iso_error *error);
+typedef enum iso_status reader(const char *path, struct iso_history *history,
+                               struct iso_error *error);
+typedef enum iso_status threads_reader(const char *path, unsigned threads,
+                                       struct iso_history *history, struct iso_error *error);
 
 static const struct {
     const char *name;
@@ -185,16 +190,18 @@ const char *iso_format_name(enum iso_format format)
 enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
                                    struct iso_history *history, struct iso_error *error)
 {
-    enum iso_status status = formats[format].read_on ? formats[format].read_on(path, threads, history, error)
-                                                     : formats[format].read(path, history, error);
+    enum iso_status status = formats[format].read_on
+                                 ? formats[format].read_on(path, threads, history, error)
+                                 : formats[format].read(path, history, error);
     if (status == ISO_OK && history->transaction_count == 0)
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: no transaction here; expected a history of format %s", path,
+        status = iso_error_set(error, ISO_BAD_INPUT,
+                               "%s: no transaction here; expected a history of format %s", path,
                                formats[format].name);
     return status;
 }
 
-enum iso_status iso_format_read(enum iso_format format, const char *path, struct iso_history *history,
-                                struct iso_error *error)
+enum iso_status iso_format_read(enum iso_format format, const char *path,
+                                struct iso_history *history, struct iso_error *error)
 {
     return iso_format_read_on(1, format, path, history, error);
 }

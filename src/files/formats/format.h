@@ -1,11 +1,14 @@
-/* Every history format that is read, in one table: its name, how its content is recognized, its reader.
+/* Every history format that is read, in one table: its name, how its content is recognized, its
+ * reader.
  *
- * A guess looks at the first bytes (of what is packed: unpacked) and, of JSON, at the first names of members that some
- * format owns. What no format claims is left to the native reader, whose error then says so. Standard input and other
- * pipes cannot be read twice: they are native unless a format is named.
+ * A guess looks at the first bytes (of what is packed: unpacked) and, of JSON, at the first names
+ * of members that some format owns. What no format claims is left to the native reader, whose error
+ * then says so. Standard input and other pipes cannot be read twice: they are native unless a
+ * format is named.
  *
- * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; of the others one file or
- * directory is a history, and they are read whole, by one thread, but for text, which streams. Threads: one at a time.
+ * Native and TimeKiller's files stay with native/read.h, which reads them on all processors; of the
+ * others one file or directory is a history, and they are read whole, by one thread, but for text,
+ * which streams. Threads: one at a time.
  */
 #pragma once
 
@@ -16,7 +19,8 @@
 #include "iso/history.h"
 
 /* For option tables; in the order of the enum. */
-#define ISO_FORMAT_NAMES "native|timekiller|dbcop|cobra|viper|text|awdit|elle-edn|elle-json|dbcop-json|hist"
+#define ISO_FORMAT_NAMES                                                                           \
+    "native|timekiller|dbcop|cobra|viper|text|awdit|elle-edn|elle-json|dbcop-json|hist"
 
 enum iso_format {
     ISO_FORMAT_NATIVE,
@@ -35,12 +39,13 @@ enum iso_format {
 
 const char *iso_format_name(enum iso_format format);
 
-/* What the file or directory holds, by its content. ISO_BAD_INPUT: a directory that holds no history, or several. A
- * file that cannot be read is guessed native: reading it gives the error. */
-enum iso_status iso_format_guess(const char *path, enum iso_format *format, struct iso_error *error);
+/* What the file or directory holds, by its content. ISO_BAD_INPUT: a directory that holds no
+ * history, or several. A file that cannot be read is guessed native: reading it gives the error. */
+enum iso_status iso_format_guess(const char *path, enum iso_format *format,
+                                 struct iso_error *error);
 
-/* Says which files of a directory its history is read from, and how many others are left out: "T1.log, T2.log; 1 other
- * file is left out", at the end of `text`. */
+/* Says which files of a directory its history is read from, and how many others are left out:
+ * "T1.log, T2.log; 1 other file is left out", at the end of `text`. */
 void iso_format_files(const char *path, enum iso_format format, struct iso_text *text);
 
 /* The guess for the first bytes of a file. */
@@ -53,8 +58,8 @@ static inline bool iso_format_is_native(enum iso_format format)
 }
 
 /* Reads a history of a format that is not native into an empty one. */
-enum iso_status iso_format_read(enum iso_format format, const char *path, struct iso_history *history,
-                                struct iso_error *error);
+enum iso_status iso_format_read(enum iso_format format, const char *path,
+                                struct iso_history *history, struct iso_error *error);
 
 /* The same on up to so many threads, of the caller's one of them. */
 enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,

@@ -21,10 +21,11 @@ struct reader {
 static enum iso_status fail(struct reader *reader, const char *expected)
 {
     if (reader->at < reader->end)
-        return iso_whole_file_fail(reader->path, reader->file, reader->at, reader->error, "found '%c', expected %s",
-                                   *reader->at >= ' ' && *reader->at < 0x7f ? *reader->at : '?', expected);
-    return iso_whole_file_fail(reader->path, reader->file, reader->at, reader->error, "the text ends here, expected %s",
-                               expected);
+        return iso_whole_file_fail(
+            reader->path, reader->file, reader->at, reader->error, "found '%c', expected %s",
+            *reader->at >= ' ' && *reader->at < 0x7f ? *reader->at : '?', expected);
+    return iso_whole_file_fail(reader->path, reader->file, reader->at, reader->error,
+                               "the text ends here, expected %s", expected);
 }
 
 static bool at_text(const struct reader *reader, const char *text)
@@ -50,8 +51,8 @@ static void skip_blank(struct reader *reader)
 
 static bool is_word(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
-           byte == '_' || byte == '-';
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
 }
 
 static bool take_word(struct reader *reader, iso_atom *atom)
@@ -117,7 +118,8 @@ static enum iso_status read_all(struct reader *reader)
     return status;
 }
 
-enum iso_status format_hist_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_hist_read(const char *path, struct iso_history *history,
+                                 struct iso_error *error)
 {
     struct iso_whole_file file;
     enum iso_status status = iso_whole_file_read(&file, path, error);

@@ -29,8 +29,8 @@ bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operat
            iso_kind_writes(plain->history->kind[operation]);
 }
 
-enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction, enum iso_format format,
-                             const char *what, struct iso_error *error)
+enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction,
+                             enum iso_format format, const char *what, struct iso_error *error)
 {
     char place[512];
     iso_history_location_text(history, transaction, place, sizeof place);
@@ -38,20 +38,24 @@ enum iso_status plain_refuse(const struct iso_history *history, uint32_t transac
                          iso_format_name(format));
 }
 
-enum iso_status plain_check_known(const struct iso_history *history, enum iso_format format, struct iso_error *error)
+enum iso_status plain_check_known(const struct iso_history *history, enum iso_format format,
+                                  struct iso_error *error)
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
-            return plain_refuse(history, t, format, "only a change stream knows all that the transaction wrote", error);
+            return plain_refuse(history, t, format,
+                                "only a change stream knows all that the transaction wrote", error);
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            if (iso_kind_of(history, o) == ISO_WRITE && iso_atom_is_unknown(&history->atoms, history->value[o]))
-                return plain_refuse(history, t, format, "the transaction writes a value that nobody knows", error);
+            if (iso_kind_of(history, o) == ISO_WRITE &&
+                iso_atom_is_unknown(&history->atoms, history->value[o]))
+                return plain_refuse(history, t, format,
+                                    "the transaction writes a value that nobody knows", error);
     }
     return ISO_OK;
 }
 
-static enum iso_status number_values(struct plain *plain, enum iso_format format, unsigned abilities,
-                                     struct iso_error *error)
+static enum iso_status number_values(struct plain *plain, enum iso_format format,
+                                     unsigned abilities, struct iso_error *error)
 {
     const struct iso_history *history = plain->history;
     uint64_t number;
@@ -65,10 +69,11 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
             if (value != plain->initial[key]) {
                 plain->rename_values |= !is_number(history, value, &number) || number == 0 ||
                                         (number > INT64_MAX && (abilities & PLAIN_SIGNED));
-                plain->value_count +=
-                    iso_atom_index_get(plain->values, value, plain->value_count) == plain->value_count;
+                plain->value_count += iso_atom_index_get(plain->values, value,
+                                                         plain->value_count) == plain->value_count;
             } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
-                return plain_refuse(history, t, format, "the transaction writes the value that the key starts with",
+                return plain_refuse(history, t, format,
+                                    "the transaction writes the value that the key starts with",
                                     error);
             }
         }
@@ -81,8 +86,8 @@ static void check_names(struct plain *plain, unsigned abilities)
     const struct iso_history *history = plain->history;
     uint64_t number;
     for (uint32_t key = 0; key < history->key_count; key++)
-        plain->rename_keys |=
-            !is_number(history, history->key_atom[key], &number) || (number > INT64_MAX && (abilities & PLAIN_SIGNED));
+        plain->rename_keys |= !is_number(history, history->key_atom[key], &number) ||
+                              (number > INT64_MAX && (abilities & PLAIN_SIGNED));
     for (uint32_t t = 0; t < history->transaction_count; t++)
         plain->rename_tids |= !is_number(history, history->tid[t], &number);
 }
@@ -101,8 +106,10 @@ static bool takes_part(const struct plain *plain, uint32_t t, unsigned abilities
     return status == ISO_COMMITTED || (abilities & PLAIN_ABORTED);
 }
 
-/* Nobody waits for a transaction of unknown outcome; so it stays in its session only behind all that committed. */
-static void set_session(struct plain *plain, uint32_t session, unsigned abilities, struct iso_history_loss *loss)
+/* Nobody waits for a transaction of unknown outcome; so it stays in its session only behind all
+ * that committed. */
+static void set_session(struct plain *plain, uint32_t session, unsigned abilities,
+                        struct iso_history_loss *loss)
 {
     const struct iso_history *history = plain->history;
     uint32_t first = history->session_first[session], end = history->session_first[session + 1];
@@ -146,8 +153,9 @@ static void set_places(struct plain *plain, unsigned abilities, struct iso_histo
     iso_free(placed);
 }
 
-enum iso_status plain_init(struct plain *plain, const struct iso_history *history, enum iso_format format,
-                           unsigned abilities, struct iso_history_loss *loss, struct iso_error *error)
+enum iso_status plain_init(struct plain *plain, const struct iso_history *history,
+                           enum iso_format format, unsigned abilities,
+                           struct iso_history_loss *loss, struct iso_error *error)
 {
     *plain = (struct plain){.history = history, .values = iso_atom_index_new()};
     plain->initial = plain_initial_values(history);
@@ -160,7 +168,8 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
     loss->renamed_values = plain->rename_values ? plain->value_count : 0;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
-        loss->clocks += (history->begun && history->begun[t]) || (history->ended && history->ended[t]);
+        loss->clocks +=
+            (history->begun && history->begun[t]) || (history->ended && history->ended[t]);
     }
     return ISO_OK;
 }

@@ -1,12 +1,14 @@
 /* One operation a line: `w(key,value,session,txn)`. PolySI, Plume, IsoVista and AWDIT write it.
  *
- * Operations of a transaction need not stand together; transactions of a session come in the order of their
- * first lines. `txn` -1 is an aborted operation: each write becomes an aborted transaction of its own, reads
- * are dropped. Every key starts at 0 unless somebody writes 0 to it: then no read of 0 is initial.
+ * Operations of a transaction need not stand together; transactions of a session come in the order
+ * of their first lines. `txn` -1 is an aborted operation: each write becomes an aborted transaction
+ * of its own, reads are dropped. Every key starts at 0 unless somebody writes 0 to it: then no read
+ * of 0 is initial.
  *
- * The file is read in rounds: a piece for each thread, which ends behind a whole line and becomes a block of its own. There, and
- * in the history that blocks are appended to, a *run* of lines that name one transaction stands as a transaction. Mostly
- * that is what they are, but for a run that a piece's end has cut; else the history is put together anew at the end.
+ * The file is read in rounds: a piece for each thread, which ends behind a whole line and becomes a
+ * block of its own. There, and in the history that blocks are appended to, a *run* of lines that
+ * name one transaction stands as a transaction. Mostly that is what they are, but for a run that a
+ * piece's end has cut; else the history is put together anew at the end.
  */
 #include <stdio.h>
 
@@ -34,7 +36,8 @@ static bool take_number(const char **at, const char *end, char stop, uint64_t *n
     *number = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
         unsigned digit = (unsigned)(**at - '0');
-        if (__builtin_mul_overflow(*number, 10u, number) || __builtin_add_overflow(*number, digit, number))
+        if (__builtin_mul_overflow(*number, 10u, number) ||
+            __builtin_add_overflow(*number, digit, number))
             return false;
     }
     if (*at == first || *at == end || **at != stop)
@@ -65,7 +68,8 @@ static inline bool short_number(const char **at, char stop, uint64_t *number)
     return digits && (*at)[-1] == stop;
 }
 
-/* Most lines, with what follows them; NULL: parse_line() is to say. Zero bytes or other lines stand behind the piece. */
+/* Most lines, with what follows them; NULL: parse_line() is to say. Zero bytes or other lines stand
+ * behind the piece. */
 static inline const char *parse_short_line(const char *at, const char *end, struct line *line)
 {
     if (end - at < SHORTEST_LINE || (at[0] != 'r' && at[0] != 'w') || at[1] != '(')
@@ -104,16 +108,18 @@ static void start_run(struct piece *piece, struct run *run, const struct line *l
 {
     struct iso_atoms *atoms = &piece->block.atoms;
     end_run(piece, run);
-    iso_history_begin(&piece->block, line->aborted ? ISO_ABSENT : iso_atoms_unsigned(atoms, line->transaction),
-                      iso_atoms_unsigned(atoms, line->session), line->aborted ? ISO_ABORTED : ISO_COMMITTED,
-                      iso_origin(0, piece->lines));
+    iso_history_begin(&piece->block,
+                      line->aborted ? ISO_ABSENT : iso_atoms_unsigned(atoms, line->transaction),
+                      iso_atoms_unsigned(atoms, line->session),
+                      line->aborted ? ISO_ABORTED : ISO_COMMITTED, iso_origin(0, piece->lines));
     *run = (struct run){line->transaction, line->session, true};
 }
 
 static inline void add_operation(struct iso_history *block, const struct line *line)
 {
     iso_atom key = iso_atoms_unsigned(&block->atoms, line->key);
-    uint32_t operation = block->operation_count++, known = iso_atom_index_known(block->key_index, key);
+    uint32_t operation = block->operation_count++,
+             known = iso_atom_index_known(block->key_index, key);
     block->kind[operation] = line->write ? ISO_WRITE : ISO_READ;
     block->value[operation] = iso_atoms_unsigned(&block->atoms, line->value);
     block->key[operation] = known != ISO_NONE ? known : iso_history_key(block, key);
@@ -140,7 +146,8 @@ static void parse_piece(void *context, unsigned part)
     struct run run = {.open = false};
     struct line line = {0};
     iso_history_clear(&piece->block);
-    iso_history_reserve_operations(&piece->block, (uint32_t)((piece->end - piece->at) / SHORTEST_LINE) + 1);
+    iso_history_reserve_operations(&piece->block,
+                                   (uint32_t)((piece->end - piece->at) / SHORTEST_LINE) + 1);
     piece->lines = 0;
     piece->fault = NULL;
     for (const char *at = piece->at, *next; at < piece->end; at = next) {
@@ -180,8 +187,10 @@ static enum iso_status fill(struct reader *reader, size_t *whole, struct iso_err
 {
     size_t want = (size_t)PIECE * reader->threads, got;
     for (;;) {
-        ISO_RESERVE(reader->bytes, reader->length + want + ISO_WHOLE_FILE_PADDING, reader->capacity);
-        if (iso_input_read(reader->input, reader->bytes + reader->length, want, &got, error) != ISO_OK)
+        ISO_RESERVE(reader->bytes, reader->length + want + ISO_WHOLE_FILE_PADDING,
+                    reader->capacity);
+        if (iso_input_read(reader->input, reader->bytes + reader->length, want, &got, error) !=
+            ISO_OK)
             return error->status;
         reader->at_end = got < want;
         reader->length += got;
@@ -206,7 +215,8 @@ static void cut(struct reader *reader, size_t whole)
     }
 }
 
-static enum iso_status append(struct reader *reader, const struct piece *piece, struct iso_error *error)
+static enum iso_status append(struct reader *reader, const struct piece *piece,
+                              struct iso_error *error)
 {
     iso_history_append(reader->history, &piece->block, 0, reader->lines);
     reader->lines += piece->lines;
@@ -216,8 +226,10 @@ static enum iso_status append(struct reader *reader, const struct piece *piece, 
     stop = stop ? stop : piece->end;
     stop -= stop > at && stop[-1] == '\r';
     return iso_error_set(
-        error, ISO_BAD_INPUT, "%s:%llu: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits",
-        reader->path, (unsigned long long)reader->lines + 1, (int)(stop - at < 60 ? stop - at : 60), at);
+        error, ISO_BAD_INPUT,
+        "%s:%llu: found '%.*s', expected r(key,value,session,txn) or w(...), all of 64 bits",
+        reader->path, (unsigned long long)reader->lines + 1, (int)(stop - at < 60 ? stop - at : 60),
+        at);
 }
 
 static enum iso_status read_pieces(struct reader *reader, struct iso_error *error)
@@ -260,7 +272,8 @@ static void join_neighbours(struct iso_history *history)
     history->transaction_count = count;
 }
 
-/* The runs of each transaction: run[first[g]] to run[first[g + 1] - 1]; of those that aborted none. */
+/* The runs of each transaction: run[first[g]] to run[first[g + 1] - 1]; of those that aborted
+ * none. */
 struct groups {
     uint32_t count, *first, *run;
 };
@@ -295,7 +308,8 @@ static void group(struct groups *groups, const struct iso_history *history)
     iso_free(of);
 }
 
-/* Whether each run is a committed transaction. One bit a number: they are dense as a rule; false of others. */
+/* Whether each run is a committed transaction. One bit a number: they are dense as a rule; false of
+ * others. */
 static bool are_transactions(const struct iso_history *history)
 {
     uint32_t n = history->transaction_count;
@@ -318,7 +332,8 @@ static bool are_transactions(const struct iso_history *history)
 static void add_run(struct iso_history *to, const struct iso_history *from, uint32_t run)
 {
     for (uint32_t o = from->first_operation[run]; o < from->first_operation[run + 1]; o++)
-        iso_history_operation(to, iso_kind_of(from, o), from->key_atom[from->key[o]], from->value[o]);
+        iso_history_operation(to, iso_kind_of(from, o), from->key_atom[from->key[o]],
+                              from->value[o]);
 }
 
 static unsigned long long line_of(const struct iso_history *history, uint32_t run)
@@ -326,30 +341,35 @@ static unsigned long long line_of(const struct iso_history *history, uint32_t ru
     return (unsigned long long)iso_origin_offset(history->origin[run]);
 }
 
-static enum iso_status two_sessions(const struct iso_history *history, const struct iso_atoms *atoms, uint32_t run,
-                                    uint32_t other, struct iso_error *error)
+static enum iso_status two_sessions(const struct iso_history *history,
+                                    const struct iso_atoms *atoms, uint32_t run, uint32_t other,
+                                    struct iso_error *error)
 {
     char tid[ISO_ATOM_TEXT_MAX], here[ISO_ATOM_TEXT_MAX], there[ISO_ATOM_TEXT_MAX];
     size_t tid_length, here_length, there_length;
     const char *tid_text = iso_atom_text(atoms, history->tid[run], tid, &tid_length);
-    const char *here_text = iso_atom_text(atoms, history->session_atom[history->session[run]], here, &here_length);
-    const char *there_text = iso_atom_text(atoms, history->session_atom[history->session[other]], there, &there_length);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s:%llu: transaction %.*s is of session %.*s here and of session %.*s on line %llu",
-                         history->inputs[0], line_of(history, run), (int)tid_length, tid_text, (int)here_length,
-                         here_text, (int)there_length, there_text, line_of(history, other));
+    const char *here_text =
+        iso_atom_text(atoms, history->session_atom[history->session[run]], here, &here_length);
+    const char *there_text =
+        iso_atom_text(atoms, history->session_atom[history->session[other]], there, &there_length);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "%s:%llu: transaction %.*s is of session %.*s here and of session %.*s on line %llu",
+        history->inputs[0], line_of(history, run), (int)tid_length, tid_text, (int)here_length,
+        here_text, (int)there_length, there_text, line_of(history, other));
 }
 
 /* The same operations by transaction, in an empty history that takes the atoms. */
-static enum iso_status regroup(struct iso_history *to, const struct iso_history *from, const struct groups *groups,
-                               struct iso_error *error)
+static enum iso_status regroup(struct iso_history *to, const struct iso_history *from,
+                               const struct groups *groups, struct iso_error *error)
 {
     iso_history_input(to, from->inputs[0]);
     for (uint32_t g = 0; g < groups->count && error->status == ISO_OK; g++) {
         uint32_t first = groups->run[groups->first[g]];
-        iso_history_begin(to, from->tid[first], from->session_atom[from->session[first]], ISO_COMMITTED,
-                          from->origin[first]);
-        for (uint32_t i = groups->first[g]; i < groups->first[g + 1] && error->status == ISO_OK; i++) {
+        iso_history_begin(to, from->tid[first], from->session_atom[from->session[first]],
+                          ISO_COMMITTED, from->origin[first]);
+        for (uint32_t i = groups->first[g]; i < groups->first[g + 1] && error->status == ISO_OK;
+             i++) {
             add_run(to, from, groups->run[i]);
             if (from->session[groups->run[i]] != from->session[first])
                 two_sessions(from, &to->atoms, groups->run[i], first, error);

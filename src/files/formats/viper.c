@@ -1,15 +1,17 @@
-/* Viper's JSON logs: a directory whose `*.log` files are sessions, one JSON object a line; or one such file.
+/* Viper's JSON logs: a directory whose `*.log` files are sessions, one JSON object a line; or one
+ * such file.
  *
  *     {"value":[["r",key,value,dead],["w",key,value,success],["d",key,tombstone,read,dead,success],
  *               ["i",key,value,read,dead,success],["range",from,to,[{"id":key,"val":value},...],[dead,...]]]}
  *
- * Deletes write a marked value of their own: plain writes here; inserts and deletes read before they write. A
- * file whose one line has "isInitial" holds the initial values. Without such a file a value that nobody wrote
- * is the initial value of its key; a second such value of the key stays one that nobody wrote.
+ * Deletes write a marked value of their own: plain writes here; inserts and deletes read before
+ * they write. A file whose one line has "isInitial" holds the initial values. Without such a file a
+ * value that nobody wrote is the initial value of its key; a second such value of the key stays one
+ * that nobody wrote.
  *
- * A range read is a read of every key from `from` to `to` (null: no bound): those in its two lists were read
- * so, all others that the logs know were read as *absent*. Which keys those are is known at the end only:
- * logs with range reads are read twice.
+ * A range read is a read of every key from `from` to `to` (null: no bound): those in its two lists
+ * were read so, all others that the logs know were read as *absent*. Which keys those are is known
+ * at the end only: logs with range reads are read twice.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -42,13 +44,15 @@ static bool read_atom(struct reader *reader, bool nil, iso_atom *atom)
     if (!iso_json_element(&reader->json))
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
                              "one more member of the operation");
-    return format_json_atom(&reader->json, reader->history, nil, "an integer, a string or null", atom);
+    return format_json_atom(&reader->json, reader->history, nil, "an integer, a string or null",
+                            atom);
 }
 
 static bool read_flag(struct reader *reader, bool *flag)
 {
     if (!iso_json_element(&reader->json))
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "true or false");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
+                             "true or false");
     return iso_json_boolean(&reader->json, flag);
 }
 
@@ -66,7 +70,8 @@ static bool read_access(struct reader *reader, bool write)
 {
     struct format_mop mop = {.kind = write ? ISO_WRITE : ISO_READ};
     bool flag;
-    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) || !read_flag(reader, &flag))
+    if (!read_atom(reader, false, &mop.key) || !read_atom(reader, true, &mop.value) ||
+        !read_flag(reader, &flag))
         return false;
     mop.failed = write && !flag;
     format_mops_add(&reader->mops, mop);
@@ -79,7 +84,8 @@ static bool read_replacement(struct reader *reader)
     struct format_mop read = {.kind = ISO_READ}, write = {.kind = ISO_WRITE};
     bool dead, success;
     if (!read_atom(reader, false, &write.key) || !read_atom(reader, true, &write.value) ||
-        !read_atom(reader, true, &read.value) || !read_flag(reader, &dead) || !read_flag(reader, &success))
+        !read_atom(reader, true, &read.value) || !read_flag(reader, &dead) ||
+        !read_flag(reader, &success))
         return false;
     read.key = write.key;
     write.failed = !success;
@@ -100,13 +106,15 @@ static bool read_record(struct reader *reader)
     while (iso_json_member(&reader->json, &name)) {
         bool id = iso_json_is(&name, "id"), value = iso_json_is(&name, "val");
         key |= id;
-        if (!(id || value ? format_json_atom(&reader->json, reader->history, value, "an integer, a string or null",
-                                             id ? &read.key : &read.value)
-                          : iso_json_skip(&reader->json)))
+        if (!(id || value
+                  ? format_json_atom(&reader->json, reader->history, value,
+                                     "an integer, a string or null", id ? &read.key : &read.value)
+                  : iso_json_skip(&reader->json)))
             return false;
     }
     if (reader->json.code == ISO_JSON_FINE && !key)
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "a member \"id\" in the record");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
+                             "a member \"id\" in the record");
     format_mops_add(&reader->mops, read);
     return reader->json.code == ISO_JSON_FINE;
 }
@@ -114,7 +122,8 @@ static bool read_record(struct reader *reader)
 static bool read_records(struct reader *reader)
 {
     if (!iso_json_element(&reader->json))
-        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1, "a list of records");
+        return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
+                             "a list of records");
     return ISO_JSON_EACH(&reader->json, read_record(reader));
 }
 
@@ -122,14 +131,16 @@ static bool read_records(struct reader *reader)
 static uint32_t find_key(const struct reader *reader, iso_atom bound)
 {
     uint32_t low = 0, high = reader->key_count;
-    ISO_BISECT(low, high, middle, iso_atom_compare(&reader->history->atoms, reader->keys[middle], bound) < 0);
+    ISO_BISECT(low, high, middle,
+               iso_atom_compare(&reader->history->atoms, reader->keys[middle], bound) < 0);
     return low;
 }
 
 /* Reads of the keys between the bounds that no record names; records start at `first`. */
 static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32_t first)
 {
-    uint32_t start = from == ISO_ABSENT ? 0 : find_key(reader, from), records = reader->mops.count - first;
+    uint32_t start = from == ISO_ABSENT ? 0 : find_key(reader, from),
+             records = reader->mops.count - first;
     uint32_t end = to == ISO_ABSENT ? reader->key_count : find_key(reader, to);
     end += end < reader->key_count && reader->keys[end] == to;
     if (start >= end)
@@ -142,8 +153,9 @@ static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32
     }
     for (uint32_t i = start; i < end; i++) {
         if (!named[i - start])
-            format_mops_add(&reader->mops,
-                            (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
+            format_mops_add(
+                &reader->mops,
+                (struct format_mop){.kind = ISO_READ, .key = reader->keys[i], .value = ISO_ABSENT});
     }
     iso_free(named);
 }
@@ -171,14 +183,16 @@ static bool read_operation(struct reader *reader)
     iso_json_space(json);
     const char *at = json->at;
     if (!iso_json_enter_array(json) || !iso_json_element(json) || !iso_json_string(json, &kind))
-        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
+        return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                             "an operation [\"r\" or \"w\" or \"d\" or \"i\",key,...]");
     if (iso_json_is(&kind, "r") || iso_json_is(&kind, "w"))
         return read_access(reader, *kind.at == 'w');
     if (iso_json_is(&kind, "d") || iso_json_is(&kind, "i"))
         return read_replacement(reader);
     if (iso_json_is(&kind, "range"))
         return read_range(reader);
-    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
+    return iso_json_fail(json, ISO_JSON_UNEXPECTED, at,
+                         "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
 
 static bool read_line(struct reader *reader, size_t length)
@@ -225,8 +239,8 @@ static enum iso_status add_transaction(struct reader *reader, const char *line, 
     if (reader->initial_line)
         return add_initial(reader, line);
     reader->transactions++;
-    format_mops_emit(&reader->mops, history, history->transaction_count, reader->input, ISO_COMMITTED,
-                     iso_origin(reader->input, number));
+    format_mops_emit(&reader->mops, history, history->transaction_count, reader->input,
+                     ISO_COMMITTED, iso_origin(reader->input, number));
     return ISO_OK;
 }
 
@@ -243,7 +257,8 @@ static enum iso_status read_lines(struct reader *reader)
                 status = add_transaction(reader, at, number);
             } else {
                 reader->json.position += (size_t)(at - reader->file.bytes);
-                status = iso_whole_file_json_fail(reader->path, &reader->file, &reader->json, reader->error);
+                status = iso_whole_file_json_fail(reader->path, &reader->file, &reader->json,
+                                                  reader->error);
             }
         }
         at = stop ? stop + 1 : end;
@@ -315,7 +330,8 @@ static void infer_initial(struct iso_history *history)
     iso_number_map_release(&written);
 }
 
-enum iso_status format_viper_read(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status format_viper_read(const char *path, struct iso_history *history,
+                                  struct iso_error *error)
 {
     char *single = (char *)path;
     struct iso_paths paths = {0}, alone = {&single, 1};
@@ -327,7 +343,8 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
     struct iso_history_mark nothing = iso_history_mark(history);
     enum iso_status status = directory ? iso_paths_list(&paths, path, ".log", error) : ISO_OK;
     if (status == ISO_OK && directory && (paths.count == 0 || paths.count > 65535))
-        status = iso_error_set(error, ISO_BAD_INPUT, "%s: %u log files here, expected 1 to 65535, one a session", path,
+        status = iso_error_set(error, ISO_BAD_INPUT,
+                               "%s: %u log files here, expected 1 to 65535, one a session", path,
                                paths.count);
     iso_json_init(&reader.json);
     if (status == ISO_OK)

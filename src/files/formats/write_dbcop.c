@@ -66,7 +66,8 @@ enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_
 {
     struct plain plain;
     enum iso_status status =
-        plain_init(&plain, history, writer->format, PLAIN_REWRITES_INITIAL | PLAIN_ABORTED, &writer->loss, error);
+        plain_init(&plain, history, writer->format, PLAIN_REWRITES_INITIAL | PLAIN_ABORTED,
+                   &writer->loss, error);
     if (status == ISO_OK) {
         put_header(writer->output, &plain);
         for (uint32_t i = 0; i < plain.place_count; i++) {

@@ -1,6 +1,7 @@
-/* Elle's EDN and JSON: each transaction as an invocation and its completion, one a line. A session is a process; but
- * Jepsen's threads never go on after :info, so a transaction of unknown outcome that others follow gets a process of
- * its own. The order of lines is that of the history's input, which says nothing about real time.
+/* Elle's EDN and JSON: each transaction as an invocation and its completion, one a line. A session
+ * is a process; but Jepsen's threads never go on after :info, so a transaction of unknown outcome
+ * that others follow gets a process of its own. The order of lines is that of the history's input,
+ * which says nothing about real time.
  */
 #include <inttypes.h>
 
@@ -19,7 +20,8 @@ struct elle_writer {
     uint64_t index;     /* of the next line */
     uint32_t processes; /* taken */
     uint32_t *next;     /* by session: how many of its transactions are written */
-    uint32_t *last;     /* by session: the place in it of what nobody of it may follow, once it is unknown */
+    uint32_t
+        *last; /* by session: the place in it of what nobody of it may follow, once it is unknown */
 };
 
 static void put_atom(struct elle_writer *writer, iso_atom atom)
@@ -71,16 +73,19 @@ static void put_mop(struct elle_writer *writer, uint32_t operation, bool invocat
 }
 
 /* `time`: 1 + nanoseconds, 0: not known. */
-static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, const char *type, bool reads_known,
-                     uint64_t time)
+static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, const char *type,
+                     bool reads_known, uint64_t time)
 {
     const struct iso_history *history = writer->history;
-    const char *form = writer->json ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64
-                                    : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64;
-    iso_output_format(writer->output, form, writer->json && writer->index ? ",\n" : "", type, process, writer->index);
+    const char *form =
+        writer->json ? "%s{\"type\":\"%s\",\"f\":\"txn\",\"process\":%" PRIu32 ",\"index\":%" PRIu64
+                     : "%s{:type :%s, :f :txn, :process %" PRIu32 ", :index %" PRIu64;
+    iso_output_format(writer->output, form, writer->json && writer->index ? ",\n" : "", type,
+                      process, writer->index);
     writer->index++;
     if (time)
-        iso_output_format(writer->output, writer->json ? ",\"time\":%" PRIu64 : ", :time %" PRIu64, time - 1);
+        iso_output_format(writer->output, writer->json ? ",\"time\":%" PRIu64 : ", :time %" PRIu64,
+                          time - 1);
     iso_output_text(writer->output, writer->json ? ",\"value\":[" : ", :value [");
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         if (o > history->first_operation[t])
@@ -111,7 +116,8 @@ static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t pla
     uint8_t status = iso_status_of(history, t);
     uint32_t process = process_of(writer, t, place);
     put_line(writer, t, process, "invoke", false, history->begun ? history->begun[t] : 0);
-    put_line(writer, t, process, types[status], status == ISO_COMMITTED, history->ended ? history->ended[t] : 0);
+    put_line(writer, t, process, types[status], status == ISO_COMMITTED,
+             history->ended ? history->ended[t] : 0);
     writer->loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
     writer->loss->tids++;
 }
@@ -120,7 +126,8 @@ static const char *unsayable(const struct elle_writer *writer, uint32_t operatio
 {
     const struct iso_history *history = writer->history;
     uint32_t key = history->key[operation];
-    if (iso_kind_of(history, operation) == ISO_READ_LIST || iso_kind_of(history, operation) == ISO_APPEND)
+    if (iso_kind_of(history, operation) == ISO_READ_LIST ||
+        iso_kind_of(history, operation) == ISO_APPEND)
         return writer->initial[key] == ISO_ABSENT ? NULL : "a list starts with elements";
     bool starts = history->value[operation] == writer->initial[key];
     if (iso_kind_writes(history->kind[operation]) && starts)
@@ -131,7 +138,8 @@ static const char *unsayable(const struct elle_writer *writer, uint32_t operatio
 }
 
 /* Everything starts as nil or [] there, and nobody writes nil. */
-static enum iso_status check(const struct elle_writer *writer, enum iso_format format, struct iso_error *error)
+static enum iso_status check(const struct elle_writer *writer, enum iso_format format,
+                             struct iso_error *error)
 {
     const struct iso_history *history = writer->history;
     for (uint32_t t = 0; t < history->transaction_count; t++) {
@@ -164,7 +172,8 @@ static void put_transactions(struct elle_writer *writer)
     iso_output_text(writer->output, writer->json ? "[" : "");
     for (uint32_t i = 0; i < history->transaction_count; i++) {
         uint32_t session = history->session[i], place = writer->next[session]++;
-        put_transaction(writer, history->session_order[history->session_first[session] + place], place);
+        put_transaction(writer, history->session_order[history->session_first[session] + place],
+                        place);
     }
     iso_output_text(writer->output, writer->json ? "]\n" : "");
 }

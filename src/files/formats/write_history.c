@@ -9,7 +9,8 @@
 #include "formats/write_history_private.h"
 #include "formats/write_sets.h"
 
-void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output, enum iso_format format)
+void iso_history_writer_init(struct iso_history_writer *writer, struct iso_output *output,
+                             enum iso_format format)
 {
     *writer = (struct iso_history_writer){.output = output, .format = format};
 }
@@ -17,7 +18,8 @@ void iso_history_writer_init(struct iso_history_writer *writer, struct iso_outpu
 #define LITERAL(output, text) iso_output_bytes(output, text, sizeof text - 1)
 
 /* A timestamp as it was given, of a history in either of its lives. */
-static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number, const uint64_t *twin, uint32_t at)
+static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number,
+                                 const uint64_t *twin, uint32_t at)
 {
     if (history->rank_physical && number && number <= history->rank_count)
         return (struct iso_stamp){history->rank_physical[number],
@@ -38,7 +40,8 @@ static void write_list(struct iso_output *output, const struct iso_history *hist
     iso_output_char(output, ']');
 }
 
-void formats_write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+void formats_write_value(struct iso_output *output, const struct iso_history *history,
+                         uint32_t operation)
 {
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         write_list(output, history, history->value[operation]);
@@ -46,14 +49,15 @@ void formats_write_value(struct iso_output *output, const struct iso_history *hi
         iso_output_atom(output, &history->atoms, history->value[operation]);
 }
 
-static void write_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+static void write_value(struct iso_output *output, const struct iso_history *history,
+                        uint32_t operation)
 {
     LITERAL(output, ",\"v\":");
     formats_write_value(output, history, operation);
 }
 
-static void write_kind_and_key(struct iso_output *output, const struct iso_history *history, uint32_t operation,
-                               const char letters[5])
+static void write_kind_and_key(struct iso_output *output, const struct iso_history *history,
+                               uint32_t operation, const char letters[5])
 {
     LITERAL(output, "{\"t\":\"");
     iso_output_char(output, letters[iso_kind_of(history, operation)]);
@@ -63,8 +67,8 @@ static void write_kind_and_key(struct iso_output *output, const struct iso_histo
 
 /* ---- native ---- */
 
-static void write_native_stamp(struct iso_output *output, const struct iso_history *history, const char *member,
-                               struct iso_stamp stamp)
+static void write_native_stamp(struct iso_output *output, const struct iso_history *history,
+                               const char *member, struct iso_stamp stamp)
 {
     iso_output_text(output, member);
     if (history->clock != ISO_CLOCK_PAIR) {
@@ -78,7 +82,8 @@ static void write_native_stamp(struct iso_output *output, const struct iso_histo
     iso_output_char(output, '}');
 }
 
-static void write_snapshot(struct iso_output *output, const struct iso_history *history, uint32_t snapshot)
+static void write_snapshot(struct iso_output *output, const struct iso_history *history,
+                           uint32_t snapshot)
 {
     const struct iso_snapshot *one = &history->snapshots[snapshot];
     size_t size = 48 + 21 * (size_t)one->xip_count;
@@ -90,7 +95,8 @@ static void write_snapshot(struct iso_output *output, const struct iso_history *
 }
 
 /* Of a value that nobody knows only why. */
-static void write_native_value(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+static void write_native_value(struct iso_output *output, const struct iso_history *history,
+                               uint32_t operation)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -104,8 +110,8 @@ static void write_native_value(struct iso_output *output, const struct iso_histo
     iso_output_string(output, text + 1, length - 1);
 }
 
-static void write_moment(struct iso_output *output, const struct iso_history *history, uint8_t kind, uint64_t ots,
-                         struct iso_stamp stamp)
+static void write_moment(struct iso_output *output, const struct iso_history *history, uint8_t kind,
+                         uint64_t ots, struct iso_stamp stamp)
 {
     if (kind & ISO_OPERATION_SNAPSHOT)
         write_snapshot(output, history, (uint32_t)ots);
@@ -116,14 +122,16 @@ static void write_moment(struct iso_output *output, const struct iso_history *hi
     iso_output_char(output, '}');
 }
 
-static void write_own_moment(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+static void write_own_moment(struct iso_output *output, const struct iso_history *history,
+                             uint32_t operation)
 {
     uint64_t ots = history->ots ? history->ots[operation] : 0;
     write_moment(output, history, history->kind[operation], ots,
                  stamp_of(history, ots, history->ots_logical, operation));
 }
 
-static void write_native_operation(struct iso_output *output, const struct iso_history *history, uint32_t operation)
+static void write_native_operation(struct iso_output *output, const struct iso_history *history,
+                                   uint32_t operation)
 {
     write_kind_and_key(output, history, operation, "rwdar");
     if (iso_kind_of(history, operation) != ISO_DELETE)
@@ -132,19 +140,22 @@ static void write_native_operation(struct iso_output *output, const struct iso_h
 }
 
 /* A set has the time of its operations; without any, its own. */
-static void write_set(struct iso_output *output, const struct iso_history *history, const struct iso_range *set)
+static void write_set(struct iso_output *output, const struct iso_history *history,
+                      const struct iso_range *set)
 {
     formats_write_set(output, history, set);
     if (set->count)
         write_own_moment(output, history, history->first_operation[set->transaction] + set->first);
     else
-        write_moment(output, history, set->kind, set->ots, (struct iso_stamp){set->ots, set->ots_logical});
+        write_moment(output, history, set->kind, set->ots,
+                     (struct iso_stamp){set->ots, set->ots_logical});
 }
 
-static void write_operations(struct iso_output *output, const struct iso_history *history, uint32_t transaction,
-                             uint32_t *sets)
+static void write_operations(struct iso_output *output, const struct iso_history *history,
+                             uint32_t transaction, uint32_t *sets)
 {
-    uint32_t o = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    uint32_t o = history->first_operation[transaction],
+             end = history->first_operation[transaction + 1];
     bool is_first = true;
     for (;;) {
         const struct iso_range *set = formats_set_at(history, transaction, o, sets);
@@ -171,9 +182,11 @@ static void write_place(struct iso_output *output, uint64_t place)
     iso_output_char(output, '"');
 }
 
-static void write_native_head(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+static void write_native_head(struct iso_output *output, const struct iso_history *history,
+                              uint32_t transaction)
 {
-    static const char *const statuses[] = {NULL, ",\"status\":\"aborted\"", ",\"status\":\"unknown\""};
+    static const char *const statuses[] = {NULL, ",\"status\":\"aborted\"",
+                                           ",\"status\":\"unknown\""};
     uint8_t flags = history->flags[transaction];
     LITERAL(output, "{\"tid\":");
     iso_output_atom(output, &history->atoms, history->tid[transaction]);
@@ -186,11 +199,13 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
     if (iso_marks_of(history, transaction) & ISO_MARK_LOG_START)
         write_place(output, history->sts[transaction]);
     else if (flags & ISO_HAS_STS)
-        write_native_stamp(output, history, ",\"sts\":",
-                           stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+        write_native_stamp(
+            output, history, ",\"sts\":",
+            stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
     if (flags & ISO_HAS_CTS)
-        write_native_stamp(output, history, ",\"cts\":",
-                           stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+        write_native_stamp(
+            output, history, ",\"cts\":",
+            stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
     if (history->xid && history->xid[transaction]) {
         LITERAL(output, ",\"xid\":");
         iso_output_exact(output, history->xid[transaction]);
@@ -209,7 +224,8 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
         iso_output_text(output, statuses[flags & ISO_STATUS_MASK]);
     if (iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES)
         LITERAL(output, ",\"writes\":\"cdc\"");
-    if (history->whole_rows && history->first_operation[transaction] < history->first_operation[transaction + 1])
+    if (history->whole_rows &&
+        history->first_operation[transaction] < history->first_operation[transaction + 1])
         LITERAL(output, ",\"whole\":true");
 }
 
@@ -228,9 +244,11 @@ static void write_native(struct iso_history_writer *writer, const struct iso_his
 
 /* ---- TimeKiller ---- */
 
-static void count_loss(struct iso_history_loss *loss, const struct iso_history *history, uint32_t operation)
+static void count_loss(struct iso_history_loss *loss, const struct iso_history *history,
+                       uint32_t operation)
 {
-    bool string_key = iso_atom_is_string(&history->atoms, history->key_atom[history->key[operation]]);
+    bool string_key =
+        iso_atom_is_string(&history->atoms, history->key_atom[history->key[operation]]);
     uint8_t kind = iso_kind_of(history, operation);
     bool string_value = kind != ISO_READ_LIST && history->value[operation] != ISO_ABSENT &&
                         iso_atom_is_string(&history->atoms, history->value[operation]);
@@ -248,20 +266,21 @@ static void write_pair(struct iso_output *output, const char *member, struct iso
     iso_output_char(output, '}');
 }
 
-static void write_timekiller_transaction(struct iso_history_writer *writer, const struct iso_history *history,
-                                         uint32_t transaction)
+static void write_timekiller_transaction(struct iso_history_writer *writer,
+                                         const struct iso_history *history, uint32_t transaction)
 {
     struct iso_output *output = writer->output;
     iso_output_text(output, writer->count++ ? ",\n{\"tid\":" : "[\n{\"tid\":");
     iso_output_atom(output, &history->atoms, history->tid[transaction]);
     LITERAL(output, ",\"sid\":");
     iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
-    write_pair(output,
-               ",\"sts\":{\"p\":", stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
-    write_pair(output,
-               ",\"cts\":{\"p\":", stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+    write_pair(output, ",\"sts\":{\"p\":",
+               stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+    write_pair(output, ",\"cts\":{\"p\":",
+               stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
     LITERAL(output, ",\"ops\":[");
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (o > history->first_operation[transaction])
             iso_output_char(output, ',');
         write_kind_and_key(output, history, o, "rwwar");
@@ -271,13 +290,13 @@ static void write_timekiller_transaction(struct iso_history_writer *writer, cons
     }
     LITERAL(output, "]}");
     writer->loss.snos += (history->flags[transaction] & ISO_HAS_SNO) != 0;
-    writer->loss.clocks +=
-        (history->begun && history->begun[transaction]) || (history->ended && history->ended[transaction]);
+    writer->loss.clocks += (history->begun && history->begun[transaction]) ||
+                           (history->ended && history->ended[transaction]);
     writer->loss.snapshots += history->snapshot && history->snapshot[transaction] != ISO_NONE;
 }
 
-/* The transaction that stands in the place of transaction `t`: each session's in session order, in the places
- * that the session has. `next` counts the places taken of each session. */
+/* The transaction that stands in the place of transaction `t`: each session's in session order, in
+ * the places that the session has. `next` counts the places taken of each session. */
 static uint32_t in_session_order(const struct iso_history *history, uint32_t *next, uint32_t t)
 {
     if (!next)
@@ -294,16 +313,18 @@ static enum iso_status check_timestamps(const struct iso_history *history, uint3
     if (!missing)
         return ISO_OK;
     iso_history_location_text(history, transaction, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
-                         missing & ISO_HAS_STS ? "start" : "commit");
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "%s: the transaction has no %s timestamp; TimeKiller's format cannot do without", place,
+        missing & ISO_HAS_STS ? "start" : "commit");
 }
 
-static enum iso_status write_timekiller(struct iso_history_writer *writer, const struct iso_history *history,
-                                        struct iso_error *error)
+static enum iso_status write_timekiller(struct iso_history_writer *writer,
+                                        const struct iso_history *history, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
-    uint32_t *next = history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
+    uint32_t *next =
+        history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
     for (uint32_t i = 0; i < history->transaction_count && status == ISO_OK; i++) {
         uint32_t t = in_session_order(history, next, i);
         writer->loss.aborted += iso_status_of(history, t) == ISO_ABORTED;
@@ -326,11 +347,12 @@ static uint64_t count_queries(const struct iso_history *history)
     return queries;
 }
 
-enum iso_status iso_history_writer_add(struct iso_history_writer *writer, const struct iso_history *history,
-                                       struct iso_error *error)
+enum iso_status iso_history_writer_add(struct iso_history_writer *writer,
+                                       const struct iso_history *history, struct iso_error *error)
 {
     assert(history->finished || iso_format_is_native(writer->format));
-    if (writer->format != ISO_FORMAT_NATIVE && plain_check_known(history, writer->format, error) != ISO_OK)
+    if (writer->format != ISO_FORMAT_NATIVE &&
+        plain_check_known(history, writer->format, error) != ISO_OK)
         return error->status;
     if (writer->format != ISO_FORMAT_NATIVE)
         writer->loss.queries += count_queries(history);

@@ -1,13 +1,13 @@
-/* Formats that are directories with a log a session: Cobra's records and Viper's JSON lines. The readers say
- * what they mean.
+/* Formats that are directories with a log a session: Cobra's records and Viper's JSON lines. The
+ * readers say what they mean.
  *
- * Cobra's reads name the write that they saw. Where every value of a key is written once, writes have ids,
- * and a read of what nobody wrote names one that is not logged. Else the logs are *universal*: reads and
- * writes match by key and value alone. The value that a key starts with is null there, and writing it is a
- * delete.
+ * Cobra's reads name the write that they saw. Where every value of a key is written once, writes
+ * have ids, and a read of what nobody wrote names one that is not logged. Else the logs are
+ * *universal*: reads and writes match by key and value alone. The value that a key starts with is
+ * null there, and writing it is a delete.
  *
- * Viper's initial values stand in a log of their own, as 0; so they may be written again. An aborted
- * transaction is one whose writes all failed.
+ * Viper's initial values stand in a log of their own, as 0; so they may be written again. An
+ * aborted transaction is one whose writes all failed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ struct logs {
     struct iso_output output; /* the log at hand */
     bool rename_tids;         /* Cobra: beyond what `plain` renames */
     bool universal;
-    uint32_t *write_of; /* Cobra with ids, by operation: the write of its key and value, ISO_NONE: nobody's */
+    uint32_t *write_of; /* Cobra with ids, by operation: the write of its key and value, ISO_NONE:
+                           nobody's */
     bool *deleted;      /* Cobra, by key: somebody writes its initial value */
 };
 
@@ -37,8 +38,8 @@ struct logs {
 /* What an id of the reads and writes of Cobra's may not be. */
 static bool is_special(uint64_t id)
 {
-    return id == INITIAL || id == 0xbebeebee || id == DELETED || id == UNIVERSAL || id == 0x23332333 ||
-           id == 0x66666666;
+    return id == INITIAL || id == 0xbebeebee || id == DELETED || id == UNIVERSAL ||
+           id == 0x23332333 || id == 0x66666666;
 }
 
 /* Ids of writes, and of those that nobody logged: beyond all special ones. */
@@ -84,7 +85,8 @@ static void cobra_read(struct logs *logs, uint32_t operation)
     } else {
         uint32_t seen = logs->write_of[operation];
         write = seen == ISO_NONE ? unlogged_id(value) : write_id(seen);
-        writer = seen == ISO_NONE ? unlogged_id(0) : cobra_tid(logs, iso_history_owner(history, seen));
+        writer =
+            seen == ISO_NONE ? unlogged_id(0) : cobra_tid(logs, iso_history_owner(history, seen));
     }
     iso_output_char(&logs->output, 'R');
     put_number(&logs->output, writer);
@@ -108,8 +110,8 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
     put_number(&logs->output, cobra_tid(logs, t));
 }
 
-/* By operation, the first write of its key and value in a transaction that is logged; true: there is never a
- * second. */
+/* By operation, the first write of its key and value in a transaction that is logged; true: there
+ * is never a second. */
 static bool find_writes(struct logs *logs)
 {
     const struct iso_history *history = logs->plain.history;
@@ -118,9 +120,11 @@ static bool find_writes(struct logs *logs)
     for (int reads = 0; reads < 2; reads++) {
         for (uint32_t p = 0; p < logs->plain.place_count; p++) {
             uint32_t t = logs->plain.places[p].transaction;
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
+                 o++) {
                 uint64_t value;
-                if (iso_kind_writes(history->kind[o]) == reads || !plain_value(&logs->plain, o, &value))
+                if (iso_kind_writes(history->kind[o]) == reads ||
+                    !plain_value(&logs->plain, o, &value))
                     continue;
                 uint64_t pair = iso_number_pair(history->key[o], history->value[o]);
                 unique &= reads || iso_number_map_put(&writes, pair, o) == ISO_NUMBER_NONE;
@@ -160,8 +164,9 @@ static void viper_transaction(struct logs *logs, uint32_t t)
         if (!plain_says(&logs->plain, t, o))
             continue;
         plain_value(&logs->plain, o, &value);
-        iso_output_format(&logs->output, "%s[\"%c\", %" PRIu64 ", %" PRIu64 ", %s]", first ? "" : ", ",
-                          write ? 'w' : 'r', plain_key(&logs->plain, o), value, write && !aborted ? "true" : "false");
+        iso_output_format(&logs->output, "%s[\"%c\", %" PRIu64 ", %" PRIu64 ", %s]",
+                          first ? "" : ", ", write ? 'w' : 'r', plain_key(&logs->plain, o), value,
+                          write && !aborted ? "true" : "false");
         first = false;
     }
     iso_output_text(&logs->output, "]}\n");
@@ -187,30 +192,36 @@ static void viper_initial(struct logs *logs)
 
 /* ---- both ---- */
 
-static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory, enum iso_format format,
-                                     uint32_t *place, struct iso_error *error)
+static enum iso_status write_session(struct logs *logs, struct iso_output_directory *directory,
+                                     enum iso_format format, uint32_t *place,
+                                     struct iso_error *error)
 {
     char name[32];
     uint32_t session = logs->plain.places[*place].session;
-    snprintf(name, sizeof name, "%c%" PRIu32 ".log", format == ISO_FORMAT_COBRA ? 'T' : 'J', session + 1);
+    snprintf(name, sizeof name, "%c%" PRIu32 ".log", format == ISO_FORMAT_COBRA ? 'T' : 'J',
+             session + 1);
     if (iso_output_open(&logs->output, iso_output_directory_file(directory, name), error) != ISO_OK)
         return error->status;
-    for (; *place < logs->plain.place_count && logs->plain.places[*place].session == session; ++*place) {
+    for (; *place < logs->plain.place_count && logs->plain.places[*place].session == session;
+         ++*place) {
         uint32_t t = logs->plain.places[*place].transaction;
         format == ISO_FORMAT_COBRA ? cobra_transaction(logs, t) : viper_transaction(logs, t);
     }
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory, struct iso_error *error)
+static enum iso_status write_initial(struct logs *logs, struct iso_output_directory *directory,
+                                     struct iso_error *error)
 {
-    if (iso_output_open(&logs->output, iso_output_directory_file(directory, "J0.log"), error) != ISO_OK)
+    if (iso_output_open(&logs->output, iso_output_directory_file(directory, "J0.log"), error) !=
+        ISO_OK)
         return error->status;
     viper_initial(logs);
     return iso_output_close(&logs->output, error);
 }
 
-static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format, struct iso_error *error)
+static enum iso_status write_all(struct logs *logs, const char *path, enum iso_format format,
+                                 struct iso_error *error)
 {
     struct iso_output_directory directory;
     uint32_t place = 0;
@@ -225,7 +236,8 @@ static enum iso_status write_all(struct logs *logs, const char *path, enum iso_f
     return status;
 }
 
-enum iso_status iso_history_write_directory(const char *path, enum iso_format format, const struct iso_history *history,
+enum iso_status iso_history_write_directory(const char *path, enum iso_format format,
+                                            const struct iso_history *history,
                                             struct iso_history_loss *loss, struct iso_error *error)
 {
     struct logs logs = {0};

@@ -11,7 +11,8 @@ static struct iso_json_text key_text(const struct iso_history *history, uint32_t
                                      char buffer[ISO_ATOM_TEXT_MAX])
 {
     struct iso_json_text text;
-    text.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer, &text.length);
+    text.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer,
+                            &text.length);
     return text;
 }
 
@@ -22,8 +23,10 @@ static bool is_cell(const struct iso_history *history, uint32_t operation)
     return iso_cell_key_split(key_text(history, operation, buffer), &row, &column);
 }
 
-/* {"balance":150} of operations from `o` on, as long as they are cells; returns the first that is none. */
-static uint32_t write_cells(struct iso_output *output, const struct iso_history *history, uint32_t o, uint32_t end)
+/* {"balance":150} of operations from `o` on, as long as they are cells; returns the first that is
+ * none. */
+static uint32_t write_cells(struct iso_output *output, const struct iso_history *history,
+                            uint32_t o, uint32_t end)
 {
     iso_output_char(output, '{');
     for (uint32_t first = o; o < end && is_cell(history, o); o++) {
@@ -43,11 +46,13 @@ static uint32_t write_cells(struct iso_output *output, const struct iso_history 
     return o;
 }
 
-static void write_row(struct iso_output *output, const struct iso_history *history, uint32_t o, uint32_t end)
+static void write_row(struct iso_output *output, const struct iso_history *history, uint32_t o,
+                      uint32_t end)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text row = key_text(history, o, buffer);
-    iso_output_text(output, iso_kind_writes(history->kind[o]) ? "{\"t\":\"w\",\"row\":" : "{\"t\":\"r\",\"row\":");
+    iso_output_text(output, iso_kind_writes(history->kind[o]) ? "{\"t\":\"w\",\"row\":"
+                                                              : "{\"t\":\"r\",\"row\":");
     iso_output_string(output, row.at, row.length);
     if (o + 1 == end && iso_kind_writes(history->kind[o]))
         return;
@@ -55,8 +60,8 @@ static void write_row(struct iso_output *output, const struct iso_history *histo
     write_cells(output, history, o + 1, end);
 }
 
-static void write_bound(struct iso_output *output, const struct iso_history *history, const char *member,
-                        iso_atom value)
+static void write_bound(struct iso_output *output, const struct iso_history *history,
+                        const char *member, iso_atom value)
 {
     if (value == ISO_ABSENT)
         return;
@@ -65,8 +70,8 @@ static void write_bound(struct iso_output *output, const struct iso_history *his
 }
 
 /* The rows of a table, by what stands behind `table/`. */
-static void write_rows(struct iso_output *output, const struct iso_history *history, const struct iso_range *set,
-                       uint32_t o, uint32_t end)
+static void write_rows(struct iso_output *output, const struct iso_history *history,
+                       const struct iso_range *set, uint32_t o, uint32_t end)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t table;
@@ -84,7 +89,8 @@ static void write_rows(struct iso_output *output, const struct iso_history *hist
 }
 
 /* What a query returned without keys: as it was given, or a bag's two members. */
-static void write_returned(struct iso_output *output, const struct iso_history *history, const struct iso_range *set)
+static void write_returned(struct iso_output *output, const struct iso_history *history,
+                           const struct iso_range *set)
 {
     static const char bag[] = "{\"columns\":";
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -99,8 +105,8 @@ static void write_returned(struct iso_output *output, const struct iso_history *
     iso_output_bytes(output, text, length);
 }
 
-static void write_query(struct iso_output *output, const struct iso_history *history, const struct iso_range *set,
-                        uint32_t o, uint32_t end)
+static void write_query(struct iso_output *output, const struct iso_history *history,
+                        const struct iso_range *set, uint32_t o, uint32_t end)
 {
     LITERAL(output, "{\"t\":\"q\",\"table\":");
     iso_output_atom(output, &history->atoms, set->table);
@@ -113,8 +119,8 @@ static void write_query(struct iso_output *output, const struct iso_history *his
         write_rows(output, history, set, o + 1, end);
 }
 
-static void write_range(struct iso_output *output, const struct iso_history *history, const struct iso_range *set,
-                        uint32_t o, uint32_t end)
+static void write_range(struct iso_output *output, const struct iso_history *history,
+                        const struct iso_range *set, uint32_t o, uint32_t end)
 {
     LITERAL(output, "{\"t\":\"q\"");
     write_bound(output, history, ",\"from\":", set->from);
@@ -132,9 +138,10 @@ static void write_range(struct iso_output *output, const struct iso_history *his
     iso_output_char(output, '}');
 }
 
-/* Of a finished range its reads are all that there is to say; parts of a row are operations as others; and of a value that
- * nobody knows only a plain operation says why. */
-static bool can_write(const struct iso_history *history, const struct iso_range *set, uint32_t operation)
+/* Of a finished range its reads are all that there is to say; parts of a row are operations as
+ * others; and of a value that nobody knows only a plain operation says why. */
+static bool can_write(const struct iso_history *history, const struct iso_range *set,
+                      uint32_t operation)
 {
     if (set->form == ISO_SET_RANGE)
         return !history->finished;
@@ -146,21 +153,24 @@ static bool can_write(const struct iso_history *history, const struct iso_range 
     return true;
 }
 
-const struct iso_range *formats_set_at(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                       uint32_t *next)
+const struct iso_range *formats_set_at(const struct iso_history *history, uint32_t transaction,
+                                       uint32_t operation, uint32_t *next)
 {
     const struct iso_ranges *sets = &history->ranges;
     uint32_t at = operation - history->first_operation[transaction];
-    while (*next < sets->count && (sets->list[*next].transaction < transaction ||
-                                   (sets->list[*next].transaction == transaction && sets->list[*next].first <= at))) {
+    while (*next < sets->count &&
+           (sets->list[*next].transaction < transaction ||
+            (sets->list[*next].transaction == transaction && sets->list[*next].first <= at))) {
         const struct iso_range *set = &sets->list[(*next)++];
-        if (set->transaction == transaction && set->first == at && can_write(history, set, operation))
+        if (set->transaction == transaction && set->first == at &&
+            can_write(history, set, operation))
             return set;
     }
     return NULL;
 }
 
-void formats_write_set(struct iso_output *output, const struct iso_history *history, const struct iso_range *set)
+void formats_write_set(struct iso_output *output, const struct iso_history *history,
+                       const struct iso_range *set)
 {
     uint32_t o = history->first_operation[set->transaction] + set->first;
     if (set->form == ISO_SET_ROW)

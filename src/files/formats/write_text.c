@@ -1,4 +1,5 @@
-/* The text formats without a library of their own: one operation a line, AWDIT's, .hist, newer dbcop's JSON. */
+/* The text formats without a library of their own: one operation a line, AWDIT's, .hist, newer
+ * dbcop's JSON. */
 #include <inttypes.h>
 
 #include "formats/plain.h"
@@ -9,8 +10,8 @@
 /* How a format writes: what stands around sessions, transactions and operations. */
 struct style {
     void (*begin)(struct iso_output *output, const struct plain *plain, uint32_t place, bool first);
-    void (*operation)(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
-                      bool first);
+    void (*operation)(struct iso_output *output, const struct plain *plain, uint32_t place,
+                      uint32_t operation, bool first);
     void (*end)(struct iso_output *output, const struct plain *plain, uint32_t place, bool last);
     const char *head, *tail;
     unsigned abilities;
@@ -33,31 +34,34 @@ static void nothing(struct iso_output *output, const struct plain *plain, uint32
 
 /* ---- w(key,value,session,txn) ---- */
 
-static void text_operation(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
-                           bool first)
+static void text_operation(struct iso_output *output, const struct plain *plain, uint32_t place,
+                           uint32_t operation, bool first)
 {
     uint64_t value;
     (void)first;
     plain_value(plain, operation, &value);
-    iso_output_format(output, "%c(%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",", writes(plain, operation) ? 'w' : 'r',
-                      plain_key(plain, operation), value, plain->places[place].session);
+    iso_output_format(output, "%c(%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",",
+                      writes(plain, operation) ? 'w' : 'r', plain_key(plain, operation), value,
+                      plain->places[place].session);
     if (aborted(plain, place))
         LITERAL(output, "-1)\n");
     else
-        iso_output_format(output, "%" PRIu64 ")\n", plain_tid(plain, plain->places[place].transaction));
+        iso_output_format(output, "%" PRIu64 ")\n",
+                          plain_tid(plain, plain->places[place].transaction));
 }
 
 /* ---- AWDIT ---- */
 
-static void awdit_begin(struct iso_output *output, const struct plain *plain, uint32_t place, bool first)
+static void awdit_begin(struct iso_output *output, const struct plain *plain, uint32_t place,
+                        bool first)
 {
     if (place)
         iso_output_text(output, first ? "=====\n" : "-----\n");
     (void)plain;
 }
 
-static void awdit_operation(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
-                            bool first)
+static void awdit_operation(struct iso_output *output, const struct plain *plain, uint32_t place,
+                            uint32_t operation, bool first)
 {
     uint64_t value;
     (void)place, (void)first;
@@ -68,14 +72,15 @@ static void awdit_operation(struct iso_output *output, const struct plain *plain
 
 /* ---- .hist ---- */
 
-static void hist_begin(struct iso_output *output, const struct plain *plain, uint32_t place, bool first)
+static void hist_begin(struct iso_output *output, const struct plain *plain, uint32_t place,
+                       bool first)
 {
     iso_output_text(output, place && first ? "---\n[" : "[");
     (void)plain;
 }
 
-static void hist_operation(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
-                           bool first)
+static void hist_operation(struct iso_output *output, const struct plain *plain, uint32_t place,
+                           uint32_t operation, bool first)
 {
     uint64_t value;
     (void)place;
@@ -87,7 +92,8 @@ static void hist_operation(struct iso_output *output, const struct plain *plain,
         iso_output_char(output, '?');
 }
 
-static void hist_end(struct iso_output *output, const struct plain *plain, uint32_t place, bool last)
+static void hist_end(struct iso_output *output, const struct plain *plain, uint32_t place,
+                     bool last)
 {
     (void)last;
     iso_output_text(output, aborted(plain, place) ? "]!\n" : "]\n");
@@ -95,7 +101,8 @@ static void hist_end(struct iso_output *output, const struct plain *plain, uint3
 
 /* ---- newer dbcop's JSON ---- */
 
-static void json_begin(struct iso_output *output, const struct plain *plain, uint32_t place, bool first)
+static void json_begin(struct iso_output *output, const struct plain *plain, uint32_t place,
+                       bool first)
 {
     (void)plain;
     if (place)
@@ -103,8 +110,8 @@ static void json_begin(struct iso_output *output, const struct plain *plain, uin
     iso_output_text(output, first ? "[{\"events\":[" : " {\"events\":[");
 }
 
-static void json_operation(struct iso_output *output, const struct plain *plain, uint32_t place, uint32_t operation,
-                           bool first)
+static void json_operation(struct iso_output *output, const struct plain *plain, uint32_t place,
+                           uint32_t operation, bool first)
 {
     uint64_t value;
     (void)place;
@@ -117,9 +124,11 @@ static void json_operation(struct iso_output *output, const struct plain *plain,
     LITERAL(output, "}}");
 }
 
-static void json_end(struct iso_output *output, const struct plain *plain, uint32_t place, bool last)
+static void json_end(struct iso_output *output, const struct plain *plain, uint32_t place,
+                     bool last)
 {
-    iso_output_format(output, "],\"committed\":%s}%s", aborted(plain, place) ? "false" : "true", last ? "]" : "");
+    iso_output_format(output, "],\"committed\":%s}%s", aborted(plain, place) ? "false" : "true",
+                      last ? "]" : "");
 }
 
 /* ---- all of them ---- */
@@ -129,7 +138,8 @@ static const struct style *style_of(enum iso_format format)
     static const struct style text = {nothing, text_operation, nothing, "", "", PLAIN_ABORTED};
     static const struct style awdit = {awdit_begin, awdit_operation, nothing, "", "", 0};
     static const struct style hist = {hist_begin, hist_operation, hist_end, "", "", PLAIN_ABORTED};
-    static const struct style json = {json_begin, json_operation, json_end, "[", "]\n", PLAIN_ABORTED};
+    static const struct style json = {json_begin, json_operation, json_end,
+                                      "[",        "]\n",          PLAIN_ABORTED};
     switch (format) {
     case ISO_FORMAT_TEXT:
         return &text;
@@ -143,8 +153,8 @@ static const struct style *style_of(enum iso_format format)
 }
 
 /* Returns how many operations are there. */
-static uint32_t write_transaction(struct iso_output *output, const struct style *style, const struct plain *plain,
-                                  uint32_t place)
+static uint32_t write_transaction(struct iso_output *output, const struct style *style,
+                                  const struct plain *plain, uint32_t place)
 {
     const struct iso_history *history = plain->history;
     uint32_t t = plain->places[place].transaction;
@@ -156,7 +166,8 @@ static uint32_t write_transaction(struct iso_output *output, const struct style 
         style->operation(output, plain, place, o, count == 0);
         count++;
     }
-    style->end(output, plain, place, place + 1 == plain->place_count || plain_starts_session(plain, place + 1));
+    style->end(output, plain, place,
+               place + 1 == plain->place_count || plain_starts_session(plain, place + 1));
     return count;
 }
 
@@ -165,15 +176,18 @@ enum iso_status write_text(struct iso_history_writer *writer, const struct iso_h
 {
     struct plain plain;
     const struct style *style = style_of(writer->format);
-    enum iso_status status = plain_init(&plain, history, writer->format, style->abilities, &writer->loss, error);
+    enum iso_status status =
+        plain_init(&plain, history, writer->format, style->abilities, &writer->loss, error);
     if (status == ISO_OK) {
         iso_output_text(writer->output, style->head);
         bool keeps_empty = style->begin == hist_begin || style->begin == json_begin;
         for (uint32_t i = 0; i < plain.place_count; i++)
-            writer->loss.empty += write_transaction(writer->output, style, &plain, i) == 0 && !keeps_empty;
+            writer->loss.empty +=
+                write_transaction(writer->output, style, &plain, i) == 0 && !keeps_empty;
         iso_output_text(writer->output, style->tail);
         writer->count += plain.place_count;
-        writer->loss.tids = writer->format != ISO_FORMAT_TEXT || plain.rename_tids ? plain.place_count : 0;
+        writer->loss.tids =
+            writer->format != ISO_FORMAT_TEXT || plain.rename_tids ? plain.place_count : 0;
     }
     plain_release(&plain);
     return status;

@@ -1,11 +1,13 @@
 /* Rows with their cells, and what a query returned, as operations.
  *
- *     {"t":"r","row":"public.acct/7","cells":{"balance":150}}     r public.acct/7 = true, r public.acct/7#balance = 150
- *     {"t":"q","table":"public.acct","rows":{"7":{..}}}           r public.acct# = null, and of each row the same
+ *     {"t":"r","row":"public.acct/7","cells":{"balance":150}}     r public.acct/7 = true, r
+ *                                                                 public.acct/7#balance = 150
+ *     {"t":"q","table":"public.acct","rows":{"7":{..}}}           r public.acct# = null, and of
+ *                                                                 each row the same
  *
- * Members come in any order, and keys are made of several. So what is read first waits as operations whose `key` is the atom of
- * a part of it (MARK_ROW: of the row's key; MARK_CELL: a column's name), and native_take_row and native_take_set make keys of
- * them.
+ * Members come in any order, and keys are made of several. So what is read first waits as
+ * operations whose `key` is the atom of a part of it (MARK_ROW: of the row's key; MARK_CELL: a
+ * column's name), and native_take_row and native_take_set make keys of them.
  */
 #include <string.h>
 
@@ -21,8 +23,8 @@ static iso_atom true_atom(struct iso_history *history)
     return iso_atoms_text(&history->atoms, "true", 4);
 }
 
-static void add_waiting(struct iso_history *history, struct native_operation *operation, uint8_t mark, iso_atom part,
-                        iso_atom value)
+static void add_waiting(struct iso_history *history, struct native_operation *operation,
+                        uint8_t mark, iso_atom part, iso_atom value)
 {
     iso_history_reserve_operations(history, 1);
     uint32_t o = history->operation_count++;
@@ -32,7 +34,8 @@ static void add_waiting(struct iso_history *history, struct native_operation *op
     operation->rows++;
 }
 
-bool native_read_cells(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_cells(struct iso_native *native, struct iso_history *history,
+                       struct native_operation *operation)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
@@ -49,14 +52,16 @@ bool native_read_cells(struct iso_native *native, struct iso_history *history, s
         if (!native_read_value(native, history, &cell))
             return false;
         if (cell.is_list)
-            return native_refuse(native, at, "a cell that is a list, expected an integer, a string, a boolean or null");
+            return native_refuse(
+                native, at,
+                "a cell that is a list, expected an integer, a string, a boolean or null");
         add_waiting(history, operation, MARK_CELL, column, cell.value);
     }
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-bool native_read_query_row(struct iso_native *native, struct iso_history *history, struct native_operation *operation,
-                           iso_atom key)
+bool native_read_query_row(struct iso_native *native, struct iso_history *history,
+                           struct native_operation *operation, iso_atom key)
 {
     add_waiting(history, operation, MARK_ROW, key, true_atom(history));
     return native_read_cells(native, history, operation);
@@ -85,8 +90,10 @@ static uint32_t key_of(struct iso_history *history, const struct iso_text *text)
     return iso_history_key(history, iso_atoms_text(&history->atoms, text->bytes, text->used));
 }
 
-/* Makes keys of what waits from operation `first` on; `text` is what a row's key begins with, and `row` its length. */
-static void make_keys(struct iso_history *history, uint32_t first, uint8_t kind, struct iso_text *text, size_t row)
+/* Makes keys of what waits from operation `first` on; `text` is what a row's key begins with, and
+ * `row` its length. */
+static void make_keys(struct iso_history *history, uint32_t first, uint8_t kind,
+                      struct iso_text *text, size_t row)
 {
     size_t table = text->used;
     for (uint32_t o = first; o < history->operation_count; o++) {
@@ -159,7 +166,8 @@ bool native_read_where(struct iso_native *native, struct iso_history *history, i
     struct iso_json_text text;
     struct iso_condition condition = {0};
     struct iso_error error = {0};
-    const char *at = native_read_word(native, "where", "a condition, \"account_id = 7 and amount > 10\"", &text);
+    const char *at =
+        native_read_word(native, "where", "a condition, \"account_id = 7 and amount > 10\"", &text);
     if (!at)
         return false;
     bool fine = iso_condition_parse(&condition, text.at, text.length, &error) == ISO_OK;
@@ -188,26 +196,31 @@ static bool skip_scalar(struct iso_native *native, const char *what)
     return iso_json_skip(&native->json) || native_scanner_fault(native);
 }
 
-static bool read_aggregate_name(struct iso_native *native, const char *at, struct iso_json_text name)
+static bool read_aggregate_name(struct iso_native *native, const char *at,
+                                struct iso_json_text name)
 {
     struct iso_aggregate aggregate = {0};
     struct iso_error error = {0};
     bool fine = iso_aggregate_parse(&aggregate, name.at, name.length, &error) == ISO_OK;
     iso_aggregate_release(&aggregate);
-    return fine || native_refuse(native, at, "agg: \"%.*s\": %s", native_shown(&name), name.at, error.text);
+    return fine ||
+           native_refuse(native, at, "agg: \"%.*s\": %s", native_shown(&name), name.at, error.text);
 }
 
-bool native_read_aggregates(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_aggregates(struct iso_native *native, struct iso_history *history,
+                            struct native_operation *operation)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
-        return native_wrong_type(native, "agg", "an object: {\"count\":3,\"sum(amount)\":\"28.50\"}");
+        return native_wrong_type(native, "agg",
+                                 "an object: {\"count\":3,\"sum(amount)\":\"28.50\"}");
     iso_json_space(&native->json);
     const char *at = native->json.at;
     if (!iso_json_enter_object(&native->json))
         return native_scanner_fault(native);
     while (iso_json_member(&native->json, &name))
-        if (!read_aggregate_name(native, native->json.at, name) || !skip_scalar(native, "an aggregate"))
+        if (!read_aggregate_name(native, native->json.at, name) ||
+            !skip_scalar(native, "an aggregate"))
             return false;
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
@@ -215,7 +228,8 @@ bool native_read_aggregates(struct iso_native *native, struct iso_history *histo
     return true;
 }
 
-bool native_read_columns(struct iso_native *native, struct iso_history *history, iso_atom *columns, uint32_t *count)
+bool native_read_columns(struct iso_native *native, struct iso_history *history, iso_atom *columns,
+                         uint32_t *count)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
@@ -237,20 +251,22 @@ static bool read_bag_row(struct iso_native *native, uint32_t *width)
     uint32_t count = 0;
     const char *at = native->json.at;
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
-        return native_wrong_type(native, "a row of bag", "a list with a value for each of \"columns\"");
+        return native_wrong_type(native, "a row of bag",
+                                 "a list with a value for each of \"columns\"");
     for (iso_json_enter_array(&native->json); iso_json_element(&native->json); count++)
         if (!skip_scalar(native, "a value of bag"))
             return false;
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
     if (*width && count != *width)
-        return native_refuse(native, at, "bag: a row of %u values, and others of %u", (unsigned)count,
-                             (unsigned)*width);
+        return native_refuse(native, at, "bag: a row of %u values, and others of %u",
+                             (unsigned)count, (unsigned)*width);
     *width = count;
     return true;
 }
 
-bool native_read_bag(struct iso_native *native, struct iso_history *history, iso_atom *bag, uint32_t *width)
+bool native_read_bag(struct iso_native *native, struct iso_history *history, iso_atom *bag,
+                     uint32_t *width)
 {
     if (iso_json_peek(&native->json) != ISO_JSON_ARRAY)
         return native_wrong_type(native, "bag", "a list of rows: [[\"x\"],[\"y\"]]");

@@ -13,7 +13,8 @@ bool iso_counted_is(const char *text)
     return iso_first_member_is(text, "\"session\"") || iso_counted_is_recorder(text);
 }
 
-static bool read(struct iso_native *native, struct iso_history *history, struct iso_counted *counted)
+static bool read(struct iso_native *native, struct iso_history *history,
+                 struct iso_counted *counted)
 {
     struct iso_json *json = &native->json;
     struct iso_json_text name;
@@ -25,10 +26,11 @@ static bool read(struct iso_native *native, struct iso_history *history, struct 
                           of_session ? &counted->session : &counted->recorder))
         return false;
     if (!iso_json_member(json, &name) || !iso_json_is(&name, "records"))
-        return json->code != ISO_JSON_FINE ? native_scanner_fault(native)
-                                           : native_refuse(native, native->json.at,
-                                                           of_session ? "expected \"records\" behind \"session\""
-                                                                      : "expected \"records\" behind \"recorder\"");
+        return json->code != ISO_JSON_FINE
+                   ? native_scanner_fault(native)
+                   : native_refuse(native, native->json.at,
+                                   of_session ? "expected \"records\" behind \"session\""
+                                              : "expected \"records\" behind \"recorder\"");
     if (!native_read_unsigned(native, "records", &counted->records))
         return false;
     while (json->code == ISO_JSON_FINE && iso_json_member(json, &name)) {
@@ -50,8 +52,9 @@ static bool read(struct iso_native *native, struct iso_history *history, struct 
     return iso_json_finish(json) || native_scanner_fault(native);
 }
 
-enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size, struct iso_history *history,
-                                 struct iso_counted *counted, struct iso_error *error)
+enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size,
+                                 struct iso_history *history, struct iso_counted *counted,
+                                 struct iso_error *error)
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     native->fault = &fault;

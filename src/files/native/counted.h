@@ -3,11 +3,13 @@
  *     {"session":"SID","records":3,"ended":true}       in this order; "ended" may be left out
  *     {"session":"SID","records":0,"recorder":"ID"}    in front of its records: whose session it is
  *     {"recorder":"ID","records":70,"ended":true}
- *     {"recorder":"ID","records":0,"alive_ms":10000}   it will say so again within that time, as long as it lives
- *     {"recorder":"ID","records":0,"writes":"cdc"}     its records mean something only beside a change stream
+ *     {"recorder":"ID","records":0,"alive_ms":10000}   it will say so again within that time, as
+ *                                                      long as it lives
+ *     {"recorder":"ID","records":0,"writes":"cdc"}     its records mean something only beside a
+ *                                                      change stream
  *
- * Other members are ignored. Of records whose `sno` counts without gaps from 0, those that were dropped, too: so that a
- * hole is known (pipeline/counted.h).
+ * Other members are ignored. Of records whose `sno` counts without gaps from 0, those that were
+ * dropped, too: so that a hole is known (pipeline/counted.h).
  *
  * Threads: one at a time a scanner.
  */
@@ -27,9 +29,11 @@ struct iso_counted {
     bool of_stream; /* what rows had before, and what else was written, a change stream says */
 };
 
-/* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is one of these. */
+/* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
+ * one of these. */
 bool iso_counted_is(const char *text);
 bool iso_counted_is_recorder(const char *text);
 
-enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size, struct iso_history *history,
-                                 struct iso_counted *counted, struct iso_error *error);
+enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size,
+                                 struct iso_history *history, struct iso_counted *counted,
+                                 struct iso_error *error);

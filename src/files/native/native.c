@@ -54,8 +54,8 @@ static bool add_set(struct iso_history *history, const struct native_operation *
     if (read->has_ots)
         range.kind = ISO_OPERATION_OTS;
     else
-        range.kind =
-            (uint8_t)((read->has_snapshot ? ISO_OPERATION_SNAPSHOT : 0) | (read->lock ? ISO_OPERATION_LOCK : 0));
+        range.kind = (uint8_t)((read->has_snapshot ? ISO_OPERATION_SNAPSHOT : 0) |
+                               (read->lock ? ISO_OPERATION_LOCK : 0));
     range.ots = read->has_ots ? read->ots.physical : read->has_snapshot ? read->snapshot : 0;
     range.ots_logical = read->has_ots ? read->ots.logical : 0;
     iso_history_range(history, &range, read->rows);
@@ -64,14 +64,16 @@ static bool add_set(struct iso_history *history, const struct native_operation *
     return true;
 }
 
-static bool add_operation(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool add_operation(struct iso_native *native, struct iso_history *history,
+                          struct transaction *transaction)
 {
     struct native_operation read = {.clock = transaction->clock};
     const char *at = native->json.at;
     if (!native_read_operation(native, history, &read))
         return false;
     if (read.is_list && read.kind == ISO_WRITE)
-        return native_refuse(native, at, "a write of a list, expected an integer, a string or null");
+        return native_refuse(native, at,
+                             "a write of a list, expected an integer, a string or null");
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = read.clock;
     transaction->clock = read.clock;
@@ -94,7 +96,8 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     return true;
 }
 
-static bool read_operations(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool read_operations(struct iso_native *native, struct iso_history *history,
+                            struct transaction *transaction)
 {
     struct iso_json *json = &native->json;
     if (iso_json_take_null(json)) /* an empty list, as some languages print it */
@@ -129,7 +132,8 @@ static bool read_status(struct iso_native *native, uint8_t *status)
         if (iso_json_is(&text, known[i].name))
             return true;
     }
-    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
+    return native_refuse(native, at, "status is \"%.*s\", expected %s", native_shown(&text),
+                         text.at, expected);
 }
 
 /* Whether the record lists all that its transaction wrote. */
@@ -142,7 +146,8 @@ bool native_read_writes(struct iso_native *native, uint8_t *marks)
         return false;
     *marks = iso_json_is(&text, "cdc") ? ISO_MARK_CDC_WRITES : 0;
     return *marks || iso_json_is(&text, "all") ||
-           native_refuse(native, at, "writes is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
+           native_refuse(native, at, "writes is \"%.*s\", expected %s", native_shown(&text),
+                         text.at, expected);
 }
 
 static bool read_xid(struct iso_native *native, uint64_t *xid)
@@ -183,18 +188,21 @@ static unsigned known_member(const struct iso_json_text *name)
 }
 
 /* PostgreSQL's; or MariaDB's, which is a start, unless the record has one of its own. */
-static bool read_snapshot(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool read_snapshot(struct iso_native *native, struct iso_history *history,
+                          struct transaction *transaction)
 {
     struct iso_json_text text;
     uint8_t marks;
     const char *at = native_read_word(native, "snapshot", "a string \"xmin:xmax:xip,...\"", &text);
     if (!at)
         return false;
-    transaction->is_start = iso_gtid_snapshot_read(text.at, text.length, &transaction->start, &marks);
+    transaction->is_start =
+        iso_gtid_snapshot_read(text.at, text.length, &transaction->start, &marks);
     if (!transaction->is_start)
         return native_take_snapshot(native, history, at, text, &transaction->snapshot);
     transaction->start_marks = marks;
-    transaction->clock = transaction->clock == ISO_CLOCK_NONE ? ISO_CLOCK_SCALAR : transaction->clock;
+    transaction->clock =
+        transaction->clock == ISO_CLOCK_NONE ? ISO_CLOCK_SCALAR : transaction->clock;
     return transaction->clock == ISO_CLOCK_SCALAR ||
            native_refuse(native, at, "snapshot is MariaDB's, and other timestamps are pairs {p,l}");
 }
@@ -237,7 +245,8 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     }
 }
 
-static bool read_members(struct iso_native *native, struct iso_history *history, struct transaction *transaction)
+static bool read_members(struct iso_native *native, struct iso_history *history,
+                         struct transaction *transaction)
 {
     struct iso_json_text name;
     const unsigned needed = HAS_TID | HAS_SID | HAS_OPS;
@@ -257,14 +266,20 @@ static bool read_members(struct iso_native *native, struct iso_history *history,
     if ((transaction->present & needed) == needed)
         return !(transaction->present & HAS_BEGIN) || !(transaction->present & HAS_END) ||
                transaction->begin <= transaction->end ||
-               native_refuse(native, at, "a transaction ends before it begins, expected begin <= end");
-    const char *lacking = !(transaction->present & HAS_TID) ? "tid" : !(transaction->present & HAS_SID) ? "sid" : "ops";
-    return native_refuse(native, at, "a transaction lacks \"%s\", expected tid, sid and ops", lacking);
+               native_refuse(native, at,
+                             "a transaction ends before it begins, expected begin <= end");
+    const char *lacking = !(transaction->present & HAS_TID)   ? "tid"
+                          : !(transaction->present & HAS_SID) ? "sid"
+                                                              : "ops";
+    return native_refuse(native, at, "a transaction lacks \"%s\", expected tid, sid and ops",
+                         lacking);
 }
 
-/* The first timestamp of all sets the history's clock. Another kind is refused only when all else is well, so
- * that which error is found first does not depend on how the input was cut into blocks. */
-static bool check_clock(struct iso_native *native, struct iso_history *history, enum iso_clock clock)
+/* The first timestamp of all sets the history's clock. Another kind is refused only when all else
+ * is well, so that which error is found first does not depend on how the input was cut into
+ * blocks. */
+static bool check_clock(struct iso_native *native, struct iso_history *history,
+                        enum iso_clock clock)
 {
     if (history->clock == ISO_CLOCK_NONE)
         history->clock = clock;
@@ -276,7 +291,8 @@ static bool check_clock(struct iso_native *native, struct iso_history *history, 
     return false;
 }
 
-static void store(struct iso_history *history, uint32_t index, const struct transaction *transaction, bool leaves_cells)
+static void store(struct iso_history *history, uint32_t index,
+                  const struct transaction *transaction, bool leaves_cells)
 {
     history->tid[index] = transaction->tid;
     history->session[index] = iso_history_session(history, transaction->sid);
@@ -298,16 +314,16 @@ static void store(struct iso_history *history, uint32_t index, const struct tran
         iso_history_set_begun(history, transaction->begin);
     if (transaction->present & HAS_END)
         iso_history_set_ended(history, transaction->end);
-    uint8_t marks =
-        transaction->marks | (starts ? transaction->start_marks : 0) | (leaves_cells ? ISO_MARK_CELLS_OF_STREAM : 0);
+    uint8_t marks = transaction->marks | (starts ? transaction->start_marks : 0) |
+                    (leaves_cells ? ISO_MARK_CELLS_OF_STREAM : 0);
     if (marks)
         iso_history_set_marks(history, marks);
     history->whole_rows |= transaction->whole;
     iso_history_close(history);
 }
 
-enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin, struct iso_history *history,
-                                      struct iso_native_fault *fault)
+enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin,
+                                      struct iso_history *history, struct iso_native_fault *fault)
 {
     struct transaction transaction = {0};
     struct iso_history_mark mark = iso_history_mark(history);
@@ -315,7 +331,8 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
     native->leaves_cells = false;
     fault->kind = ISO_FAULT_NONE;
     uint32_t index = iso_history_open(history, origin);
-    if (!read_members(native, history, &transaction) || !check_clock(native, history, transaction.clock)) {
+    if (!read_members(native, history, &transaction) ||
+        !check_clock(native, history, transaction.clock)) {
         iso_history_rewind(history, &mark);
         return ISO_BAD_INPUT;
     }
@@ -323,8 +340,10 @@ enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin
     return ISO_OK;
 }
 
-enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text, size_t length, uint64_t origin,
-                                            struct iso_history *history, struct iso_native_fault *fault)
+enum iso_status iso_native_read_transaction(struct iso_native *native, const char *text,
+                                            size_t length, uint64_t origin,
+                                            struct iso_history *history,
+                                            struct iso_native_fault *fault)
 {
     struct iso_history_mark mark = iso_history_mark(history);
     iso_json_start(&native->json, text, length);
@@ -348,7 +367,8 @@ static bool add_initial(struct iso_native *native, struct iso_history *history)
     if (!native_read_operation(native, history, &read))
         return false;
     if (read.kind != ISO_WRITE && read.kind != ISO_APPEND)
-        return native_refuse(native, at, "a %s in the initial transaction, expected writes and appends only",
+        return native_refuse(native, at,
+                             "a %s in the initial transaction, expected writes and appends only",
                              read.kind == ISO_DELETE ? "delete" : "read");
     for (uint32_t o = history->operation_count - read.rows; o < history->operation_count; o++)
         iso_history_initial(history, history->key_atom[history->key[o]], history->value[o], false);
@@ -386,14 +406,15 @@ static bool read_initial(struct iso_native *native, struct iso_history *history)
         if (known_member(&name) != HAS_OPS) {
             if (!iso_json_skip(&native->json))
                 return native_scanner_fault(native);
-        } else if (!native_once(native, &seen, HAS_OPS, &name) || !read_initial_operations(native, history)) {
+        } else if (!native_once(native, &seen, HAS_OPS, &name) ||
+                   !read_initial_operations(native, history)) {
             return false;
         }
     }
     if (!iso_json_finish(&native->json))
         return native_scanner_fault(native);
-    return seen ||
-           native_refuse(native, native->json.start, "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
+    return seen || native_refuse(native, native->json.start,
+                                 "the initial transaction lacks \"ops\", expected {\"ops\":[..]}");
 }
 
 enum iso_status iso_native_read_initial(struct iso_native *native, const char *text, size_t length,

@@ -43,8 +43,10 @@ static bool read_kind(struct iso_native *native, struct native_operation *operat
     static const struct {
         const char *letter, *word;
         enum iso_operation_kind kind;
-    } kinds[] = {
-        {"r", "read", ISO_READ}, {"w", "write", ISO_WRITE}, {"a", "append", ISO_APPEND}, {"d", "delete", ISO_DELETE}};
+    } kinds[] = {{"r", "read", ISO_READ},
+                 {"w", "write", ISO_WRITE},
+                 {"a", "append", ISO_APPEND},
+                 {"d", "delete", ISO_DELETE}};
     static const char expected[] = "\"r\", \"w\", \"a\", \"d\" or \"q\"";
     struct iso_json_text text;
     const char *at = native_read_word(native, "t", expected, &text);
@@ -58,11 +60,13 @@ static bool read_kind(struct iso_native *native, struct native_operation *operat
         if (equals_in_any_case(&text, kinds[i].letter) || equals_in_any_case(&text, kinds[i].word))
             return true;
     }
-    return native_refuse(native, at, "t is \"%.*s\", expected %s", native_shown(&text), text.at, expected);
+    return native_refuse(native, at, "t is \"%.*s\", expected %s", native_shown(&text), text.at,
+                         expected);
 }
 
 /* A boolean is its text, as change streams have it. */
-static bool read_boolean(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *value)
+static bool read_boolean(struct iso_native *native, const char *what, struct iso_history *history,
+                         iso_atom *value)
 {
     bool yes;
     if (!native_read_boolean(native, what, &yes))
@@ -71,11 +75,13 @@ static bool read_boolean(struct iso_native *native, const char *what, struct iso
     return true;
 }
 
-static bool read_known(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *value)
+static bool read_known(struct iso_native *native, const char *what, struct iso_history *history,
+                       iso_atom *value)
 {
     iso_json_space(&native->json);
     const char *at = native->json.at;
-    if (iso_json_peek(&native->json) == ISO_JSON_TRUE || iso_json_peek(&native->json) == ISO_JSON_FALSE)
+    if (iso_json_peek(&native->json) == ISO_JSON_TRUE ||
+        iso_json_peek(&native->json) == ISO_JSON_FALSE)
         return read_boolean(native, what, history, value);
     if (!native_read_atom(native, what, history, value))
         return false;
@@ -97,7 +103,8 @@ static bool read_list(struct iso_native *native, struct iso_history *history, ui
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
 }
 
-bool native_read_value(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_value(struct iso_native *native, struct iso_history *history,
+                       struct native_operation *operation)
 {
     enum iso_json_type type = iso_json_peek(&native->json);
     if (type == ISO_JSON_NULL)
@@ -118,7 +125,8 @@ static bool is_reason(const struct iso_json_text *text)
 }
 
 /* In place of a value: why nobody knows it. */
-static bool read_unknown(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+static bool read_unknown(struct iso_native *native, struct iso_history *history,
+                         struct native_operation *operation)
 {
     char value[1 + REASON_BYTES] = {ISO_ATOM_UNKNOWN};
     struct iso_json_text text;
@@ -128,8 +136,8 @@ static bool read_unknown(struct iso_native *native, struct iso_history *history,
     if (!native->of_file)
         return native_refuse(native, at, "unknown stands in joined histories only, expected \"v\"");
     if (!is_reason(&text))
-        return native_refuse(native, at, "unknown is \"%.*s\", expected a word of a to z and -", native_shown(&text),
-                             text.at);
+        return native_refuse(native, at, "unknown is \"%.*s\", expected a word of a to z and -",
+                             native_shown(&text), text.at);
     memcpy(value + 1, text.at, text.length);
     operation->value = iso_atoms_add_string(&history->atoms, value, 1 + text.length);
     operation->is_unknown = true;
@@ -139,7 +147,10 @@ static bool read_unknown(struct iso_native *native, struct iso_history *history,
 static unsigned known_member(const struct iso_json_text *name)
 {
     if (name->length == 1)
-        return name->at[0] == 't' ? SEEN_KIND : name->at[0] == 'k' ? SEEN_KEY : name->at[0] == 'v' ? SEEN_VALUE : 0;
+        return name->at[0] == 't'   ? SEEN_KIND
+               : name->at[0] == 'k' ? SEEN_KEY
+               : name->at[0] == 'v' ? SEEN_VALUE
+                                    : 0;
     if (iso_json_is(name, "ots"))
         return SEEN_OTS;
     return iso_json_is(name, "lock")       ? SEEN_LOCK
@@ -160,8 +171,8 @@ static unsigned known_member(const struct iso_json_text *name)
 }
 
 /* Members of rows with cells, and of queries. */
-static bool read_member_of_rows(struct iso_native *native, struct iso_history *history, unsigned member,
-                                struct native_operation *operation)
+static bool read_member_of_rows(struct iso_native *native, struct iso_history *history,
+                                unsigned member, struct native_operation *operation)
 {
     switch (member) {
     case SEEN_ROW:
@@ -219,40 +230,49 @@ static bool read_member(struct iso_native *native, struct iso_history *history, 
     }
 }
 static bool check_range_shape(struct iso_native *native, const char *at, unsigned seen,
-                              const struct iso_history *history, const struct native_operation *operation)
+                              const struct iso_history *history,
+                              const struct native_operation *operation)
 {
     static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
     if (seen & SEEN_OF_QUERY)
-        return native_refuse(native, at, "a row set with a condition, aggregates or a bag lacks \"table\"");
+        return native_refuse(native, at,
+                             "a row set with a condition, aggregates or a bag lacks \"table\"");
     if (!(seen & SEEN_ROWS))
         return native_refuse(native, at, "a row set lacks \"rows\", expected %s", set);
     if (native_has_query_rows(history, operation->rows))
         return native_refuse(native, at, "a row set of rows with cells lacks \"table\"");
     return native->of_file || native->takes_ranges ||
-           native_refuse(native, at,
-                         "a row set without \"table\", expected ranges=true on its source, which keeps all keys "
-                         "from the start");
+           native_refuse(
+               native, at,
+               "a row set without \"table\", expected ranges=true on its source, which keeps all keys "
+               "from the start");
 }
 
 static bool check_query_shape(struct iso_native *native, const char *at, unsigned seen,
-                              const struct iso_history *history, const struct native_operation *operation)
+                              const struct iso_history *history,
+                              const struct native_operation *operation)
 {
     static const char query[] = "{\"t\":\"q\",\"table\":..,\"where\":..,\"rows\":{..}}";
     bool rows = seen & SEEN_ROWS, aggregates = seen & SEEN_AGGREGATES, bag = seen & SEEN_BAG;
     if (rows + aggregates + bag != 1)
-        return native_refuse(native, at, "a query with %s of \"rows\", \"agg\" and \"bag\", expected one, as in %s",
-                             (rows + aggregates + bag) ? "several" : "none", query);
+        return native_refuse(
+            native, at, "a query with %s of \"rows\", \"agg\" and \"bag\", expected one, as in %s",
+            (rows + aggregates + bag) ? "several" : "none", query);
     if (!bag != !(seen & SEEN_COLUMNS))
-        return native_refuse(native, at, "a query with \"%s\" alone, expected \"columns\" and \"bag\"",
+        return native_refuse(native, at,
+                             "a query with \"%s\" alone, expected \"columns\" and \"bag\"",
                              bag ? "bag" : "columns");
     if (bag && operation->width && operation->width != operation->column_count)
-        return native_refuse(native, at, "a bag whose rows have %u values, of %u columns", (unsigned)operation->width,
-                             (unsigned)operation->column_count);
+        return native_refuse(native, at, "a bag whose rows have %u values, of %u columns",
+                             (unsigned)operation->width, (unsigned)operation->column_count);
     return !operation->rows || native_has_query_rows(history, operation->rows) ||
-           native_refuse(native, at, "a query of a table whose rows are values, expected cells: {\"7\":{\"c\":1}}");
+           native_refuse(
+               native, at,
+               "a query of a table whose rows are values, expected cells: {\"7\":{\"c\":1}}");
 }
 
-static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen, const struct iso_history *history,
+static bool check_set_shape(struct iso_native *native, const char *at, unsigned seen,
+                            const struct iso_history *history,
                             const struct native_operation *operation)
 {
     static const char set[] = "{\"t\":\"q\",\"from\":..,\"to\":..,\"rows\":{..}}";
@@ -272,32 +292,40 @@ static bool check_row_shape(struct iso_native *native, const char *at, unsigned 
 {
     static const char row[] = "{\"t\":\"r\",\"row\":..,\"cells\":{..}}";
     if (!(seen & SEEN_KIND) || !(seen & SEEN_ROW))
-        return native_refuse(native, at, "an operation lacks \"%s\", expected %s", seen & SEEN_KIND ? "row" : "t", row);
+        return native_refuse(native, at, "an operation lacks \"%s\", expected %s",
+                             seen & SEEN_KIND ? "row" : "t", row);
     if (seen & (SEEN_KEY | SEEN_UNKNOWN) || operation->kind == ISO_APPEND)
         return native_refuse(native, at, "%s of a row, expected %s",
                              operation->kind == ISO_APPEND ? "an append" : "k or unknown", row);
     if (operation->kind == ISO_DELETE)
-        return !(seen & (SEEN_CELLS | SEEN_VALUE)) || native_refuse(native, at, "a delete of a row with what it had");
-    if (seen & SEEN_VALUE && (operation->kind != ISO_READ || operation->has_value || operation->has_cells))
-        return native_refuse(native, at,
-                             "a row with \"v\", expected \"cells\", or \"v\":null of a row that was not there");
+        return !(seen & (SEEN_CELLS | SEEN_VALUE)) ||
+               native_refuse(native, at, "a delete of a row with what it had");
+    if (seen & SEEN_VALUE &&
+        (operation->kind != ISO_READ || operation->has_value || operation->has_cells))
+        return native_refuse(
+            native, at,
+            "a row with \"v\", expected \"cells\", or \"v\":null of a row that was not there");
     return operation->kind == ISO_WRITE || seen & (SEEN_VALUE | SEEN_CELLS) ||
-           native_refuse(native, at, "a read of a row lacks \"cells\", or \"v\":null where there was no row");
+           native_refuse(native, at,
+                         "a read of a row lacks \"cells\", or \"v\":null where there was no row");
 }
 
-static bool check_shape(struct iso_native *native, const char *at, unsigned seen, const struct iso_history *history,
-                        const struct native_operation *operation)
+static bool check_shape(struct iso_native *native, const char *at, unsigned seen,
+                        const struct iso_history *history, const struct native_operation *operation)
 {
     if (operation->is_set)
         return check_set_shape(native, at, seen, history, operation);
     if (seen & (SEEN_ROW | SEEN_CELLS) && !(seen & SEEN_OF_SET))
         return check_row_shape(native, at, seen, operation);
     if (seen & SEEN_OF_SET)
-        return native_refuse(native, at, "an operation on one key with members of a row set, expected \"t\":\"q\"");
+        return native_refuse(
+            native, at, "an operation on one key with members of a row set, expected \"t\":\"q\"");
     if (!(seen & SEEN_KIND) || !(seen & SEEN_KEY))
-        return native_refuse(native, at, "an operation lacks \"%s\", expected %s", seen & SEEN_KIND ? "k" : "t", shape);
+        return native_refuse(native, at, "an operation lacks \"%s\", expected %s",
+                             seen & SEEN_KIND ? "k" : "t", shape);
     if (operation->is_unknown && (operation->kind != ISO_WRITE || seen & SEEN_VALUE))
-        return native_refuse(native, at, "%s of a value that nobody knows, expected a write without \"v\"",
+        return native_refuse(native, at,
+                             "%s of a value that nobody knows, expected a write without \"v\"",
                              operation->kind == ISO_WRITE ? "a write with \"v\"" : "an operation");
     if (operation->kind == ISO_DELETE && operation->has_value)
         return native_refuse(native, at, "a delete with a value, expected none");
@@ -307,16 +335,20 @@ static bool check_shape(struct iso_native *native, const char *at, unsigned seen
     return true;
 }
 
-static const struct native_operation no_operation = {
-    .value = ISO_ABSENT,
-    .range = {.from = ISO_ABSENT, .to = ISO_ABSENT, .table = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT}};
+static const struct native_operation no_operation = {.value = ISO_ABSENT,
+                                                     .range = {.from = ISO_ABSENT,
+                                                               .to = ISO_ABSENT,
+                                                               .table = ISO_ABSENT,
+                                                               .where = ISO_ABSENT,
+                                                               .returned = ISO_ABSENT}};
 
 /* Operations of what was recorded as one, whose parts have been read. */
-static bool take_several(struct iso_native *native, const char *at, unsigned seen, struct iso_history *history,
-                         struct native_operation *operation)
+static bool take_several(struct iso_native *native, const char *at, unsigned seen,
+                         struct iso_history *history, struct native_operation *operation)
 {
     bool is_row = !operation->is_set && seen & SEEN_ROW;
-    native->leaves_cells |= is_row && operation->kind == ISO_WRITE && operation->has_cells && !operation->rows;
+    native->leaves_cells |=
+        is_row && operation->kind == ISO_WRITE && operation->has_cells && !operation->rows;
     if (is_row)
         native_take_row(history, operation);
     else if (operation->is_set && seen & SEEN_BAG)
@@ -326,7 +358,8 @@ static bool take_several(struct iso_native *native, const char *at, unsigned see
     return !operation->is_set || native_check_set(native, at, history, operation);
 }
 
-bool native_read_operation(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_operation(struct iso_native *native, struct iso_history *history,
+                           struct native_operation *operation)
 {
     struct iso_json_text name;
     unsigned seen = 0, nulls = 0;
@@ -349,5 +382,6 @@ bool native_read_operation(struct iso_native *native, struct iso_history *histor
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
     seen &= ~nulls;
-    return check_shape(native, at, seen, history, operation) && take_several(native, at, seen, history, operation);
+    return check_shape(native, at, seen, history, operation) &&
+           take_several(native, at, seen, history, operation);
 }

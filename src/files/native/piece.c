@@ -70,20 +70,23 @@ static void place_fault(struct piece *piece, const char *at)
     piece->fault_column = bytes_behind_newline(piece->text, at) + 1;
 }
 
-static void set_fault(struct piece *piece, enum iso_native_fault_kind kind, const char *at, const char *text)
+static void set_fault(struct piece *piece, enum iso_native_fault_kind kind, const char *at,
+                      const char *text)
 {
     piece->fault.kind = kind;
     snprintf(piece->fault.text, sizeof piece->fault.text, "%s", text);
     place_fault(piece, at);
 }
 
-/* A text that was cut at the limit ends too early, or what stands behind its transaction is too long. */
+/* A text that was cut at the limit ends too early, or what stands behind its transaction is too
+ * long. */
 static bool too_large(struct piece *piece, const char *start)
 {
     if (!piece->cut || (piece->fault.kind != ISO_FAULT_END && piece->fault.kind != ISO_FAULT_NONE))
         return false;
     char text[100];
-    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less", ISO_TRANSACTION_LIMIT >> 20);
+    snprintf(text, sizeof text, "a transaction of more than %d MiB, expected less",
+             ISO_TRANSACTION_LIMIT >> 20);
     set_fault(piece, ISO_FAULT_TEXT, start, text);
     return true;
 }
@@ -110,20 +113,24 @@ static void line_fault(struct piece *piece, const char *start, bool whole)
     }
 }
 
-/* What a recorder says of its lines; of a topic's several sessions say it, whose order a file does not have. */
+/* What a recorder says of its lines; of a topic's several sessions say it, whose order a file does
+ * not have. */
 static bool take_total(struct piece *piece, const char *at, size_t size, uint64_t line)
 {
     struct iso_counted counted;
     struct iso_error error = {.status = ISO_OK};
-    if (iso_counted_read(&piece->native, at, size, &piece->block, &counted, &error) != ISO_OK || counted.alive_ms) {
+    if (iso_counted_read(&piece->native, at, size, &piece->block, &counted, &error) != ISO_OK ||
+        counted.alive_ms) {
         piece->fault = (struct iso_native_fault){.kind = ISO_FAULT_TEXT};
         snprintf(piece->fault.text, sizeof piece->fault.text, "%.300s",
-                 counted.alive_ms ? "a recorder's line of a topic, expected one of a file" : error.text);
+                 counted.alive_ms ? "a recorder's line of a topic, expected one of a file"
+                                  : error.text);
         return false;
     }
     ISO_GROW(piece->totals, piece->total_count, piece->total_capacity);
-    piece->totals[piece->total_count++] = (struct piece_total){piece->block.transaction_count, line, counted.records,
-                                                               counted.has_ended, counted.of_stream};
+    piece->totals[piece->total_count++] =
+        (struct piece_total){piece->block.transaction_count, line, counted.records,
+                             counted.has_ended, counted.of_stream};
     return true;
 }
 
@@ -131,7 +138,8 @@ static bool take_line(struct piece *piece, const char *at, size_t size, uint64_t
 {
     if (iso_counted_is_recorder(at))
         return take_total(piece, at, size, line);
-    return iso_native_read_transaction(&piece->native, at, size, line, &piece->block, &piece->fault) == ISO_OK;
+    return iso_native_read_transaction(&piece->native, at, size, line, &piece->block,
+                                       &piece->fault) == ISO_OK;
 }
 
 static void parse_lines(struct piece *piece, const char *at)
@@ -253,7 +261,8 @@ enum iso_status piece_read_initial(struct piece *piece, struct iso_history *hist
     piece->first = true;
     piece->native.of_file = false;
     const char *at = start_of(piece), *end = piece->text + piece->length;
-    if (iso_native_read_initial(&piece->native, at, (size_t)(end - at), history, &piece->fault) == ISO_OK)
+    if (iso_native_read_initial(&piece->native, at, (size_t)(end - at), history, &piece->fault) ==
+        ISO_OK)
         return ISO_OK;
     place_fault(piece, at + piece->fault.position);
     return ISO_BAD_INPUT;

@@ -1,4 +1,5 @@
-/* A piece of an input: whole transactions, and the block that they are parsed into. Private to reading. */
+/* A piece of an input: whole transactions, and the block that they are parsed into. Private to
+ * reading. */
 #pragma once
 
 #include "native/native.h"

@@ -1,12 +1,13 @@
-/* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon, members in the
- * order t, k, v, plain values. What is of any other shape is left to operation.c.
+/* Operations in the shapes that nearly all have: no blanks or one behind each comma and colon,
+ * members in the order t, k, v, plain values. What is of any other shape is left to operation.c.
  *
- * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is found
- * first, with one comparison of all its bytes. So the next one can be started before this one's numbers are
- * known, and what takes time is not a chain of lengths through the whole text.
+ * Integers of up to eight digits come in runs and have the fastest way: where an operation ends is
+ * found first, with one comparison of all its bytes. So the next one can be started before this
+ * one's numbers are known, and what takes time is not a chain of lengths through the whole text.
  *
- * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a check by timestamps
- * takes 1.45 times as long as a whole (500,000 transactions of 8 operations, one thread).
+ * Nothing else of the project reads JSON but base/json.h. This does for its speed: without it a
+ * check by timestamps takes 1.45 times as long as a whole (500,000 transactions of 8 operations,
+ * one thread).
  */
 #include "history/index.h"
 #include "native/native_private.h"
@@ -16,9 +17,10 @@
 
 /* Where things stand; the text of a letter or a digit does not count. */
 struct shape {
-    const char *kind, *key, *value;                         /* before the kind's letter, the key, the value */
-    unsigned kind_length, key_length, value_length, window; /* window: the most bytes of an operation in a run */
-    unsigned next;                                          /* from a closing brace to the next opening one */
+    const char *kind, *key, *value; /* before the kind's letter, the key, the value */
+    unsigned kind_length, key_length, value_length,
+        window;    /* window: the most bytes of an operation in a run */
+    unsigned next; /* from a closing brace to the next opening one */
 };
 
 static const struct shape tight = {"{\"t\":\"  ", "\",\"k\":  ", ",\"v\":   ", 6, 6, 5, 32, 2};
@@ -33,14 +35,16 @@ static inline bool starts_with(const char *at, const char *literal, unsigned len
 /* A letter's kind of operation; false: none, or one that is not plain. */
 static inline bool kind_of(char letter, uint8_t *kind)
 {
-    static const char letters[8] = {[0] = 'a', [1] = 'a', [2] = 'r', [7] = 'w'}; /* [0]: none ends in 0, NUL does */
+    static const char letters[8] = {
+        [0] = 'a', [1] = 'a', [2] = 'r', [7] = 'w'}; /* [0]: none ends in 0, NUL does */
     static const uint8_t kinds[8] = {[1] = ISO_APPEND, [2] = ISO_READ, [7] = ISO_WRITE};
     *kind = kinds[letter & 7];
     return letters[letter & 7] == letter;
 }
 
 /* The kind of the operation at `at`; `*key`: where its key stands. False: another shape. */
-static ALWAYS_INLINE bool start(const struct shape *shape, const char *at, uint8_t *kind, const char **key)
+static ALWAYS_INLINE bool start(const struct shape *shape, const char *at, uint8_t *kind,
+                                const char **key)
 {
     *key = at + shape->kind_length + 1 + shape->key_length;
     return starts_with(at, shape->kind, shape->kind_length) &&
@@ -48,9 +52,11 @@ static ALWAYS_INLINE bool start(const struct shape *shape, const char *at, uint8
            kind_of(at[shape->kind_length], kind);
 }
 
-static inline void add_operation(struct iso_history *history, uint8_t kind, iso_atom key, iso_atom value)
+static inline void add_operation(struct iso_history *history, uint8_t kind, iso_atom key,
+                                 iso_atom value)
 {
-    uint32_t operation = history->operation_count++, known = iso_atom_index_known(history->key_index, key);
+    uint32_t operation = history->operation_count++,
+             known = iso_atom_index_known(history->key_index, key);
     history->kind[operation] = kind;
     history->value[operation] = value;
     history->key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
@@ -65,10 +71,10 @@ static inline unsigned short_number(const char *at, uint64_t *number)
     return *at == '0' && count > 1 ? 0 : count;
 }
 
-/* Adds operations from `at` on, as long as they are of this shape; returns the byte behind the last one, NULL
- * if there was none. */
-static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char *at, const char *end,
-                                          struct iso_history *history)
+/* Adds operations from `at` on, as long as they are of this shape; returns the byte behind the last
+ * one, NULL if there was none. */
+static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char *at,
+                                          const char *end, struct iso_history *history)
 {
     const char *behind = NULL, *key_at;
     for (;; at = behind - 1 + shape->next) {
@@ -100,9 +106,11 @@ static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char 
 
 /* ---- one operation ---- */
 
-/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte behind it,
- * or NULL: something else, and nothing was taken. Reads at most 32 bytes from `at`, or to `end` + 16. */
-static inline const char *plain_atom(const char *at, const char *end, struct iso_atoms *atoms, iso_atom *atom)
+/* A key or a value that is a plain number, or a string of ASCII without escapes. Returns the byte
+ * behind it, or NULL: something else, and nothing was taken. Reads at most 32 bytes from `at`, or
+ * to `end` + 16. */
+static inline const char *plain_atom(const char *at, const char *end, struct iso_atoms *atoms,
+                                     iso_atom *atom)
 {
     uint64_t number;
     unsigned digits = iso_json_digits(at, &number), plain;
@@ -123,10 +131,10 @@ static inline const char *plain_atom(const char *at, const char *end, struct iso
     return at + 1;
 }
 
-/* A read or write of any plain value or null, an append of any plain value. Returns the byte behind it, or
- * NULL, having added nothing, if it is anything else. */
-static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char *at, const char *end,
-                                          struct iso_history *history)
+/* A read or write of any plain value or null, an append of any plain value. Returns the byte behind
+ * it, or NULL, having added nothing, if it is anything else. */
+static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char *at,
+                                          const char *end, struct iso_history *history)
 {
     iso_atom key, value = ISO_ABSENT;
     uint8_t kind;
@@ -150,7 +158,8 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
 
 /* ---- both ---- */
 
-static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json, struct iso_history *history)
+static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json *json,
+                                     struct iso_history *history)
 {
     const char *behind = read_run(shape, json->at, json->end, history);
     if (!behind)
@@ -162,5 +171,6 @@ static ALWAYS_INLINE bool read_shape(const struct shape *shape, struct iso_json 
 
 bool native_read_plain(struct iso_json *json, struct iso_history *history)
 {
-    return json->at[5] == ' ' ? read_shape(&loose, json, history) : read_shape(&tight, json, history);
+    return json->at[5] == ' ' ? read_shape(&loose, json, history)
+                              : read_shape(&tight, json, history);
 }

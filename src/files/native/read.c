@@ -37,12 +37,14 @@ struct reader {
     /* the output; by output_lock (taken inside input_lock or alone) */
     pthread_mutex_t output_lock;
     pthread_cond_t piece_freed;
-    struct piece *pieces, **free_pieces, **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
+    struct piece *pieces, **free_pieces,
+        **waiting; /* waiting[index % piece_count]: parsed, not yet appended */
     size_t piece_count, free_count;
     uint64_t next_append;
     uint64_t lines, column; /* of the current file, behind what was appended */
     bool counts;            /* a recorder's last line in it was none that ended, */
-    uint64_t counted_from;  /* and its records are transactions from this one on; which line of which file that was */
+    uint64_t counted_from; /* and its records are transactions from this one on; which line of which
+                              file that was */
     uint64_t counted_at;
     struct iso_error *error;
 };
@@ -74,13 +76,15 @@ static bool find_layout(const struct piece *piece, enum piece_layout *layout)
     return at < end && piece->length >= 3;
 }
 
-/* How far the piece's text consists of whole transactions; 0 if that is not known yet. `searched`: where the
- * last look at it ended. */
-static size_t find_cut(const struct piece *piece, struct iso_split *split, size_t searched, bool final)
+/* How far the piece's text consists of whole transactions; 0 if that is not known yet. `searched`:
+ * where the last look at it ended. */
+static size_t find_cut(const struct piece *piece, struct iso_split *split, size_t searched,
+                       bool final)
 {
     if (piece->layout == PIECE_ARRAY) {
         if (piece->first && !split->scanned)
-            split->scanned = (size_t)((char *)memchr(piece->text, '[', piece->length) - piece->text) + 1;
+            split->scanned =
+                (size_t)((char *)memchr(piece->text, '[', piece->length) - piece->text) + 1;
         iso_split_scan(split, piece->text, piece->length, final);
         return split->last;
     }
@@ -92,12 +96,16 @@ static size_t find_cut(const struct piece *piece, struct iso_split *split, size_
 
 static enum iso_status read_more(struct reader *reader, struct piece *piece)
 {
-    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length : piece->length, got = 0;
+    size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length
+                                                     : piece->length,
+           got = 0;
     if (want > ISO_TRANSACTION_LIMIT - piece->length)
         want = ISO_TRANSACTION_LIMIT - piece->length;
     piece_reserve(piece, piece->length + want);
     enum iso_status status =
-        reader->at_end ? ISO_OK : iso_input_read(reader->input, piece->text + piece->length, want, &got, &piece->error);
+        reader->at_end
+            ? ISO_OK
+            : iso_input_read(reader->input, piece->text + piece->length, want, &got, &piece->error);
     if (status != ISO_OK)
         return status;
     reader->at_end = reader->at_end || got < want;
@@ -147,7 +155,8 @@ static void close_input(struct reader *reader)
     reader->file++;
 }
 
-/* The next piece of the input, also if it is an error: then it is the last. False: there is none. */
+/* The next piece of the input, also if it is an error: then it is the last. False: there is
+ * none. */
 static bool read_piece(struct reader *reader, struct piece *piece)
 {
     enum iso_status status = ISO_OK;
@@ -183,7 +192,8 @@ static bool has_stamp(const struct iso_history *history, uint32_t transaction)
 {
     if (history->flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
         return true;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)
             return true;
     }
@@ -206,7 +216,8 @@ static void mixed_clocks(struct reader *reader, const struct piece *piece, uint6
     iso_history_location_text(reader->history, first_stamped(reader->history), first, sizeof first);
     iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%llu: timestamps are %s, expected %s as at %s",
                   iso_input_name(reader->paths[piece->file]), (unsigned long long)line,
-                  pairs ? "single numbers" : "pairs {p,l}", pairs ? "pairs {p,l}" : "single numbers", first);
+                  pairs ? "single numbers" : "pairs {p,l}",
+                  pairs ? "pairs {p,l}" : "single numbers", first);
 }
 
 static void report_fault(struct reader *reader, const struct piece *piece)
@@ -215,9 +226,10 @@ static void report_fault(struct reader *reader, const struct piece *piece)
     if (piece->fault.kind == ISO_FAULT_CLOCK)
         mixed_clocks(reader, piece, reader->lines + piece->fault_line);
     else
-        iso_error_set(
-            reader->error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s", iso_input_name(reader->paths[piece->file]),
-            (unsigned long long)(reader->lines + piece->fault_line), (unsigned long long)column, piece->fault.text);
+        iso_error_set(reader->error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s",
+                      iso_input_name(reader->paths[piece->file]),
+                      (unsigned long long)(reader->lines + piece->fault_line),
+                      (unsigned long long)column, piece->fault.text);
 }
 
 static void add_lost(struct reader *reader, uint64_t records, bool has_ended, uint64_t origin)
@@ -244,7 +256,8 @@ static void count_records(struct reader *reader, const struct piece *piece)
     uint64_t first = reader->history->transaction_count - piece->block.transaction_count;
     for (uint32_t i = 0; i < piece->total_count; i++) {
         const struct piece_total *total = &piece->totals[i];
-        uint64_t origin = iso_origin(reader->first_input + piece->file, reader->lines + total->line);
+        uint64_t origin =
+            iso_origin(reader->first_input + piece->file, reader->lines + total->line);
         reader->history->of_stream |= total->of_stream;
         uint64_t came = first + total->at - reader->counted_from;
         if (total->has_ended && reader->counts) {
@@ -268,8 +281,10 @@ static bool append(struct reader *reader, struct piece *piece)
         end_counting(reader);
         reader->lines = reader->column = 0;
     }
-    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE && block->clock != history->clock) {
-        mixed_clocks(reader, piece, reader->lines + iso_origin_offset(block->origin[first_stamped(block)]));
+    if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE &&
+        block->clock != history->clock) {
+        mixed_clocks(reader, piece,
+                     reader->lines + iso_origin_offset(block->origin[first_stamped(block)]));
         return false;
     }
     iso_history_append(history, block, reader->first_input + piece->file, reader->lines);
@@ -281,7 +296,8 @@ static bool append(struct reader *reader, struct piece *piece)
     reader->column = piece->lines ? piece->tail : reader->column + piece->tail;
     reader->lines += piece->lines;
     if (reader->options->progress)
-        reader->options->progress(reader->options->progress_context, piece->consumed, reader->bytes_total);
+        reader->options->progress(reader->options->progress_context, piece->consumed,
+                                  reader->bytes_total);
     return reader->error->status == ISO_OK;
 }
 
@@ -291,7 +307,8 @@ static void hand_in(struct reader *reader, struct piece *piece)
     pthread_mutex_lock(&reader->output_lock);
     reader->waiting[piece->index % reader->piece_count] = piece;
     while (reader->error->status == ISO_OK) {
-        struct piece **next = &reader->waiting[reader->next_append % reader->piece_count], *ready = *next;
+        struct piece **next = &reader->waiting[reader->next_append % reader->piece_count],
+                     *ready = *next;
         if (!ready)
             break;
         if (!append(reader, ready))
@@ -392,7 +409,8 @@ static void reader_release(struct reader *reader)
     pthread_mutex_destroy(&reader->input_lock);
 }
 
-enum iso_status iso_read_history(const char *const *paths, size_t count, const struct iso_read_options *options,
+enum iso_status iso_read_history(const char *const *paths, size_t count,
+                                 const struct iso_read_options *options,
                                  struct iso_history *history, struct iso_error *error)
 {
     unsigned threads = options->threads ? options->threads : 1;
@@ -406,7 +424,8 @@ enum iso_status iso_read_history(const char *const *paths, size_t count, const s
         .error = error,
     };
     if (history->input_count + count > ISO_INPUTS_LIMIT)
-        return iso_error_set(error, ISO_BAD_INPUT, "%zu files, expected at most %d", count, ISO_INPUTS_LIMIT);
+        return iso_error_set(error, ISO_BAD_INPUT, "%zu files, expected at most %d", count,
+                             ISO_INPUTS_LIMIT);
     reader_init(&reader, threads);
     run_workers(&reader, threads);
     end_counting(&reader);
@@ -416,7 +435,8 @@ enum iso_status iso_read_history(const char *const *paths, size_t count, const s
 
 /* ---- the initial transaction ---- */
 
-enum iso_status iso_read_initial(const char *path, struct iso_history *history, struct iso_error *error)
+enum iso_status iso_read_initial(const char *path, struct iso_history *history,
+                                 struct iso_error *error)
 {
     struct iso_input *input;
     struct piece piece;
@@ -432,8 +452,8 @@ enum iso_status iso_read_initial(const char *path, struct iso_history *history, 
     } while (status == ISO_OK && got == want && (want = piece.length));
     if (status == ISO_OK && piece_read_initial(&piece, history) != ISO_OK)
         status = iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %llu: %s", iso_input_name(path),
-                               (unsigned long long)piece.fault_line, (unsigned long long)piece.fault_column,
-                               piece.fault.text);
+                               (unsigned long long)piece.fault_line,
+                               (unsigned long long)piece.fault_column, piece.fault.text);
     piece_release(&piece);
     iso_input_free(input);
     return status;

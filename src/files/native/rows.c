@@ -6,12 +6,14 @@
 #include "base/order.h"
 #include "native/native_private.h"
 
-bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *bound)
+bool native_read_bound(struct iso_native *native, const char *what, struct iso_history *history,
+                       iso_atom *bound)
 {
     return native_is_null(native) || native_read_atom(native, what, history, bound);
 }
 
-bool native_read_rows(struct iso_native *native, struct iso_history *history, struct native_operation *operation)
+bool native_read_rows(struct iso_native *native, struct iso_history *history,
+                      struct native_operation *operation)
 {
     struct iso_json_text name;
     if (iso_json_peek(&native->json) != ISO_JSON_OBJECT)
@@ -34,7 +36,8 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history, st
         if (!native_read_value(native, history, &row))
             return false;
         if (!row.has_value)
-            return native_refuse(native, at, "a row that is null, expected a value: what is not there is left out");
+            return native_refuse(
+                native, at, "a row that is null, expected a value: what is not there is left out");
         iso_history_reserve_operations(history, 1);
         uint32_t o = history->operation_count++;
         history->kind[o] = row.is_list ? ISO_READ_LIST : ISO_READ;
@@ -63,8 +66,8 @@ static uint32_t repeated_key(const struct iso_history *history, uint32_t rows)
     return found;
 }
 
-static bool refuse_row(struct iso_native *native, const char *at, const struct iso_history *history, uint32_t key,
-                       const char *why)
+static bool refuse_row(struct iso_native *native, const char *at, const struct iso_history *history,
+                       uint32_t key, const char *why)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -72,21 +75,26 @@ static bool refuse_row(struct iso_native *native, const char *at, const struct i
     return native_refuse(native, at, "row %.*s %s", (int)(length < 60 ? length : 60), text, why);
 }
 
-static bool check_bounds(struct iso_native *native, const char *at, const struct iso_history *history,
+static bool check_bounds(struct iso_native *native, const char *at,
+                         const struct iso_history *history,
                          const struct native_operation *operation)
 {
     const struct iso_range *range = &operation->range;
     const struct iso_atoms *atoms = &history->atoms;
-    if (range->from != ISO_ABSENT && range->to != ISO_ABSENT && iso_atom_compare(atoms, range->from, range->to) > 0)
-        return native_refuse(native, at,
-                             "a row set from above its end, expected \"from\" at or below \"to\": integers "
-                             "by size, then texts by bytes");
-    for (uint32_t o = history->operation_count - operation->rows; o < history->operation_count; o++) {
+    if (range->from != ISO_ABSENT && range->to != ISO_ABSENT &&
+        iso_atom_compare(atoms, range->from, range->to) > 0)
+        return native_refuse(
+            native, at,
+            "a row set from above its end, expected \"from\" at or below \"to\": integers "
+            "by size, then texts by bytes");
+    for (uint32_t o = history->operation_count - operation->rows; o < history->operation_count;
+         o++) {
         iso_atom key = history->key_atom[history->key[o]];
         if ((range->from == ISO_ABSENT || iso_atom_compare(atoms, range->from, key) <= 0) &&
             (range->to == ISO_ABSENT || iso_atom_compare(atoms, key, range->to) <= 0))
             continue;
-        return refuse_row(native, at, history, history->key[o], "lies outside of the bounds of its set");
+        return refuse_row(native, at, history, history->key[o],
+                          "lies outside of the bounds of its set");
     }
     return true;
 }

@@ -14,10 +14,12 @@ static struct masks find_masks(const char *text)
     struct masks masks = {0, 0, 0, 0};
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
-        __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20)); /* [ and { differ in this bit, as ] and } do */
+        __m128i folded = _mm_or_si128(
+            bytes, _mm_set1_epi8(0x20)); /* [ and { differ in this bit, as ] and } do */
         __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
                 backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-        __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{')), close = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
+        __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{')),
+                close = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
         masks.quote |= (uint64_t)(unsigned)_mm_movemask_epi8(quote) << i;
         masks.backslash |= (uint64_t)(unsigned)_mm_movemask_epi8(backslash) << i;
         masks.open |= (uint64_t)(unsigned)_mm_movemask_epi8(open) << i;
@@ -40,8 +42,8 @@ static struct masks find_masks(const char *text)
 }
 #endif
 
-/* The bytes that a backslash before them escapes; `*carry`: the first byte is, then the first of the next
- * block. */
+/* The bytes that a backslash before them escapes; `*carry`: the first byte is, then the first of
+ * the next block. */
 static uint64_t find_escaped(uint64_t backslash, uint64_t *carry)
 {
     uint64_t escaped = *carry;
@@ -91,7 +93,8 @@ void iso_split_scan(struct iso_split *split, const char *text, size_t length, bo
             return;
         struct masks masks = find_masks(text + split->scanned);
         uint64_t within = left < BLOCK ? ~(uint64_t)0 >> (BLOCK - left) : ~(uint64_t)0;
-        uint64_t quote = masks.quote & ~find_escaped(masks.backslash & within, &split->escape) & within;
+        uint64_t quote =
+            masks.quote & ~find_escaped(masks.backslash & within, &split->escape) & within;
         uint64_t string = prefix_parity(quote) ^ split->in_string;
         split->in_string = string >> 63 ? ~(uint64_t)0 : 0;
         uint64_t open = masks.open & ~string & within, close = masks.close & ~string & within;

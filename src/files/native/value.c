@@ -29,20 +29,24 @@ bool native_scanner_fault(struct iso_native *native)
 bool native_wrong_type(struct iso_native *native, const char *what, const char *expected)
 {
     static const char *const names[] = {
-        [ISO_JSON_NONE] = "nothing",    [ISO_JSON_OBJECT] = "an object", [ISO_JSON_ARRAY] = "a list",
-        [ISO_JSON_STRING] = "a string", [ISO_JSON_DIGITS] = "a number",  [ISO_JSON_TRUE] = "true",
+        [ISO_JSON_NONE] = "nothing",    [ISO_JSON_OBJECT] = "an object",
+        [ISO_JSON_ARRAY] = "a list",    [ISO_JSON_STRING] = "a string",
+        [ISO_JSON_DIGITS] = "a number", [ISO_JSON_TRUE] = "true",
         [ISO_JSON_FALSE] = "false",     [ISO_JSON_NULL] = "null"};
     enum iso_json_type type = iso_json_peek(&native->json);
     if (type != ISO_JSON_NONE)
-        return native_refuse(native, native->json.at, "%s is %s, expected %s", what, names[type], expected);
+        return native_refuse(native, native->json.at, "%s is %s, expected %s", what, names[type],
+                             expected);
     iso_json_fail(&native->json, ISO_JSON_UNEXPECTED, native->json.at, expected);
     return native_scanner_fault(native);
 }
 
-bool native_once(struct iso_native *native, unsigned *seen, unsigned bit, const struct iso_json_text *name)
+bool native_once(struct iso_native *native, unsigned *seen, unsigned bit,
+                 const struct iso_json_text *name)
 {
     if (*seen & bit)
-        return native_refuse(native, native->json.at, "member \"%.*s\" occurs here a second time, expected it once",
+        return native_refuse(native, native->json.at,
+                             "member \"%.*s\" occurs here a second time, expected it once",
                              native_shown(name), name->at);
     *seen |= bit;
     return true;
@@ -50,20 +54,24 @@ bool native_once(struct iso_native *native, unsigned *seen, unsigned bit, const 
 
 /* ---- numbers and strings ---- */
 
-static bool read_integer(struct iso_native *native, const char *what, struct iso_json_number *number)
+static bool read_integer(struct iso_native *native, const char *what,
+                         struct iso_json_number *number)
 {
     const char *at = native->json.at;
     if (iso_json_integer(&native->json, number))
         return true;
     if (native->json.code == ISO_JSON_FRACTION)
-        return native_refuse(native, at, "%s is a number with a fraction or exponent, expected an integer", what);
+        return native_refuse(
+            native, at, "%s is a number with a fraction or exponent, expected an integer", what);
     if (native->json.code == ISO_JSON_RANGE)
-        return native_refuse(native, at, "%s is a number beyond 64 bits, expected an integer from -2^63 to 2^64-1",
-                             what);
+        return native_refuse(
+            native, at, "%s is a number beyond 64 bits, expected an integer from -2^63 to 2^64-1",
+            what);
     return native_scanner_fault(native);
 }
 
-bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history, iso_atom *atom)
+bool native_read_atom(struct iso_native *native, const char *what, struct iso_history *history,
+                      iso_atom *atom)
 {
     struct iso_json_number number;
     struct iso_json_text text;
@@ -94,7 +102,8 @@ static bool parse_decimal(const struct iso_json_text *text, uint64_t *number)
     *number = 0;
     for (size_t i = 0; i < text->length; i++) {
         unsigned digit = (unsigned char)text->at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) || __builtin_add_overflow(*number, digit, number))
+        if (digit > 9 || __builtin_mul_overflow(*number, 10u, number) ||
+            __builtin_add_overflow(*number, digit, number))
             return false;
     }
     return text->length > 0;
@@ -123,15 +132,18 @@ bool native_read_unsigned(struct iso_native *native, const char *what, uint64_t 
         if (!iso_json_string(&native->json, &text))
             return native_scanner_fault(native);
         return parse_decimal(&text, number) ||
-               native_refuse(native, at, "%s is \"%.*s\", expected decimal digits for a number from 0 to 2^64-1", what,
-                             native_shown(&text), text.at);
+               native_refuse(
+                   native, at,
+                   "%s is \"%.*s\", expected decimal digits for a number from 0 to 2^64-1", what,
+                   native_shown(&text), text.at);
     }
     if (type != ISO_JSON_DIGITS)
         return native_wrong_type(native, what, "an integer or a decimal string");
     if (!read_integer(native, what, &integer))
         return false;
     *number = integer.bits;
-    return !integer.negative || native_refuse(native, at, "%s is negative, expected an integer from 0 to 2^64-1", what);
+    return !integer.negative ||
+           native_refuse(native, at, "%s is negative, expected an integer from 0 to 2^64-1", what);
 }
 
 const char *native_read_word(struct iso_native *native, const char *what, const char *expected,
@@ -170,25 +182,29 @@ static bool read_pair(struct iso_native *native, const char *what, struct iso_st
             continue;
         }
         if (!native_once(native, &seen, physical ? 1 : 2, &name) ||
-            !native_read_unsigned(native, physical ? "p" : "l", physical ? &stamp->physical : &stamp->logical))
+            !native_read_unsigned(native, physical ? "p" : "l",
+                                  physical ? &stamp->physical : &stamp->logical))
             return false;
     }
     if (native->json.code != ISO_JSON_FINE)
         return native_scanner_fault(native);
-    return seen == 3 ||
-           native_refuse(native, at, "%s lacks \"%s\", expected {\"p\":..,\"l\":..}", what, seen & 1 ? "l" : "p");
+    return seen == 3 || native_refuse(native, at, "%s lacks \"%s\", expected {\"p\":..,\"l\":..}",
+                                      what, seen & 1 ? "l" : "p");
 }
 
-bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp, enum iso_clock *clock)
+bool native_read_stamp(struct iso_native *native, const char *what, struct iso_stamp *stamp,
+                       enum iso_clock *clock)
 {
     enum iso_json_type type = iso_json_peek(&native->json);
     enum iso_clock kind = type == ISO_JSON_OBJECT ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR;
     stamp->logical = 0;
     if (type != ISO_JSON_OBJECT && type != ISO_JSON_DIGITS && type != ISO_JSON_STRING)
-        return native_wrong_type(native, what, "an integer, a decimal string or {\"p\":..,\"l\":..}");
+        return native_wrong_type(native, what,
+                                 "an integer, a decimal string or {\"p\":..,\"l\":..}");
     if (*clock != ISO_CLOCK_NONE && *clock != kind)
-        return native_refuse(native, native->json.at, "%s is %s, expected the same kind of timestamp as before it",
-                             what, kind == ISO_CLOCK_PAIR ? "a pair {p,l}" : "a single number");
+        return native_refuse(native, native->json.at,
+                             "%s is %s, expected the same kind of timestamp as before it", what,
+                             kind == ISO_CLOCK_PAIR ? "a pair {p,l}" : "a single number");
     *clock = kind;
     if (kind == ISO_CLOCK_PAIR)
         return read_pair(native, what, stamp);
@@ -199,11 +215,12 @@ bool native_take_snapshot(struct iso_native *native, struct iso_history *history
                           struct iso_json_text text, uint32_t *snapshot)
 {
     return iso_history_snapshot(history, text.at, text.length, snapshot) ||
-           native_refuse(native, at, "snapshot is \"%.*s\", expected \"xmin:xmax:xip,...\"", native_shown(&text),
-                         text.at);
+           native_refuse(native, at, "snapshot is \"%.*s\", expected \"xmin:xmax:xip,...\"",
+                         native_shown(&text), text.at);
 }
 
-bool native_read_snapshot(struct iso_native *native, struct iso_history *history, uint32_t *snapshot)
+bool native_read_snapshot(struct iso_native *native, struct iso_history *history,
+                          uint32_t *snapshot)
 {
     struct iso_json_text text;
     const char *at = native_read_word(native, "snapshot", "a string \"xmin:xmax:xip,...\"", &text);

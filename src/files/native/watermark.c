@@ -31,8 +31,8 @@ static bool read(struct iso_native *native, uint64_t *watermark)
     return iso_json_finish(json) || native_scanner_fault(native);
 }
 
-enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size, uint64_t *watermark,
-                                   struct iso_error *error)
+enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size,
+                                   uint64_t *watermark, struct iso_error *error)
 {
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     native->fault = &fault;

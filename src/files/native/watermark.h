@@ -18,6 +18,7 @@ bool iso_watermark_is(const char *text);
 /* Of any first member: `name` with its quotes. */
 bool iso_first_member_is(const char *text, const char *name);
 
-/* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it with. */
-enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size, uint64_t *watermark,
-                                   struct iso_error *error);
+/* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it
+ * with. */
+enum iso_status iso_watermark_read(struct iso_native *native, const char *text, size_t size,
+                                   uint64_t *watermark, struct iso_error *error);

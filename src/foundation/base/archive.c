@@ -16,18 +16,21 @@ enum { BUFFER = 1 << 16, SLACK = 1 << 16 };
 
 _Static_assert(sizeof(struct iso_archive_item) == 64, "heads are part of the format");
 
-static void open_archive(struct iso_archive *archive, int descriptor, const char *name, struct iso_error *error)
+static void open_archive(struct iso_archive *archive, int descriptor, const char *name,
+                         struct iso_error *error)
 {
     *archive = (struct iso_archive){.descriptor = descriptor, .name = name, .error = error};
     archive->buffer = iso_allocate(BUFFER);
 }
 
-void iso_archive_save(struct iso_archive *archive, int descriptor, const char *name, struct iso_error *error)
+void iso_archive_save(struct iso_archive *archive, int descriptor, const char *name,
+                      struct iso_error *error)
 {
     open_archive(archive, descriptor, name, error);
 }
 
-void iso_archive_restore(struct iso_archive *archive, int descriptor, const char *name, struct iso_error *error)
+void iso_archive_restore(struct iso_archive *archive, int descriptor, const char *name,
+                         struct iso_error *error)
 {
     struct stat status;
     open_archive(archive, descriptor, name, error);
@@ -53,7 +56,8 @@ static void write_all(struct iso_archive *archive, const uint8_t *bytes, size_t 
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
-            iso_error_set(archive->error, ISO_FAILED, "%s: cannot be written: %s", archive->name, strerror(errno));
+            iso_error_set(archive->error, ISO_FAILED, "%s: cannot be written: %s", archive->name,
+                          strerror(errno));
             return;
         }
         bytes += wrote;
@@ -94,7 +98,8 @@ static size_t read_some(struct iso_archive *archive, uint8_t *bytes, size_t size
     while ((got = read(archive->descriptor, bytes, size)) < 0 && errno == EINTR)
         ;
     if (got < 0)
-        iso_error_set(archive->error, ISO_FAILED, "%s: cannot be read: %s", archive->name, strerror(errno));
+        iso_error_set(archive->error, ISO_FAILED, "%s: cannot be read: %s", archive->name,
+                      strerror(errno));
     else if (!got)
         damaged(archive, "it ends here");
     return got > 0 ? (size_t)got : 0;
@@ -125,17 +130,21 @@ static bool read_bytes(struct iso_archive *archive, void *into, size_t size)
 
 /* ---- items ---- */
 
-/* Seeded with the head before: so no item of another archive passes, be it of the same name and number. */
-static uint64_t head_checksum(const struct iso_archive *archive, const struct iso_archive_item *item)
+/* Seeded with the head before: so no item of another archive passes, be it of the same name and
+ * number. */
+static uint64_t head_checksum(const struct iso_archive *archive,
+                              const struct iso_archive_item *item)
 {
     return XXH3_64bits_withSeed(item, offsetof(struct iso_archive_item, head), archive->chain);
 }
 
-static void put_item(struct iso_archive *archive, const char *name, const void *bytes, uint64_t count,
-                     uint64_t capacity, size_t element)
+static void put_item(struct iso_archive *archive, const char *name, const void *bytes,
+                     uint64_t count, uint64_t capacity, size_t element)
 {
-    struct iso_archive_item item = {
-        .element = (uint32_t)element, .number = archive->number++, .count = count, .capacity = capacity};
+    struct iso_archive_item item = {.element = (uint32_t)element,
+                                    .number = archive->number++,
+                                    .count = count,
+                                    .capacity = capacity};
     size_t length = strlen(name);
     memcpy(item.name, name, length < sizeof item.name ? length : sizeof item.name);
     item.content = XXH3_64bits(bytes, count * element);
@@ -159,7 +168,8 @@ static bool get_head(struct iso_archive *archive, struct iso_archive_item *item)
     return !is_over(archive);
 }
 
-static void check_content(struct iso_archive *archive, const struct iso_archive_item *item, uint64_t checksum)
+static void check_content(struct iso_archive *archive, const struct iso_archive_item *item,
+                          uint64_t checksum)
 {
     if (!is_over(archive) && item->content != checksum && !archive->unchecked)
         damaged(archive, "a checksum does not fit");
@@ -171,14 +181,15 @@ static bool has_name(const struct iso_archive_item *item, const char *name)
 }
 
 /* The next item must be this one. */
-static bool get_expected(struct iso_archive *archive, const char *name, size_t element, struct iso_archive_item *item)
+static bool get_expected(struct iso_archive *archive, const char *name, size_t element,
+                         struct iso_archive_item *item)
 {
     if (!get_head(archive, item))
         return false;
     if (!has_name(item, name) || item->element != element)
         iso_error_set(archive->error, ISO_FAILED,
-                      "%s: written by another version: found %.*s of %u bytes, expected %s of %zu", archive->name,
-                      ISO_ARCHIVE_NAME, item->name, item->element, name, element);
+                      "%s: written by another version: found %.*s of %u bytes, expected %s of %zu",
+                      archive->name, ISO_ARCHIVE_NAME, item->name, item->element, name, element);
     return !is_over(archive);
 }
 
@@ -205,13 +216,15 @@ void iso_archive_value(struct iso_archive *archive, const char *name, void *valu
     iso_free(bytes);
 }
 
-/* What a capacity beyond the need may be: columns at least double, and some are large from the start. */
+/* What a capacity beyond the need may be: columns at least double, and some are large from the
+ * start. */
 static uint64_t most_capacity(uint64_t count)
 {
     return count * 4 + SLACK;
 }
 
-static void *read_column(struct iso_archive *archive, const struct iso_archive_item *item, bool heap)
+static void *read_column(struct iso_archive *archive, const struct iso_archive_item *item,
+                         bool heap)
 {
     size_t size = item->count * item->element, room = item->capacity * item->element;
     if (!room)
@@ -234,27 +247,31 @@ static bool is_twin(enum iso_archive_kind kind)
 }
 
 /* A twin is as long as its fellow, or not there. */
-static bool fits(const struct iso_archive_item *item, enum iso_archive_kind kind, uint64_t count, uint64_t capacity)
+static bool fits(const struct iso_archive_item *item, enum iso_archive_kind kind, uint64_t count,
+                 uint64_t capacity)
 {
     if (is_twin(kind))
-        return (item->count == count && item->capacity == capacity) || (!item->count && !item->capacity);
+        return (item->count == count && item->capacity == capacity) ||
+               (!item->count && !item->capacity);
     return item->capacity >= item->count && item->capacity <= most_capacity(item->count);
 }
 
-void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso_archive_kind kind, void *column,
-                         uint64_t *count, uint64_t *capacity, size_t element)
+void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso_archive_kind kind,
+                         void *column, uint64_t *count, uint64_t *capacity, size_t element)
 {
     struct iso_archive_item item;
     if (!archive->restoring) {
         uint64_t most = most_capacity(*count), room = *capacity < most ? *capacity : most;
         if (!is_over(archive))
-            put_item(archive, name, column ? column : "", column ? *count : 0, column ? room : 0, element);
+            put_item(archive, name, column ? column : "", column ? *count : 0, column ? room : 0,
+                     element);
         return column;
     }
     void *restored = NULL;
     if (!is_over(archive) && get_expected(archive, name, element, &item)) {
         if (fits(&item, kind, *count, *capacity))
-            restored = read_column(archive, &item, kind == ISO_ARCHIVE_HEAP || kind == ISO_ARCHIVE_HEAP_TWIN);
+            restored = read_column(archive, &item,
+                                   kind == ISO_ARCHIVE_HEAP || kind == ISO_ARCHIVE_HEAP_TWIN);
         else
             damaged(archive, "a column's length cannot be right");
     }
@@ -268,8 +285,8 @@ void *iso_archive_column(struct iso_archive *archive, const char *name, enum iso
 void iso_archive_index(struct iso_archive *archive, const char *name, struct iso_index *table)
 {
     uint64_t count = table->slots ? (uint64_t)table->mask + 1 : 0, capacity = count;
-    table->slots =
-        iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, table->slots, &count, &capacity, sizeof *table->slots);
+    table->slots = iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, table->slots, &count,
+                                      &capacity, sizeof *table->slots);
     iso_archive_expect(archive, count == capacity && !(count & (count - 1)));
     table->mask = capacity ? (uint32_t)capacity - 1 : 0;
 }

@@ -37,7 +37,8 @@ bool iso_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *
     if (length % 4 != 0)
         return false;
     for (size_t i = 0; i < length; i += 4) {
-        int padding = i + 4 < length ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
+        int padding =
+            i + 4 < length ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
         int32_t group = 0;
         for (int j = 0; j < 4; j++) {
             int value = j >= 4 - padding ? 0 : iso_base64_digit(text[i + j]);

@@ -17,5 +17,6 @@ int iso_base64_digit(char c);
 
 void iso_base64_encode(const uint8_t *bytes, size_t size, char *text);
 
-/* Writes at most length / 4 * 3 bytes (text and bytes may be the same memory); false if the text is not base64. */
+/* Writes at most length / 4 * 3 bytes (text and bytes may be the same memory); false if the text is
+ * not base64. */
 bool iso_base64_decode(const char *text, size_t length, uint8_t *bytes, size_t *size);

@@ -1,8 +1,8 @@
 /* Small tricks on bytes in memory, eight or sixteen at a time: the inner loops of the JSON scanner.
  *
  * Most of them may read up to 16 bytes from `at`, whatever stands there: callers keep readable
- * padding after their text and check the result against its end. Digits are converted by three multiplications (SIMD
- * within a register).
+ * padding after their text and check the result against its end. Digits are converted by three
+ * multiplications (SIMD within a register).
  */
 #pragma once
 
@@ -26,7 +26,8 @@ static inline uint64_t iso_bytes_load8(const char *at)
     return word;
 }
 
-/* The first `count` bytes (1 to 8) at `at` as a word, to be compared with a constant of the same kind. */
+/* The first `count` bytes (1 to 8) at `at` as a word, to be compared with a constant of the same
+ * kind. */
 static inline uint64_t iso_bytes_load(const char *at, unsigned count)
 {
     return iso_bytes_load8(at) & ~(uint64_t)0 >> (64 - 8 * count);
@@ -71,7 +72,8 @@ static inline void iso_bytes_copy(char *to, const char *from, size_t count)
     }
 }
 
-/* Whether two runs of bytes are the same: names and the like, which are short. Reads nothing else. */
+/* Whether two runs of bytes are the same: names and the like, which are short. Reads nothing
+ * else. */
 static inline bool iso_bytes_equal(const char *left, const char *right, size_t count)
 {
     if (count > 16)
@@ -82,11 +84,13 @@ static inline bool iso_bytes_equal(const char *left, const char *right, size_t c
     return iso_bytes_load_short(left, count) == iso_bytes_load_short(right, count);
 }
 
-/* The number of leading decimal digits among the 8 bytes at `at` (of the word), and what they say. */
+/* The number of leading decimal digits among the 8 bytes at `at` (of the word), and what they
+ * say. */
 static inline unsigned iso_bytes_digits_of(uint64_t word, uint64_t *number)
 {
     word ^= 0x3030303030303030u;
-    uint64_t others = (((word & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | word) & 0x8080808080808080u;
+    uint64_t others =
+        (((word & 0x7f7f7f7f7f7f7f7fu) + 0x7676767676767676u) | word) & 0x8080808080808080u;
     unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
     word = count ? word << (64 - 8 * count) : 0; /* as if there were zeros in front */
     word = word * 10 + (word >> 8);
@@ -101,8 +105,9 @@ static inline unsigned iso_bytes_digits(const char *at, uint64_t *number)
     return iso_bytes_digits_of(iso_bytes_load8(at), number);
 }
 
-/* The decimal digits of a whole text of at most 19, whose number then fits 64 bits: false if there are other bytes in
- * it, none at all, or more. Reads nothing else. Leading zeros are digits here. */
+/* The decimal digits of a whole text of at most 19, whose number then fits 64 bits: false if there
+ * are other bytes in it, none at all, or more. Reads nothing else. Leading zeros are digits
+ * here. */
 static inline bool iso_bytes_number(const char *at, size_t length, uint64_t *number)
 {
     uint64_t part;
@@ -117,17 +122,19 @@ static inline bool iso_bytes_number(const char *at, size_t length, uint64_t *num
     return true;
 }
 
-/* The first of 16 bytes that a JSON string cannot simply contain: a quote, a backslash, a control character,
- * or a byte above 127, which starts or breaks UTF-8. 16: none of them. */
+/* The first of 16 bytes that a JSON string cannot simply contain: a quote, a backslash, a control
+ * character, or a byte above 127, which starts or breaks UTF-8. 16: none of them. */
 static inline unsigned iso_bytes_special_portable(const char *at)
 {
     for (unsigned i = 0; i < 16; i += 8) {
         const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
         uint64_t word = iso_bytes_load8(at + i);
         uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-        /* The lowest bit set is exact; higher ones may be borrowed. Bytes above 127 are special themselves.
+        /* The lowest bit set is exact; higher ones may be borrowed. Bytes above 127 are special
+         * themselves.
          */
-        uint64_t found = ((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & highs;
+        uint64_t found =
+            ((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & highs;
         if (found)
             return i + (unsigned)__builtin_ctzll(found) / 8;
     }
@@ -138,9 +145,11 @@ static inline unsigned iso_bytes_special(const char *at)
 {
 #if defined(__SSE2__)
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
-    __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                                 _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
     found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes));
-    unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(found, bytes)); /* the top bit of a byte is what counts */
+    unsigned mask = (unsigned)_mm_movemask_epi8(
+        _mm_or_si128(found, bytes)); /* the top bit of a byte is what counts */
     return mask ? (unsigned)__builtin_ctz(mask) : 16;
 #else
     return iso_bytes_special_portable(at);
@@ -167,8 +176,8 @@ static inline uint32_t iso_bytes_same(const char *left, const char *right)
 #endif
 }
 
-/* Where `byte` first stands among the `count` bytes at `at`, a multiple of 16 up to 64, all of which are
- * read; `count` if it does not. */
+/* Where `byte` first stands among the `count` bytes at `at`, a multiple of 16 up to 64, all of
+ * which are read; `count` if it does not. */
 static inline unsigned iso_bytes_find_portable(const char *at, char byte, unsigned count)
 {
     for (unsigned i = 0; i < count; i += 8) {
@@ -187,7 +196,8 @@ static inline unsigned iso_bytes_find(const char *at, char byte, unsigned count)
     uint64_t found = 0;
     for (unsigned i = 0; i < count; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
-        found |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte))) << i;
+        found |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)))
+                 << i;
     }
     return found ? (unsigned)__builtin_ctzll(found) : count;
 #else

@@ -32,9 +32,10 @@ static int digit_of(char byte)
 void iso_cell_key_decode(struct iso_text *text, struct iso_json_text column)
 {
     for (size_t i = 0; i < column.length; i++) {
-        bool escape = column.at[i] == '%' && i + 2 < column.length && digit_of(column.at[i + 1]) >= 0 &&
-                      digit_of(column.at[i + 2]) >= 0;
-        char byte = escape ? (char)(digit_of(column.at[i + 1]) << 4 | digit_of(column.at[i + 2])) : column.at[i];
+        bool escape = column.at[i] == '%' && i + 2 < column.length &&
+                      digit_of(column.at[i + 1]) >= 0 && digit_of(column.at[i + 2]) >= 0;
+        char byte = escape ? (char)(digit_of(column.at[i + 1]) << 4 | digit_of(column.at[i + 2]))
+                           : column.at[i];
         iso_text_put_bytes(text, &byte, 1);
         i += escape ? 2 : 0;
     }

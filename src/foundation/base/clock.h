@@ -1,4 +1,5 @@
-/* The monotonic clock: for limits, waits and figures. What judges reads none (aion, join, pipeline): time is passed in. */
+/* The monotonic clock: for limits, waits and figures. What judges reads none (aion, join,
+ * pipeline): time is passed in. */
 #pragma once
 
 #include <stdint.h>

@@ -53,7 +53,8 @@ static void look_at_edge(struct tarjan *tarjan)
         tarjan->low[node] = tarjan->index[to];
 }
 
-uint32_t iso_components(uint32_t nodes, const uint32_t *first_edge, const uint32_t *edge_to, uint32_t *component)
+uint32_t iso_components(uint32_t nodes, const uint32_t *first_edge, const uint32_t *edge_to,
+                        uint32_t *component)
 {
     size_t size = ((size_t)nodes + 1) * sizeof(uint32_t);
     struct tarjan tarjan = {.first_edge = first_edge,

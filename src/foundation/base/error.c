@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum iso_status iso_error_set(struct iso_error *error, enum iso_status status, const char *format, ...)
+enum iso_status iso_error_set(struct iso_error *error, enum iso_status status, const char *format,
+                              ...)
 {
     va_list arguments;
     if (error->status != ISO_OK)

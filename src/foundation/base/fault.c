@@ -19,13 +19,16 @@ __attribute__((constructor)) static void plan_crash(void)
 {
     crash.point = getenv("ISOCHRON_CRASH");
     crash.length = crash.point ? strcspn(crash.point, ":") : 0;
-    crash.left = crash.point && crash.point[crash.length] ? strtoull(crash.point + crash.length + 1, NULL, 10) : 1;
+    crash.left = crash.point && crash.point[crash.length]
+                     ? strtoull(crash.point + crash.length + 1, NULL, 10)
+                     : 1;
     crash.process = getpid();
 }
 
 void iso_fault_point(const char *point)
 {
-    if (!crash.length || strlen(point) != crash.length || strncmp(crash.point, point, crash.length) || --crash.left)
+    if (!crash.length || strlen(point) != crash.length ||
+        strncmp(crash.point, point, crash.length) || --crash.left)
         return;
     kill(crash.process, SIGKILL); /* a snapshot's child dies of that too */
     for (;;)

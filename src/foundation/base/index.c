@@ -64,7 +64,8 @@ void iso_index_widen(struct iso_index *index, uint32_t more)
 void iso_index_add(struct iso_index *index, uint64_t hash, uint32_t number)
 {
     iso_index_reserve(index, 1);
-    *(uint64_t *)iso_slots_vacant(index->slots, index->mask, &kind, hash) = hash << 32 | (number + 1);
+    *(uint64_t *)iso_slots_vacant(index->slots, index->mask, &kind, hash) =
+        hash << 32 | (number + 1);
     index->used++;
 }
 
@@ -86,7 +87,8 @@ void iso_index_shrink(struct iso_index *index)
 }
 
 bool iso_index_refill(struct iso_index *index, uint32_t count,
-                      uint32_t (*hash_of)(const void *context, uint32_t number), const void *context)
+                      uint32_t (*hash_of)(const void *context, uint32_t number),
+                      const void *context)
 {
     struct iso_index old = *index;
     uint32_t used = 0;
@@ -103,7 +105,8 @@ bool iso_index_refill(struct iso_index *index, uint32_t count,
     index->used = 0;
     for (uint64_t i = 0; i <= old.mask; i++) {
         if (old.slots[i])
-            iso_index_add(index, hash_of(context, (uint32_t)old.slots[i] - 1), (uint32_t)old.slots[i] - 1);
+            iso_index_add(index, hash_of(context, (uint32_t)old.slots[i] - 1),
+                          (uint32_t)old.slots[i] - 1);
     }
     iso_column_free(old.slots, iso_index_bytes(&old));
     return true;

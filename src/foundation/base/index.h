@@ -1,8 +1,10 @@
-/* An index: numbers by the hashes of what they stand for: keys in a list, texts, whatever the caller has numbered.
+/* An index: numbers by the hashes of what they stand for: keys in a list, texts, whatever the
+ * caller has numbered.
  *
- *   slots, by hash & mask     |      | h1 7 | h1 2 |      | h2 4 |       two of one hash stand behind each other
+ *   slots, by hash & mask     | | h1 7 | h1 2 | | h2 4 | two of one hash stand behind each other
  *
- * A slot holds 32 bits of the hash, and the number. Whether what it stands for is equal is for the caller to say:
+ * A slot holds 32 bits of the hash, and the number. Whether what it stands for is equal is for the
+ * caller to say:
  *
  *     iso_index_reserve(&index, 1);
  *     uint32_t at = iso_index_home(hash), number;
@@ -11,8 +13,9 @@
  *             return number;
  *     iso_index_fill(&index, at, hash, count); // where the search ended
  *
- * 8 bytes a slot, at most three quarters full. Numbers below UINT32_MAX. Where numbers are sought by numbers: base/number_map.h. A
- * zeroed index is empty, and may be searched. Threads: many may search one that does not change.
+ * 8 bytes a slot, at most three quarters full. Numbers below UINT32_MAX. Where numbers are sought
+ * by numbers: base/number_map.h. A zeroed index is empty, and may be searched. Threads: many may
+ * search one that does not change.
  */
 #pragma once
 
@@ -31,8 +34,10 @@ static inline uint32_t iso_index_home(uint64_t hash)
     return (uint32_t)hash;
 }
 
-/* The next number from `*at` on that has this hash. False: there are no more, and what is new may stand at `*at`. */
-static inline bool iso_index_next(const struct iso_index *index, uint32_t *at, uint64_t hash, uint32_t *number)
+/* The next number from `*at` on that has this hash. False: there are no more, and what is new may
+ * stand at `*at`. */
+static inline bool iso_index_next(const struct iso_index *index, uint32_t *at, uint64_t hash,
+                                  uint32_t *number)
 {
     if (!index->slots)
         return false;
@@ -58,7 +63,8 @@ static inline void iso_index_reserve(struct iso_index *index, uint32_t more)
         iso_index_widen(index, more);
 }
 
-static inline void iso_index_fill(struct iso_index *index, uint32_t at, uint64_t hash, uint32_t number)
+static inline void iso_index_fill(struct iso_index *index, uint32_t at, uint64_t hash,
+                                  uint32_t number)
 {
     index->slots[at & index->mask] = hash << 32 | (number + 1);
     index->used++;
@@ -71,11 +77,13 @@ static inline void iso_index_replace(struct iso_index *index, uint32_t at, uint3
     *slot = *slot >> 32 << 32 | (number + 1);
 }
 
-void iso_index_add(struct iso_index *index, uint64_t hash, uint32_t number);    /* reserves, and does not search */
+void iso_index_add(struct iso_index *index, uint64_t hash,
+                   uint32_t number); /* reserves, and does not search */
 void iso_index_remove(struct iso_index *index, uint64_t hash, uint32_t number); /* which is there */
 
-/* After the slots of another process were read: the numbers in them go where they belong here. False: one of them is none
- * of `count`, there is no free slot, or `used` is wrong. */
+/* After the slots of another process were read: the numbers in them go where they belong here.
+ * False: one of them is none of `count`, there is no free slot, or `used` is wrong. */
 bool iso_index_refill(struct iso_index *index, uint32_t count,
-                      uint32_t (*hash_of)(const void *context, uint32_t number), const void *context);
+                      uint32_t (*hash_of)(const void *context, uint32_t number),
+                      const void *context);
 void iso_index_shrink(struct iso_index *index); /* if it is large, and most of it is free */

@@ -26,7 +26,8 @@ void iso_json_start(struct iso_json *json, const char *text, size_t length)
 
 /* ---- errors ---- */
 
-bool iso_json_fail(struct iso_json *json, enum iso_json_code code, const char *at, const char *expected)
+bool iso_json_fail(struct iso_json *json, enum iso_json_code code, const char *at,
+                   const char *expected)
 {
     if (json->code != ISO_JSON_FINE)
         return false;
@@ -71,7 +72,8 @@ void iso_json_describe(const struct iso_json *json, char *text, size_t size)
         snprintf(text, size, "a number beyond 64 bits, expected %s", json->expected);
         break;
     case ISO_JSON_CONTROL:
-        snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found, json->expected);
+        snprintf(text, size, "control character 0x%02x in a string, expected %s", json->found,
+                 json->expected);
         break;
     case ISO_JSON_ESCAPE:
         snprintf(text, size, "found %s in an escape, expected %s", byte, json->expected);
@@ -200,8 +202,8 @@ bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number
         return iso_json_fail(json, ISO_JSON_FRACTION, start, "an integer");
     bool negative = first != start, beyond = false;
     for (const char *at = first; at < end && !beyond; at++)
-        beyond =
-            __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
+        beyond = __builtin_mul_overflow(value, 10u, &value) ||
+                 __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
     if (beyond || (negative && value > (uint64_t)1 << 63))
         return iso_json_fail(json, ISO_JSON_RANGE, start, "an integer from -2^63 to 2^64-1");
     *number = (struct iso_json_number){negative ? 0 - value : value, negative};
@@ -210,8 +212,8 @@ bool iso_json_integer_slow(struct iso_json *json, struct iso_json_number *number
 
 /* ---- strings ---- */
 
-/* The length of the UTF-8 sequence at `at`, 0 if it is none (too short, overlong, a surrogate, above
- * U+10FFFF). */
+/* The length of the UTF-8 sequence at `at`, 0 if it is none (too short, overlong, a surrogate,
+ * above U+10FFFF). */
 static unsigned utf8_length(const unsigned char *at, const unsigned char *end)
 {
     unsigned length = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : at[0] < 0xf5 ? 4 : 0;
@@ -313,7 +315,8 @@ static char *scratch_for(struct iso_json *json, const char *at)
 {
     size_t need = (size_t)(json->end - json->start) + ISO_JSON_PADDING;
     if (json->scratch_capacity < need) {
-        /* Only strings read since the last start point here, and they made it as large as that text needs. */
+        /* Only strings read since the last start point here, and they made it as large as that text
+         * needs. */
         iso_free(json->scratch);
         json->scratch = iso_allocate(need);
         json->scratch_capacity = need;
@@ -338,7 +341,8 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
     if (iso_json_space(json) != '"')
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, json->at, "a string");
     const char *first = json->at + 1, *copied = first, *at = first;
-    char *unescaped = NULL, *out = NULL; /* [copied, at) is still to be copied, once there was an escape */
+    char *unescaped = NULL,
+         *out = NULL; /* [copied, at) is still to be copied, once there was an escape */
     for (;;) {
         at = find_special(json, at);
         unsigned char byte = at < json->end ? (unsigned char)*at : 0;
@@ -356,9 +360,11 @@ bool iso_json_string_slow(struct iso_json *json, struct iso_json_text *text)
                 return false;
             copied = at;
         } else if (byte < 0x20) {
-            return iso_json_fail(json, ISO_JSON_CONTROL, at, at < json->end ? "it escaped" : "'\"'");
+            return iso_json_fail(json, ISO_JSON_CONTROL, at,
+                                 at < json->end ? "it escaped" : "'\"'");
         } else {
-            unsigned length = utf8_length((const unsigned char *)at, (const unsigned char *)json->end);
+            unsigned length =
+                utf8_length((const unsigned char *)at, (const unsigned char *)json->end);
             if (!length && !json->any_bytes)
                 return iso_json_fail(json, ISO_JSON_UTF8, at, "UTF-8");
             at += length ? length : 1;
@@ -398,7 +404,8 @@ static bool skip_scalar(struct iso_json *json, enum iso_json_type type)
 
 static bool skip_container(struct iso_json *json)
 {
-    uint64_t objects[ISO_JSON_DEPTH / 64] = {0}; /* bit d: the container at depth d + 1 is an object */
+    uint64_t objects[ISO_JSON_DEPTH / 64] = {
+        0}; /* bit d: the container at depth d + 1 is an object */
     struct iso_json_text name;
     unsigned outside = json->depth;
     do {
@@ -406,7 +413,8 @@ static bool skip_container(struct iso_json *json)
         if (type == ISO_JSON_OBJECT || type == ISO_JSON_ARRAY) {
             if (!iso_json_enter(json, type == ISO_JSON_OBJECT ? '{' : '['))
                 return false;
-            uint64_t bit = (uint64_t)1 << ((json->depth - 1) & 63), *word = &objects[(json->depth - 1) >> 6];
+            uint64_t bit = (uint64_t)1 << ((json->depth - 1) & 63),
+                     *word = &objects[(json->depth - 1) >> 6];
             *word = type == ISO_JSON_OBJECT ? *word | bit : *word & ~bit;
         } else if (!skip_scalar(json, type)) {
             return false;
@@ -425,5 +433,6 @@ static bool skip_container(struct iso_json *json)
 bool iso_json_skip_slow(struct iso_json *json)
 {
     enum iso_json_type type = iso_json_peek(json);
-    return type == ISO_JSON_OBJECT || type == ISO_JSON_ARRAY ? skip_container(json) : skip_scalar(json, type);
+    return type == ISO_JSON_OBJECT || type == ISO_JSON_ARRAY ? skip_container(json)
+                                                             : skip_scalar(json, type);
 }

@@ -9,16 +9,16 @@
  *     }
  *     if (!iso_json_finish(&json)) ... json.code, json.position, json.expected
  *
- * Every value is checked, also one that is skipped: UTF-8, control characters, escapes, surrogates, the
- * grammar of numbers. Integers are exact: 64 bits, signed or unsigned. Repeated members are the caller's to
- * judge. A million brackets cost nothing: containers nest at most ISO_JSON_DEPTH deep, and skipping uses no
- * recursion.
+ * Every value is checked, also one that is skipped: UTF-8, control characters, escapes, surrogates,
+ * the grammar of numbers. Integers are exact: 64 bits, signed or unsigned. Repeated members are the
+ * caller's to judge. A million brackets cost nothing: containers nest at most ISO_JSON_DEPTH deep,
+ * and skipping uses no recursion.
  *
- * Errors: the first one stays. From then on every call fails, so a caller may check once, at the end.
- * The text must be followed by ISO_JSON_PADDING readable bytes, of any content: hot loops read past its end
- * and check afterwards. Strings without escapes point into the text; others into memory of the scanner, at
- * the same offset as in the text (unescaping never lengthens), and stay until the next iso_json_start.
- * Threads: one at a time.
+ * Errors: the first one stays. From then on every call fails, so a caller may check once, at the
+ * end. The text must be followed by ISO_JSON_PADDING readable bytes, of any content: hot loops read
+ * past its end and check afterwards. Strings without escapes point into the text; others into
+ * memory of the scanner, at the same offset as in the text (unescaping never lengthens), and stay
+ * until the next iso_json_start. Threads: one at a time.
  */
 #pragma once
 
@@ -57,9 +57,10 @@ enum iso_json_type {
 
 struct iso_json {
     const char *at, *start, *end;
-    bool fresh;              /* just inside a container: no comma is due */
-    bool any_bytes;          /* the caller's, after iso_json_start: strings may hold bytes that are not UTF-8 */
-    unsigned depth;          /* containers entered and not yet left */
+    bool fresh;     /* just inside a container: no comma is due */
+    bool any_bytes; /* the caller's, after iso_json_start: strings may hold bytes that are not UTF-8
+                     */
+    unsigned depth; /* containers entered and not yet left */
     enum iso_json_code code; /* the first error ... */
     size_t position;         /* its byte, from 0 */
     unsigned char found;     /* what stands there */
@@ -88,7 +89,8 @@ void iso_json_release(struct iso_json *json);
 void iso_json_start(struct iso_json *json, const char *text, size_t length);
 
 /* Sets the error, unless there is one: at byte `at`. Returns false. */
-bool iso_json_fail(struct iso_json *json, enum iso_json_code code, const char *at, const char *expected);
+bool iso_json_fail(struct iso_json *json, enum iso_json_code code, const char *at,
+                   const char *expected);
 
 /* The error as "found 'x', expected ',' or '}'". */
 void iso_json_describe(const struct iso_json *json, char *text, size_t size);
@@ -164,7 +166,8 @@ static inline bool iso_json_enter_array(struct iso_json *json)
     return iso_json_enter(json, '[');
 }
 
-/* A string of at most 15 plain bytes at the cursor; false, and nothing has moved: something else. As most are. */
+/* A string of at most 15 plain bytes at the cursor; false, and nothing has moved: something else.
+ * As most are. */
 static inline bool iso_json_short_string(struct iso_json *json, struct iso_json_text *text)
 {
     const char *first = json->at + 1;
@@ -192,8 +195,8 @@ static inline bool iso_json_leave(struct iso_json *json)
     return false;
 }
 
-/* Goes to the next element of the array entered last: true, and the cursor stands before a value; false: the
- * array's end was passed (or an error). */
+/* Goes to the next element of the array entered last: true, and the cursor stands before a value;
+ * false: the array's end was passed (or an error). */
 static inline bool iso_json_element(struct iso_json *json)
 {
     unsigned char byte = iso_json_space(json);
@@ -208,13 +211,14 @@ static inline bool iso_json_element(struct iso_json *json)
     return true;
 }
 
-/* The elements of the array at the cursor, each by an expression that is false at an error; true: all were read. */
-#define ISO_JSON_EACH(json, read)                                                                                      \
-    ({                                                                                                                 \
-        bool fine_ = iso_json_enter_array(json);                                                                       \
-        while (fine_ && iso_json_element(json))                                                                        \
-            fine_ = (read);                                                                                            \
-        fine_ && (json)->code == ISO_JSON_FINE;                                                                        \
+/* The elements of the array at the cursor, each by an expression that is false at an error; true:
+ * all were read. */
+#define ISO_JSON_EACH(json, read)                                                                  \
+    ({                                                                                             \
+        bool fine_ = iso_json_enter_array(json);                                                   \
+        while (fine_ && iso_json_element(json))                                                    \
+            fine_ = (read);                                                                        \
+        fine_ && (json)->code == ISO_JSON_FINE;                                                    \
     })
 
 /* Goes to the next member of the object entered last, and gives its name. */
@@ -239,11 +243,12 @@ static inline bool iso_json_member(struct iso_json *json, struct iso_json_text *
     return true;
 }
 
-/* Digits at `at`, at most 19 of them, so that no overflow is possible; their count, 0 if there are none, if
- * there are more, or if a zero leads. Reads at most 32 bytes. */
+/* Digits at `at`, at most 19 of them, so that no overflow is possible; their count, 0 if there are
+ * none, if there are more, or if a zero leads. Reads at most 32 bytes. */
 static inline unsigned iso_json_digits(const char *at, uint64_t *number)
 {
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
+                                      100000, 1000000, 10000000, 100000000};
     uint64_t part;
     unsigned count = iso_bytes_digits(at, number), total = count;
     while (count == 8 && total <= 16) {
@@ -254,10 +259,12 @@ static inline unsigned iso_json_digits(const char *at, uint64_t *number)
     return total > 19 || (*at == '0' && total > 1) ? 0 : total;
 }
 
-/* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or an end. */
+/* An integer of at most 19 digits at the cursor; false, and nothing has moved: something else, or
+ * an end. */
 static inline bool iso_json_short_integer(struct iso_json *json, uint64_t *bits)
 {
-    unsigned char first = (unsigned char)(json->at[0] - '0'), second = (unsigned char)(json->at[1] - '0');
+    unsigned char first = (unsigned char)(json->at[0] - '0'),
+                  second = (unsigned char)(json->at[1] - '0');
     unsigned digits = 1;
     if (first > 9)
         return false;
@@ -300,7 +307,8 @@ static inline bool iso_json_boolean(struct iso_json *json, bool *value)
     *value = iso_json_word(json, "true");
     if (*value)
         return true;
-    if (json->end - json->at >= 5 && *json->at == 'f' && iso_bytes_load4(json->at + 1) == iso_bytes_load4("alse")) {
+    if (json->end - json->at >= 5 && *json->at == 'f' &&
+        iso_bytes_load4(json->at + 1) == iso_bytes_load4("alse")) {
         json->at += 5;
         return true;
     }

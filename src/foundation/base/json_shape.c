@@ -8,7 +8,8 @@ void iso_json_again_release(struct iso_json_again *again)
     *again = (struct iso_json_again){0};
 }
 
-bool iso_json_again_note(const struct iso_json *json, const char *from, struct iso_json_again *again)
+bool iso_json_again_note(const struct iso_json *json, const char *from,
+                         struct iso_json_again *again)
 {
     size_t length = (size_t)(json->at - from);
     again->length = 0;
@@ -25,8 +26,8 @@ bool iso_json_again_note(const struct iso_json *json, const char *from, struct i
 }
 
 /* Names with escapes do not stand in the text; they and long ones are not remembered. */
-static void remember_name(struct iso_json_shape_member *member, const struct iso_json *json, const char *from,
-                          struct iso_json_text name, uint8_t meaning)
+static void remember_name(struct iso_json_shape_member *member, const struct iso_json *json,
+                          const char *from, struct iso_json_text name, uint8_t meaning)
 {
     size_t length = (size_t)(json->at - from);
     bool inside = name.at > from && name.at + name.length < json->at;
@@ -43,8 +44,8 @@ static void remember_name(struct iso_json_shape_member *member, const struct iso
     member->meaning = meaning;
 }
 
-bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape, iso_json_meaning *find,
-                          struct iso_json_text *name, uint8_t *meaning)
+bool iso_json_shape_other(struct iso_json *json, struct iso_json_shape *shape,
+                          iso_json_meaning *find, struct iso_json_text *name, uint8_t *meaning)
 {
     const char *from = json->at;
     struct iso_json_text found;

@@ -6,8 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* The address sanitizer sees overruns of heap blocks only; the thread sanitizer does not know mremap, and takes what
- * one thread wrote before its column moved away for a race with the thread whose column comes to stand there. */
+/* The address sanitizer sees overruns of heap blocks only; the thread sanitizer does not know
+ * mremap, and takes what one thread wrote before its column moved away for a race with the thread
+ * whose column comes to stand there. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COLUMNS_ON_HEAP 1
 #elif defined(__has_feature)

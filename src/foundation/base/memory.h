@@ -1,12 +1,14 @@
 /* Memory: allocation that does not fail, and columns that grow without a copy.
  *
- * Out of memory has one handler, the program's: of `isochron` a line on stderr and exit status 4 (nothing is left half
- * written, since files appear by rename). Where there is none the process is aborted.
+ * Out of memory has one handler, the program's: of `isochron` a line on stderr and exit status 4
+ * (nothing is left half written, since files appear by rename). Where there is none the process is
+ * aborted.
  *
- * Two kinds of arrays grow, both by doubling. A *list* is a plain heap block: ISO_GROW, iso_free. A *column* is for what
- * may become large: it has a mapping of its own and moves by page tables (mremap), so that growing costs neither a copy
- * nor a second resident copy: ISO_GROW_COLUMN, iso_column_free with its size. Under the address and the thread sanitizer
- * columns are heap blocks, so that they see what happens to them.
+ * Two kinds of arrays grow, both by doubling. A *list* is a plain heap block: ISO_GROW, iso_free. A
+ * *column* is for what may become large: it has a mapping of its own and moves by page tables
+ * (mremap), so that growing costs neither a copy nor a second resident copy: ISO_GROW_COLUMN,
+ * iso_column_free with its size. Under the address and the thread sanitizer columns are heap
+ * blocks, so that they see what happens to them.
  *
  * Ownership: the caller owns what it allocates. Threads: any; no shared state but the handler.
  */
@@ -24,58 +26,61 @@ char *iso_copy_text(const char *text, size_t length); /* adds a terminating NUL 
 void iso_free(void *memory);
 _Noreturn void iso_out_of_memory(size_t size);
 
-/* Called with the bytes that the system refuses, on the thread that asked for them; it is not to return. For the whole
- * process; NULL: none. */
+/* Called with the bytes that the system refuses, on the thread that asked for them; it is not to
+ * return. For the whole process; NULL: none. */
 void iso_memory_on_exhaustion(void (*handler)(size_t size));
 
-/* Grows a column of `old_bytes` (0: none yet, `column` NULL) to `new_bytes`; both must be what was asked for before.
- * New bytes have no defined content. Returns the new place. */
+/* Grows a column of `old_bytes` (0: none yet, `column` NULL) to `new_bytes`; both must be what was
+ * asked for before. New bytes have no defined content. Returns the new place. */
 void *iso_column_grow(void *column, size_t old_bytes, size_t new_bytes);
 /* A column of zeros, of which pages are taken only when they are written. */
 void *iso_column_zeroed(size_t bytes);
 void iso_column_free(void *column, size_t bytes);
 
-/* Gives the memory behind the first `used` of a column's `bytes` back, where it has a mapping of its own: what stands
- * there is undefined, and may be written again. */
+/* Gives the memory behind the first `used` of a column's `bytes` back, where it has a mapping of
+ * its own: what stands there is undefined, and may be written again. */
 void iso_column_trim(void *column, size_t bytes, size_t used);
 
-/* Asks for huge pages under a large column that is touched at random: else much time goes into walking page tables. */
+/* Asks for huge pages under a large column that is touched at random: else much time goes into
+ * walking page tables. */
 void iso_column_huge(void *column, size_t bytes);
 
 /* The next capacity, in elements, for a column that must hold `need`: at least doubled. */
 size_t iso_column_capacity(size_t capacity, size_t need);
 
-/* Room for `need` elements in a list on the heap, which moves when it grows; a list without room is NULL, capacity 0.
- * `list` and `capacity` are changed where they stand, and must be plain variables or members. */
-#define ISO_RESERVE(list, need, capacity)                                                                              \
-    do {                                                                                                               \
-        if ((size_t)(need) > (size_t)(capacity)) {                                                                     \
-            size_t grown_ = iso_column_capacity((capacity), (need));                                                   \
-            (list) = iso_reallocate((list), iso_list_bytes(grown_, sizeof *(list)));                                   \
-            (capacity) = (__typeof__(capacity))grown_;                                                                 \
-            assert((capacity) == grown_);                                                                              \
-        }                                                                                                              \
+/* Room for `need` elements in a list on the heap, which moves when it grows; a list without room is
+ * NULL, capacity 0. `list` and `capacity` are changed where they stand, and must be plain variables
+ * or members. */
+#define ISO_RESERVE(list, need, capacity)                                                          \
+    do {                                                                                           \
+        if ((size_t)(need) > (size_t)(capacity)) {                                                 \
+            size_t grown_ = iso_column_capacity((capacity), (need));                               \
+            (list) = iso_reallocate((list), iso_list_bytes(grown_, sizeof *(list)));               \
+            (capacity) = (__typeof__(capacity))grown_;                                             \
+            assert((capacity) == grown_);                                                          \
+        }                                                                                          \
     } while (0)
 
 /* Room for one element more. */
 #define ISO_GROW(list, count, capacity) ISO_RESERVE(list, (size_t)(count) + 1, capacity)
 
 /* A column of `old` elements becomes one of `next`. */
-#define ISO_COLUMN_RESIZE(column, old, next)                                                                           \
-    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column),                                            \
+#define ISO_COLUMN_RESIZE(column, old, next)                                                       \
+    ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column),                        \
                                 iso_list_bytes((size_t)(next), sizeof *(column))))
 
 /* The same where the list is a column (iso_column_grow, iso_column_free). */
-#define ISO_RESERVE_COLUMN(column, need, capacity)                                                                     \
-    do {                                                                                                               \
-        if ((size_t)(need) > (size_t)(capacity)) {                                                                     \
-            size_t grown_ = iso_column_capacity((capacity), (need));                                                   \
-            ISO_COLUMN_RESIZE(column, capacity, grown_);                                                               \
-            (capacity) = (__typeof__(capacity))grown_;                                                                 \
-            assert((capacity) == grown_);                                                                              \
-        }                                                                                                              \
+#define ISO_RESERVE_COLUMN(column, need, capacity)                                                 \
+    do {                                                                                           \
+        if ((size_t)(need) > (size_t)(capacity)) {                                                 \
+            size_t grown_ = iso_column_capacity((capacity), (need));                               \
+            ISO_COLUMN_RESIZE(column, capacity, grown_);                                           \
+            (capacity) = (__typeof__(capacity))grown_;                                             \
+            assert((capacity) == grown_);                                                          \
+        }                                                                                          \
     } while (0)
-#define ISO_GROW_COLUMN(column, count, capacity) ISO_RESERVE_COLUMN(column, (size_t)(count) + 1, capacity)
+#define ISO_GROW_COLUMN(column, count, capacity)                                                   \
+    ISO_RESERVE_COLUMN(column, (size_t)(count) + 1, capacity)
 
 static inline size_t iso_list_bytes(size_t count, size_t size)
 {

@@ -1,5 +1,5 @@
-/* Names to numbers, for what is read once and has as many names as others like. The names are borrowed. Of two equal names
- * the first counts.
+/* Names to numbers, for what is read once and has as many names as others like. The names are
+ * borrowed. Of two equal names the first counts.
  */
 #pragma once
 
@@ -17,5 +17,6 @@ struct iso_names {
 enum { ISO_NAMES_NONE = -1 };
 
 void iso_names_add(struct iso_names *names, const char *name, uint32_t number);
-int64_t iso_names_find(const struct iso_names *names, const char *name); /* ISO_NAMES_NONE: it is not there */
+int64_t iso_names_find(const struct iso_names *names,
+                       const char *name); /* ISO_NAMES_NONE: it is not there */
 void iso_names_release(struct iso_names *names);

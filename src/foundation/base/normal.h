@@ -1,5 +1,5 @@
-/* Normally distributed random numbers: the same for a seed wherever log and cos are correctly rounded or nearly so,
- * which is why they stay out of base/rng.h. Threads: one each. */
+/* Normally distributed random numbers: the same for a seed wherever log and cos are correctly
+ * rounded or nearly so, which is why they stay out of base/rng.h. Threads: one each. */
 #pragma once
 
 #include "base/rng.h"

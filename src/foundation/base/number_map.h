@@ -1,7 +1,8 @@
-/* Numbers to numbers, for what has as many as others like: open addressing, slots by the process's seed (base/hash.h).
+/* Numbers to numbers, for what has as many as others like: open addressing, slots by the process's
+ * seed (base/hash.h).
  *
- * 16 bytes a slot, at most three quarters full. Zeroed, a map is empty. Of a map that had many, iso_number_map_clear keeps no
- * room. Threads: a map that does not change may be read by many.
+ * 16 bytes a slot, at most three quarters full. Zeroed, a map is empty. Of a map that had many,
+ * iso_number_map_clear keeps no room. Threads: a map that does not change may be read by many.
  */
 #pragma once
 
@@ -23,7 +24,8 @@ uint32_t iso_number_map_get(const struct iso_number_map *map, uint64_t number);
 uint32_t iso_number_map_put(struct iso_number_map *map, uint64_t number, uint32_t value);
 /* Only if the number has none. What it has then. */
 uint32_t iso_number_map_add(struct iso_number_map *map, uint64_t number, uint32_t value);
-void iso_number_map_reserve(struct iso_number_map *map, uint32_t more); /* room for as many, at once */
+void iso_number_map_reserve(struct iso_number_map *map,
+                            uint32_t more); /* room for as many, at once */
 void iso_number_map_remove(struct iso_number_map *map, uint64_t number);
 void iso_number_map_clear(struct iso_number_map *map);
 void iso_number_map_release(struct iso_number_map *map);

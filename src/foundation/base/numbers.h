@@ -1,4 +1,5 @@
-/* Lists of 32-bit numbers: with room for `count` of them, and one more, so that none is empty. On the heap: iso_free. */
+/* Lists of 32-bit numbers: with room for `count` of them, and one more, so that none is empty. On
+ * the heap: iso_free. */
 #pragma once
 
 #include <string.h>

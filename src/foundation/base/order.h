@@ -6,16 +6,17 @@
 #define ISO_ORDER(one, other) (((one) > (other)) - ((one) < (other)))
 
 /* Defines `static int name(...)`: structs by one member, or where that is equal by another. */
-#define ISO_ORDER_BY(name, type, member)                                                                               \
-    static int name(const void *left, const void *right)                                                               \
-    {                                                                                                                  \
-        return ISO_ORDER(((const type *)left)->member, ((const type *)right)->member);                                 \
+#define ISO_ORDER_BY(name, type, member)                                                           \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        return ISO_ORDER(((const type *)left)->member, ((const type *)right)->member);             \
     }
-#define ISO_ORDER_BY_TWO(name, type, first, then)                                                                      \
-    static int name(const void *left, const void *right)                                                               \
-    {                                                                                                                  \
-        const type *one = left, *other = right;                                                                        \
-        return one->first != other->first ? ISO_ORDER(one->first, other->first) : ISO_ORDER(one->then, other->then);   \
+#define ISO_ORDER_BY_TWO(name, type, first, then)                                                  \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *one = left, *other = right;                                                    \
+        return one->first != other->first ? ISO_ORDER(one->first, other->first)                    \
+                                          : ISO_ORDER(one->then, other->then);                     \
     }
 
 static inline int iso_order_u32(const void *left, const void *right)

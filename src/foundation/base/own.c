@@ -23,24 +23,27 @@ static bool is_in_group(gid_t group)
     return group == getegid();
 }
 
-bool iso_own_folder_is(const char *path, const struct stat *status, bool alone, struct iso_error *error)
+bool iso_own_folder_is(const char *path, const struct stat *status, bool alone,
+                       struct iso_error *error)
 {
     bool sticky = (status->st_mode & S_ISVTX) && !alone;
     if (status->st_uid != geteuid() && status->st_uid != 0)
         iso_error_set(
             error, ISO_BAD_INPUT,
-            "%s: belongs to user %u, who could replace what is written there: expected a folder of this user's", path,
-            (unsigned)status->st_uid);
+            "%s: belongs to user %u, who could replace what is written there: expected a folder of this user's",
+            path, (unsigned)status->st_uid);
     else if ((status->st_mode & S_IWOTH) && !sticky)
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "%s: every user may write there, and replace what is this user's: expected a folder that is safe "
-                      "(chmod o-w)",
-                      path);
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: every user may write there, and replace what is this user's: expected a folder that is safe "
+            "(chmod o-w)",
+            path);
     else if ((status->st_mode & S_IWGRP) && !sticky && !is_in_group(status->st_gid))
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "%s: group %u may write there, which this process is not in: expected a folder that is safe "
-                      "(chmod g-w)",
-                      path, (unsigned)status->st_gid);
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: group %u may write there, which this process is not in: expected a folder that is safe "
+            "(chmod g-w)",
+            path, (unsigned)status->st_gid);
     return error->status == ISO_OK;
 }
 
@@ -73,21 +76,26 @@ bool iso_own_is_device_name(const char *path)
     return !strncmp(path, "/dev/", 5) && !strstr(path, "/../");
 }
 
-static enum iso_status check_file(const char *path, const struct stat *status, struct iso_error *error)
+static enum iso_status check_file(const char *path, const struct stat *status,
+                                  struct iso_error *error)
 {
     bool regular = S_ISREG(status->st_mode), mine = status->st_uid == geteuid();
     if (S_ISLNK(status->st_mode))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: a symbolic link, which may lead anywhere: expected the file itself", path);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: a symbolic link, which may lead anywhere: expected the file itself", path);
     if (!mine && (regular || status->st_uid != 0))
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: belongs to user %u: expected a file of this user's, or none",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: belongs to user %u: expected a file of this user's, or none",
                              path, (unsigned)status->st_uid);
     if (regular && status->st_nlink > 1)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: has another name, under which it may be something else: expected a file with one",
-                             path);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: has another name, under which it may be something else: expected a file with one",
+            path);
     if (regular && (status->st_mode & S_IWOTH))
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: every user may write to it: expected chmod o-w", path);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "%s: every user may write to it: expected chmod o-w", path);
     return ISO_OK;
 }
 
@@ -96,11 +104,14 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What it is is looked at before it is opened, since to open a pipe is to wait; and whether it still is that, after. */
-static int open_existing(int folder, const char *name, const char *path, int flags, struct iso_error *error)
+/* What it is is looked at before it is opened, since to open a pipe is to wait; and whether it
+ * still is that, after. */
+static int open_existing(int folder, const char *name, const char *path, int flags,
+                         struct iso_error *error)
 {
     struct stat before, after;
-    if (fstatat(folder, name, &before, AT_SYMLINK_NOFOLLOW) || check_file(path, &before, error) != ISO_OK)
+    if (fstatat(folder, name, &before, AT_SYMLINK_NOFOLLOW) ||
+        check_file(path, &before, error) != ISO_OK)
         return -1;
     int file = openat(folder, name, (flags & ~(O_CREAT | O_EXCL)) | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
@@ -116,7 +127,8 @@ static int open_existing(int folder, const char *name, const char *path, int fla
     return -1;
 }
 
-static int open_in(int folder, const char *name, const char *path, int flags, struct iso_error *error)
+static int open_in(int folder, const char *name, const char *path, int flags,
+                   struct iso_error *error)
 {
     int file = -1;
     errno = ENOENT;

@@ -1,5 +1,5 @@
-/* What decoders of JSON messages share: a payload with the padding that the scanner reads, the scanner's error as a
- * located one, and the choice of tables.
+/* What decoders of JSON messages share: a payload with the padding that the scanner reads, the
+ * scanner's error as a located one, and the choice of tables.
  *
  * Ownership: a payload owns its copy, valid until the next one. Threads: one at a time.
  */
@@ -30,5 +30,6 @@ static inline bool iso_payload_is(struct iso_json_text text, const char *word, s
 }
 #define ISO_PAYLOAD_IS(text, word) iso_payload_is(text, word, sizeof(word) - 1)
 
-/* Whether a list "db.a;db.b" of the tables to look at has this one, as identities name it. NULL: it has all. */
+/* Whether a list "db.a;db.b" of the tables to look at has this one, as identities name it. NULL: it
+ * has all. */
 bool iso_table_listed(const char *list, const char *table, size_t length);

@@ -20,8 +20,10 @@ static inline unsigned digit_of(uint64_t key, uint64_t smallest, unsigned shift)
     return (key - smallest) >> shift & (DIGIT_VALUES - 1);
 }
 
-/* Moves all items to where their digit belongs; false, and nothing moved, if all have the same digit. */
-static bool distribute(struct iso_radix from, struct iso_radix to, size_t count, uint64_t smallest, unsigned shift)
+/* Moves all items to where their digit belongs; false, and nothing moved, if all have the same
+ * digit. */
+static bool distribute(struct iso_radix from, struct iso_radix to, size_t count, uint64_t smallest,
+                       unsigned shift)
 {
     size_t place[DIGIT_VALUES] = {0}, sum = 0;
     for (size_t i = 0; i < count; i++)

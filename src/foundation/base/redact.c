@@ -6,9 +6,9 @@ static const char blanks[] = " \t\r\n";
 
 bool iso_is_secret_name(const char *name, size_t length)
 {
-    static const char *const parts[] = {"password", "passwd", "passphrase",  "secret",     "token",
-                                        "ssl.key",  "jaas",   "user.info",   "credential", "oauthbearer.config",
-                                        "api.key",  "apikey", "ssl.keystore"};
+    static const char *const parts[] = {
+        "password",  "passwd",     "passphrase",         "secret",  "token",  "ssl.key",     "jaas",
+        "user.info", "credential", "oauthbearer.config", "api.key", "apikey", "ssl.keystore"};
     char lower[64];
     length = length < sizeof lower ? length : sizeof lower - 1;
     for (size_t i = 0; i < length; i++)
@@ -32,7 +32,9 @@ static const char *last_at(const char *from, const char *end)
 static bool is_in_path(const char *text, const char *scheme, const char *at)
 {
     const char *host = scheme + 3,
-               *slash = host + strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+               *slash =
+                   host +
+                   strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
     bool is_web = (scheme - text >= 4 && !memcmp(scheme - 4, "http", 4)) ||
                   (scheme - text >= 5 && !memcmp(scheme - 5, "https", 5));
     return is_web && slash > host && *slash == '/' && !memchr(slash, ':', (size_t)(at - slash));
@@ -60,7 +62,8 @@ static void put_redacted(struct iso_text *text, const char *from, const char *un
 /* NAME:PASSWORD@HOST. Where it begins is not certain: what stands behind a = may be all of it. */
 static void put_bare_word(struct iso_text *text, const char *word, const char *end)
 {
-    const char *at = last_at(word, end), *colon = at ? memchr(word, ':', (size_t)(at - word)) : NULL, *from = word;
+    const char *at = last_at(word, end),
+               *colon = at ? memchr(word, ':', (size_t)(at - word)) : NULL, *from = word;
     if (!colon || at[-1] == '[') { /* [@PLACE] */
         iso_text_put_bytes(text, word, (size_t)(end - word));
         return;

@@ -1,9 +1,10 @@
-/* The one redactor: text that is shown, logged or served, without what is for nobody else. Rather once too often.
+/* The one redactor: text that is shown, logged or served, without what is for nobody else. Rather
+ * once too often.
  *
- * Replaced by [redacted] are what stands before the @ of a URL, also where a password holds what a URL may not (/, ?,
- * #,
- * @); NAME:PASSWORD@HOST without a scheme; and, to the text's end, what follows NAME= where the name is a secret's.
- * Blanks end a URL, and nothing else: of several in a list the last host is shown. Threads: any; no state.
+ * Replaced by [redacted] are what stands before the @ of a URL, also where a password holds what a
+ * URL may not (/, ?, #, @); NAME:PASSWORD@HOST without a scheme; and, to the text's end, what
+ * follows NAME= where the name is a secret's. Blanks end a URL, and nothing else: of several in a
+ * list the last host is shown. Threads: any; no state.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
-/* Random numbers that are the same for a seed on every machine: xoshiro256** (Blackman and Vigna, 2018),
- * seeded by splitmix64. Integers only, so that no floating point unit has a say. Not for secrets. Threads:
- * one each.
+/* Random numbers that are the same for a seed on every machine: xoshiro256** (Blackman and Vigna,
+ * 2018), seeded by splitmix64. Integers only, so that no floating point unit has a say. Not for
+ * secrets. Threads: one each.
  */
 #pragma once
 

@@ -5,7 +5,8 @@
 
 void iso_settings_init(struct iso_settings *settings, const char *path, char *text, size_t length)
 {
-    *settings = (struct iso_settings){.path = path, .at = text, .end = text + length, .section = ""};
+    *settings =
+        (struct iso_settings){.path = path, .at = text, .end = text + length, .section = ""};
     *settings->end = 0;
 }
 
@@ -29,7 +30,8 @@ static void cut(const char *start, char *end)
     *end = 0;
 }
 
-static bool wrong(const struct iso_settings *settings, struct iso_error *error, const char *expected)
+static bool wrong(const struct iso_settings *settings, struct iso_error *error,
+                  const char *expected)
 {
     iso_error_set(error, ISO_BAD_INPUT, "%s:%u: %s", settings->path, settings->line, expected);
     return false;
@@ -80,7 +82,8 @@ static int take_escape(char **at)
 }
 
 /* The text in quotes at `at`, unescaped where it stands. */
-static const char *take_quoted(const struct iso_settings *settings, char *at, struct iso_error *error)
+static const char *take_quoted(const struct iso_settings *settings, char *at,
+                               struct iso_error *error)
 {
     char *start = ++at, *into = start;
     while (*at != '"') {
@@ -135,12 +138,14 @@ static bool take_setting(struct iso_settings *settings, char *line, struct iso_s
         return wrong(settings, error, "expected name = value, [section] or # comment");
     cut(line, equals);
     char *value = skip_blanks(equals + 1);
-    *setting = (struct iso_setting){.section = settings->section, .name = line, .line = settings->line};
+    *setting =
+        (struct iso_setting){.section = settings->section, .name = line, .line = settings->line};
     setting->value = *value == '"' ? take_quoted(settings, value, error) : take_plain(value);
     return setting->value != NULL;
 }
 
-bool iso_settings_next(struct iso_settings *settings, struct iso_setting *setting, struct iso_error *error)
+bool iso_settings_next(struct iso_settings *settings, struct iso_setting *setting,
+                       struct iso_error *error)
 {
     for (char *line; (line = take_line(settings, error));) {
         line = skip_blanks(line);
@@ -157,7 +162,8 @@ bool iso_settings_next(struct iso_settings *settings, struct iso_setting *settin
 static bool needs_quotes(const char *value)
 {
     size_t length = strlen(value);
-    if (!length || *value == '"' || *value == '#' || is_blank(*value) || is_blank(value[length - 1]))
+    if (!length || *value == '"' || *value == '#' || is_blank(*value) ||
+        is_blank(value[length - 1]))
         return true;
     for (const char *at = value; *at; at++)
         if ((unsigned char)*at < 0x20 || (*at == '#' && is_blank(at[-1])))

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum iso_status iso_shared_library_load(const struct iso_shared_library *library, void *into, struct iso_error *error)
+enum iso_status iso_shared_library_load(const struct iso_shared_library *library, void *into,
+                                        struct iso_error *error)
 {
     void *loaded = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
     bool whole = loaded != NULL;
@@ -15,6 +16,6 @@ enum iso_status iso_shared_library_load(const struct iso_shared_library *library
     }
     if (whole)
         return ISO_OK;
-    return iso_error_set(error, ISO_FAILED, "%s needs a library of Debian's package %s: %s", library->purpose,
-                         library->package, dlerror());
+    return iso_error_set(error, ISO_FAILED, "%s needs a library of Debian's package %s: %s",
+                         library->purpose, library->package, dlerror());
 }

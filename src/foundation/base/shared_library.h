@@ -1,7 +1,8 @@
-/* A shared library that few runs need, loaded by the run that does: loading libcurl, with all that it needs itself, takes
- * longer than a short run.
+/* A shared library that few runs need, loaded by the run that does: loading libcurl, with all that
+ * it needs itself, takes longer than a short run.
  *
- * What a module calls of it stands in a struct of pointers, which have the types of the library's own header:
+ * What a module calls of it stands in a struct of pointers, which have the types of the library's
+ * own header:
  *
  *     #define FUNCTIONS(X) X(easy_init) X(easy_cleanup)
  *     #define MEMBER(name) __typeof__(curl_##name) *name;
@@ -9,8 +10,8 @@
  *     struct curl { FUNCTIONS(MEMBER) };
  *     static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
  *
- * No tool sees in the program that it needs such a library, so that packages name it by hand: deploy/debian. What was
- * loaded stays. Threads: any.
+ * No tool sees in the program that it needs such a library, so that packages name it by hand:
+ * deploy/debian. What was loaded stays. Threads: any.
  */
 #pragma once
 
@@ -32,5 +33,7 @@ struct iso_shared_library {
     uint32_t count;
 };
 
-/* Fills in the pointers of the struct `into`. ISO_FAILED: it is not installed, or lacks a function. */
-enum iso_status iso_shared_library_load(const struct iso_shared_library *library, void *into, struct iso_error *error);
+/* Fills in the pointers of the struct `into`. ISO_FAILED: it is not installed, or lacks a
+ * function. */
+enum iso_status iso_shared_library_load(const struct iso_shared_library *library, void *into,
+                                        struct iso_error *error);

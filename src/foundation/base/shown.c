@@ -14,7 +14,12 @@ static struct character read_character(const uint8_t *at, size_t size)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     struct character wrong = {1, INVALID};
-    size_t length = *at < 0x80 ? 1 : *at < 0xc0 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf8 ? 4 : 0;
+    size_t length = *at < 0x80   ? 1
+                    : *at < 0xc0 ? 0
+                    : *at < 0xe0 ? 2
+                    : *at < 0xf0 ? 3
+                    : *at < 0xf8 ? 4
+                                 : 0;
     if (!length || length > size)
         return wrong;
     uint32_t code = length == 1 ? *at : *at & (0x7fu >> length);
@@ -29,9 +34,10 @@ static struct character read_character(const uint8_t *at, size_t size)
 
 static bool is_obeyed(uint32_t code)
 {
-    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code <= 0x9f) || code == 0x61c ||
-           code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069) || code == INVALID;
+    return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code <= 0x9f) ||
+           code == 0x61c || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           code == INVALID;
 }
 
 /* The first byte of what is to be escaped, from `i` on; `size`: there is none. */
@@ -65,8 +71,8 @@ void iso_text_put_shown(struct iso_text *text, const char *bytes, size_t size)
         iso_text_put_bytes(text, bytes + i, next - i);
         if (next == size)
             return;
-        int length =
-            snprintf(escaped, sizeof escaped, "\\u%04x", found.code == INVALID ? 0xfffdu : found.code & 0xffffu);
+        int length = snprintf(escaped, sizeof escaped, "\\u%04x",
+                              found.code == INVALID ? 0xfffdu : found.code & 0xffffu);
         iso_text_put_bytes(text, escaped, (size_t)length);
         i = next + found.length;
     }

@@ -1,8 +1,10 @@
-/* Text for people's eyes: what a terminal obeys, or what makes text look other than it is, stands escaped.
+/* Text for people's eyes: what a terminal obeys, or what makes text look other than it is, stands
+ * escaped.
  *
- * Escaped as JSON does, \u001b, are the control characters C0 (but newline and tab) and C1, DEL, what turns the
- * direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069) and ends lines unseen (U+2028,
- * U+2029). A byte that is no UTF-8 becomes \ufffd. JSON stays JSON of the same content. Threads: any; no state.
+ * Escaped as JSON does, \u001b, are the control characters C0 (but newline and tab) and C1, DEL,
+ * what turns the direction of writing (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069)
+ * and ends lines unseen (U+2028, U+2029). A byte that is no UTF-8 becomes \ufffd. JSON stays JSON
+ * of the same content. Threads: any; no state.
  */
 #pragma once
 

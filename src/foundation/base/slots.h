@@ -1,8 +1,9 @@
-/* Open addressing, for slots of any kind: linear probing in a power of two of them. What is removed leaves no trace: what
- * stood behind it moves up, as far as its home allows.
+/* Open addressing, for slots of any kind: linear probing in a power of two of them. What is removed
+ * leaves no trace: what stood behind it moves up, as far as its home allows.
  *
- * Most want base/index.h or base/number_map.h, which are made of this. A table of its own kind of slot has `slots` and `mask`, one less
- * than there are, keeps one slot free, at least, and calls these functions, which are compiled for the kind. Threads: those of the table.
+ * Most want base/index.h or base/number_map.h, which are made of this. A table of its own kind of
+ * slot has `slots` and `mask`, one less than there are, keeps one slot free, at least, and calls
+ * these functions, which are compiled for the kind. Threads: those of the table.
  */
 #pragma once
 
@@ -11,7 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A constant: `static const struct iso_slot_kind kind = {sizeof(struct slot), is_free, hash_of};`. A slot of zeros is free. */
+/* A constant: `static const struct iso_slot_kind kind = {sizeof(struct slot), is_free, hash_of};`.
+ * A slot of zeros is free. */
 struct iso_slot_kind {
     size_t size;
     bool (*is_free)(const void *slot);
@@ -20,14 +22,15 @@ struct iso_slot_kind {
 
 #define ISO_SLOTS_INLINE static inline __attribute__((always_inline))
 
-ISO_SLOTS_INLINE void *iso_slots_at(const void *slots, const struct iso_slot_kind *kind, uint64_t at)
+ISO_SLOTS_INLINE void *iso_slots_at(const void *slots, const struct iso_slot_kind *kind,
+                                    uint64_t at)
 {
     return (char *)slots + at * kind->size;
 }
 
 /* The first free slot for what has this hash. */
-ISO_SLOTS_INLINE void *iso_slots_vacant(const void *slots, uint64_t mask, const struct iso_slot_kind *kind,
-                                        uint64_t hash)
+ISO_SLOTS_INLINE void *iso_slots_vacant(const void *slots, uint64_t mask,
+                                        const struct iso_slot_kind *kind, uint64_t hash)
 {
     uint64_t at = hash & mask;
     while (!kind->is_free(iso_slots_at(slots, kind, at)))
@@ -35,9 +38,11 @@ ISO_SLOTS_INLINE void *iso_slots_vacant(const void *slots, uint64_t mask, const 
     return iso_slots_at(slots, kind, at);
 }
 
-/* What stands in `count` slots elsewhere (NULL: nothing does), to where it belongs. How many there were. */
-ISO_SLOTS_INLINE uint64_t iso_slots_spread(void *slots, uint64_t mask, const struct iso_slot_kind *kind,
-                                           const void *from, uint64_t count)
+/* What stands in `count` slots elsewhere (NULL: nothing does), to where it belongs. How many there
+ * were. */
+ISO_SLOTS_INLINE uint64_t iso_slots_spread(void *slots, uint64_t mask,
+                                           const struct iso_slot_kind *kind, const void *from,
+                                           uint64_t count)
 {
     uint64_t used = 0;
     for (uint64_t i = 0; from && i < count; i++) {
@@ -50,7 +55,8 @@ ISO_SLOTS_INLINE uint64_t iso_slots_spread(void *slots, uint64_t mask, const str
     return used;
 }
 
-ISO_SLOTS_INLINE void iso_slots_vacate(void *slots, uint64_t mask, const struct iso_slot_kind *kind, uint64_t hole)
+ISO_SLOTS_INLINE void iso_slots_vacate(void *slots, uint64_t mask, const struct iso_slot_kind *kind,
+                                       uint64_t hole)
 {
     for (uint64_t at = hole;;) {
         at = (at + 1) & mask;

@@ -1,7 +1,8 @@
-/* Searching in what is sorted: by whatever can be asked of an index, or a list that is sorted by a number.
+/* Searching in what is sorted: by whatever can be asked of an index, or a list that is sorted by a
+ * number.
  *
- * The list may be of structs: `first` is the number of its first element, and the others follow at distances of
- * `stride` bytes. Threads: constant.
+ * The list may be of structs: `first` is the number of its first element, and the others follow at
+ * distances of `stride` bytes. Threads: constant.
  */
 #pragma once
 
@@ -9,17 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raises `low` to the first index from it up to `high` of which `comes_before`, an expression in `middle`, is not true: it
- * is true of those that come first, and of no others. Lowers `high` to the same. */
-#define ISO_BISECT(low, high, middle, comes_before)                                                                    \
-    do {                                                                                                               \
-        while ((low) < (high)) {                                                                                       \
-            uint32_t middle = (low) + ((high) - (low)) / 2;                                                            \
-            if (comes_before)                                                                                          \
-                (low) = middle + 1;                                                                                    \
-            else                                                                                                       \
-                (high) = middle;                                                                                       \
-        }                                                                                                              \
+/* Raises `low` to the first index from it up to `high` of which `comes_before`, an expression in
+ * `middle`, is not true: it is true of those that come first, and of no others. Lowers `high` to
+ * the same. */
+#define ISO_BISECT(low, high, middle, comes_before)                                                \
+    do {                                                                                           \
+        while ((low) < (high)) {                                                                   \
+            uint32_t middle = (low) + ((high) - (low)) / 2;                                        \
+            if (comes_before)                                                                      \
+                (low) = middle + 1;                                                                \
+            else                                                                                   \
+                (high) = middle;                                                                   \
+        }                                                                                          \
     } while (0)
 
 struct iso_sorted {

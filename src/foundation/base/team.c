@@ -40,7 +40,8 @@ static inline void look_away(void)
 }
 
 /* Until `*number` is `wanted`, or, if `differs`, is not. */
-static void await(struct iso_team *team, atomic_uint *number, unsigned wanted, bool differs, pthread_cond_t *changed)
+static void await(struct iso_team *team, atomic_uint *number, unsigned wanted, bool differs,
+                  pthread_cond_t *changed)
 {
     for (int left = PATIENCE; left; left--) {
         if ((atomic_load_explicit(number, memory_order_acquire) == wanted) != differs)
@@ -135,7 +136,8 @@ void iso_team_free(struct iso_team *team)
     iso_free(team);
 }
 
-void iso_team_run(void *runner, void (*work)(void *context, uint32_t part), void *context, uint32_t parts)
+void iso_team_run(void *runner, void (*work)(void *context, uint32_t part), void *context,
+                  uint32_t parts)
 {
     struct iso_team *team = runner;
     if (parts == 1) {

@@ -24,12 +24,15 @@ static inline void iso_text_put_bytes(struct iso_text *text, const void *bytes, 
 {
     if (!size)
         return;
-    memcpy(size <= text->capacity - text->used ? text->bytes + text->used : iso_text_reserve(text, size), bytes, size);
+    memcpy(size <= text->capacity - text->used ? text->bytes + text->used
+                                               : iso_text_reserve(text, size),
+           bytes, size);
     text->used += size;
 }
 
 /* As printf: for what is written now and then. */
-__attribute__((format(printf, 2, 3))) void iso_text_format(struct iso_text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void iso_text_format(struct iso_text *text,
+                                                           const char *format, ...);
 
 void iso_text_put_signed(struct iso_text *text, int64_t number);
 void iso_text_put_unsigned(struct iso_text *text, uint64_t number);

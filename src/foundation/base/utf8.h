@@ -1,4 +1,5 @@
-/* UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. Threads: any; no state. */
+/* UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. Threads: any; no
+ * state. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Numbers of variable length, as Avro, Protobuf and others write them: seven bits a byte, the lowest first, the last
- * byte without its high bit; at most ten bytes. Threads: any; no state.
+/* Numbers of variable length, as Avro, Protobuf and others write them: seven bits a byte, the
+ * lowest first, the last byte without its high bit; at most ten bytes. Threads: any; no state.
  */
 #pragma once
 
@@ -8,7 +8,8 @@
 
 const uint8_t *iso_varint_take_more(const uint8_t *at, const uint8_t *end, uint64_t *bits);
 
-/* The byte behind the number; NULL: it is cut off, or longer. What a tenth byte says beyond 64 bits is dropped. */
+/* The byte behind the number; NULL: it is cut off, or longer. What a tenth byte says beyond 64 bits
+ * is dropped. */
 static inline const uint8_t *iso_varint_take(const uint8_t *at, const uint8_t *end, uint64_t *bits)
 {
     if (at < end && *at < 0x80) { /* as most are */

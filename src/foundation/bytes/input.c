@@ -40,8 +40,8 @@ uint64_t iso_input_size(const char *path)
 
 /* ---- plain bytes ---- */
 
-static enum iso_status read_file(struct iso_input *input, char *buffer, size_t capacity, size_t *length,
-                                 struct iso_error *error)
+static enum iso_status read_file(struct iso_input *input, char *buffer, size_t capacity,
+                                 size_t *length, struct iso_error *error)
 {
     *length = 0;
     while (*length < capacity) {
@@ -49,9 +49,11 @@ static enum iso_status read_file(struct iso_input *input, char *buffer, size_t c
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EISDIR)
-            return iso_error_set(error, ISO_BAD_INPUT, "%s: is a directory, expected a file", input->name);
+            return iso_error_set(error, ISO_BAD_INPUT, "%s: is a directory, expected a file",
+                                 input->name);
         if (got < 0)
-            return iso_error_set(error, ISO_FAILED, "%s: cannot be read: %s", input->name, strerror(errno));
+            return iso_error_set(error, ISO_FAILED, "%s: cannot be read: %s", input->name,
+                                 strerror(errno));
         if (got == 0)
             break;
         *length += (size_t)got;
@@ -61,8 +63,8 @@ static enum iso_status read_file(struct iso_input *input, char *buffer, size_t c
 }
 
 /* The file's bytes, first those that were read early. */
-static enum iso_status read_plain(struct iso_input *input, char *buffer, size_t capacity, size_t *length,
-                                  struct iso_error *error)
+static enum iso_status read_plain(struct iso_input *input, char *buffer, size_t capacity,
+                                  size_t *length, struct iso_error *error)
 {
     size_t early = input->head_size - input->head_given;
     early = early < capacity ? early : capacity;
@@ -75,14 +77,14 @@ static enum iso_status read_plain(struct iso_input *input, char *buffer, size_t 
 
 /* ---- zstd ---- */
 
-static enum iso_status read_zstd(struct iso_input *input, char *buffer, size_t capacity, size_t *length,
-                                 struct iso_error *error)
+static enum iso_status read_zstd(struct iso_input *input, char *buffer, size_t capacity,
+                                 size_t *length, struct iso_error *error)
 {
     ZSTD_outBuffer out = {buffer, capacity, 0};
     while (out.pos < capacity) {
         if (input->packed_at == input->packed_size) {
-            enum iso_status status =
-                read_plain(input, input->packed, input->packed_capacity, &input->packed_size, error);
+            enum iso_status status = read_plain(input, input->packed, input->packed_capacity,
+                                                &input->packed_size, error);
             input->packed_at = 0;
             if (status != ISO_OK)
                 return status;
@@ -99,7 +101,8 @@ static enum iso_status read_zstd(struct iso_input *input, char *buffer, size_t c
         if (input->is_cut && input->may_be_cut)
             break;
         if (input->is_cut)
-            return iso_error_set(error, ISO_BAD_INPUT, "%s: cut off: the zstd data end inside a frame", input->name);
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "%s: cut off: the zstd data end inside a frame", input->name);
         input->packed_at = in.pos;
         input->inside_frame = result != 0;
     }
@@ -113,7 +116,8 @@ static bool is_zstd(const char *head, size_t size)
     if (size < MAGIC_BYTES)
         return false;
     bool frame = byte[0] == 0x28 && byte[1] == 0xb5 && byte[2] == 0x2f && byte[3] == 0xfd;
-    bool skippable = (byte[0] & 0xf0) == 0x50 && byte[1] == 0x2a && byte[2] == 0x4d && byte[3] == 0x18;
+    bool skippable =
+        (byte[0] & 0xf0) == 0x50 && byte[1] == 0x2a && byte[2] == 0x4d && byte[3] == 0x18;
     return frame || skippable;
 }
 
@@ -125,12 +129,14 @@ static bool ends_with(const char *name, const char *end)
 
 static enum iso_status recognise(struct iso_input *input, struct iso_error *error)
 {
-    enum iso_status status = read_file(input, input->head, sizeof input->head, &input->head_size, error);
+    enum iso_status status =
+        read_file(input, input->head, sizeof input->head, &input->head_size, error);
     if (status != ISO_OK)
         return status;
     if (!is_zstd(input->head, input->head_size)) {
         if (ends_with(input->name, ".zst"))
-            return iso_error_set(error, ISO_BAD_INPUT, "%s: not zstd data, expected them by its name", input->name);
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "%s: not zstd data, expected them by its name", input->name);
         return ISO_OK;
     }
     input->zstd = ZSTD_createDCtx();
@@ -152,7 +158,8 @@ enum iso_status iso_input_open(struct iso_input **input, const char *path, struc
     *input = NULL;
     enum iso_status status;
     if (opened->file < 0)
-        status = iso_error_set(error, iso_error_of_open(errno), "%s: cannot be opened: %s", name, strerror(errno));
+        status = iso_error_set(error, iso_error_of_open(errno), "%s: cannot be opened: %s", name,
+                               strerror(errno));
     else
         status = recognise(opened, error);
     if (status == ISO_OK)
@@ -174,8 +181,8 @@ void iso_input_free(struct iso_input *input)
     iso_free(input);
 }
 
-enum iso_status iso_input_read(struct iso_input *input, char *buffer, size_t capacity, size_t *length,
-                               struct iso_error *error)
+enum iso_status iso_input_read(struct iso_input *input, char *buffer, size_t capacity,
+                               size_t *length, struct iso_error *error)
 {
     return input->zstd ? read_zstd(input, buffer, capacity, length, error)
                        : read_plain(input, buffer, capacity, length, error);

@@ -64,7 +64,8 @@ static int open_unnamed(int folder)
 {
     char link[LINK_NAME];
     int descriptor = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    if (descriptor >= 0 && access(link_of(descriptor, link), F_OK) < 0) { /* no /proc: it would stay without */
+    if (descriptor >= 0 &&
+        access(link_of(descriptor, link), F_OK) < 0) { /* no /proc: it would stay without */
         close(descriptor);
         descriptor = -1;
     }
@@ -86,7 +87,8 @@ static void draw_temporary(struct iso_output *output)
 static bool link_unnamed(const struct iso_output *output)
 {
     char link[LINK_NAME];
-    return !linkat(AT_FDCWD, link_of(output->descriptor, link), output->folder, output->temporary, AT_SYMLINK_FOLLOW);
+    return !linkat(AT_FDCWD, link_of(output->descriptor, link), output->folder, output->temporary,
+                   AT_SYMLINK_FOLLOW);
 }
 
 static bool create_named(struct iso_output *output)
@@ -132,7 +134,8 @@ static bool stands_in_place(const char *path)
     return iso_own_is_device_name(path) || (lstat(path, &status) == 0 && !S_ISREG(status.st_mode));
 }
 
-enum iso_status iso_output_open(struct iso_output *output, const char *path, struct iso_error *error)
+enum iso_status iso_output_open(struct iso_output *output, const char *path,
+                                struct iso_error *error)
 {
     int reason = 0;
     if (!strcmp(path, "-")) {
@@ -316,7 +319,8 @@ enum iso_status iso_output_close(struct iso_output *output, struct iso_error *er
         output->error = errno;
     output->owned = false;
     if (output->error) {
-        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name, strerror(output->error));
+        status = iso_error_set(error, ISO_FAILED, "%s: cannot be written: %s", output->name,
+                               strerror(output->error));
         iso_output_discard(output);
     } else {
         release(output);
@@ -395,7 +399,8 @@ void iso_output_atom_string(struct iso_output *output, const struct iso_atoms *a
 static bool is_exact(const struct iso_atoms *atoms, iso_atom atom)
 {
     uint32_t index = atom & ~ISO_ATOM_TABLE;
-    uint64_t size = atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
+    uint64_t size =
+        atoms->form[index] == ISO_FORM_NEGATIVE ? 0 - atoms->payload[index] : atoms->payload[index];
     return size <= EXACT_NUMBERS;
 }
 

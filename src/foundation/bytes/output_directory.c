@@ -50,13 +50,15 @@ const char *iso_output_directory_file(struct iso_output_directory *directory, co
     return directory->file;
 }
 
-enum iso_status iso_output_directory_close(struct iso_output_directory *directory, struct iso_error *error)
+enum iso_status iso_output_directory_close(struct iso_output_directory *directory,
+                                           struct iso_error *error)
 {
     if (rename(directory->temporary, directory->path) != 0) {
         int reason = errno;
-        const char *what = reason == ENOTEMPTY || reason == EEXIST ? "it is there already, and not empty"
-                           : reason == ENOTDIR                     ? "a file has this name"
-                                                                   : strerror(reason);
+        const char *what = reason == ENOTEMPTY || reason == EEXIST
+                               ? "it is there already, and not empty"
+                           : reason == ENOTDIR ? "a file has this name"
+                                               : strerror(reason);
         iso_error_set(error, ISO_FAILED, "%s: %s", directory->path, what);
         iso_output_directory_discard(directory);
         return ISO_FAILED;

@@ -5,14 +5,16 @@
 #include "bytes/input.h"
 #include "bytes/stream.h"
 
-/* A Kafka message is at most 1 GiB (message.max.bytes), six times that as JSON escapes; far less is honest. */
+/* A Kafka message is at most 1 GiB (message.max.bytes), six times that as JSON escapes; far less is
+ * honest. */
 #define LINE_MAX_BYTES ((size_t)1 << 30)
 
 struct iso_stream_reader {
     const char *name;
     struct iso_input *input;
     bool ended, is_partial;
-    char *text; /* text[start..end) is not handed out yet, of which text[start..scanned) has no newline */
+    char *text; /* text[start..end) is not handed out yet, of which text[start..scanned) has no
+                   newline */
     size_t start, scanned, end, capacity;
 };
 
@@ -65,7 +67,8 @@ static bool fill(struct iso_stream_reader *reader, struct iso_error *error)
     }
     if (reader->end == reader->capacity) {
         if (reader->capacity >= LINE_MAX_BYTES) {
-            iso_error_set(error, ISO_BAD_INPUT, "%s: a line of more than %zu bytes", reader->name, LINE_MAX_BYTES);
+            iso_error_set(error, ISO_BAD_INPUT, "%s: a line of more than %zu bytes", reader->name,
+                          LINE_MAX_BYTES);
             return false;
         }
         reader->capacity *= 2;
@@ -79,7 +82,8 @@ static bool fill(struct iso_stream_reader *reader, struct iso_error *error)
     return got > 0;
 }
 
-bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length, struct iso_error *error)
+bool iso_stream_read_line(struct iso_stream_reader *reader, const char **line, size_t *length,
+                          struct iso_error *error)
 {
     for (;;) {
         char *newline = memchr(reader->text + reader->scanned, '\n', reader->end - reader->scanned);

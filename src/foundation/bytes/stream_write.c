@@ -61,7 +61,8 @@ static enum iso_status failed(const struct iso_stream_writer *writer, struct iso
     return iso_error_set(error, ISO_FAILED, "%s: %s", writer->path, strerror(errno));
 }
 
-struct iso_stream_writer *iso_stream_writer_resume(const char *path, uint64_t length, struct iso_error *error)
+struct iso_stream_writer *iso_stream_writer_resume(const char *path, uint64_t length,
+                                                   struct iso_error *error)
 {
     struct stat status;
     int file = iso_own_open(path, O_WRONLY | (length ? 0 : O_CREAT), error);
@@ -70,11 +71,14 @@ struct iso_stream_writer *iso_stream_writer_resume(const char *path, uint64_t le
     if (fstat(file, &status) || !iso_own_hide(file))
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(status.st_mode))
-        iso_error_set(error, ISO_FAILED, "%s: expected a regular file, which can be continued", path);
+        iso_error_set(error, ISO_FAILED, "%s: expected a regular file, which can be continued",
+                      path);
     else if ((uint64_t)status.st_size < length)
-        iso_error_set(error, ISO_FAILED, "%s: has %llu bytes, expected at least the %llu that were written there", path,
-                      (unsigned long long)status.st_size, (unsigned long long)length);
-    else if ((is_compressed(path) && ftruncate(file, (off_t)length)) || lseek(file, (off_t)length, SEEK_SET) < 0)
+        iso_error_set(error, ISO_FAILED,
+                      "%s: has %llu bytes, expected at least the %llu that were written there",
+                      path, (unsigned long long)status.st_size, (unsigned long long)length);
+    else if ((is_compressed(path) && ftruncate(file, (off_t)length)) ||
+             lseek(file, (off_t)length, SEEK_SET) < 0)
         iso_error_set(error, ISO_FAILED, "%s: %s", path, strerror(errno));
     if (error->status == ISO_OK) {
         struct iso_stream_writer *writer = writer_of(file, path, path);
@@ -110,7 +114,8 @@ static enum iso_status compress(struct iso_stream_writer *writer, const char *by
         ZSTD_outBuffer output = {writer->buffer, BUFFER_BYTES, 0};
         rest = ZSTD_compressStream2(writer->zstd, &output, &input, directive);
         if (ZSTD_isError(rest))
-            return iso_error_set(error, ISO_FAILED, "%s: %s", writer->path, ZSTD_getErrorName(rest));
+            return iso_error_set(error, ISO_FAILED, "%s: %s", writer->path,
+                                 ZSTD_getErrorName(rest));
         if (write_out(writer, writer->buffer, output.pos, error) != ISO_OK)
             return error->status;
     } while (input.pos < input.size || (directive != ZSTD_e_continue && rest > 0));
@@ -159,7 +164,8 @@ uint64_t iso_stream_written(const struct iso_stream_writer *writer)
     return writer->written + writer->used;
 }
 
-enum iso_status iso_stream_writer_mark(struct iso_stream_writer *writer, uint64_t *length, struct iso_error *error)
+enum iso_status iso_stream_writer_mark(struct iso_stream_writer *writer, uint64_t *length,
+                                       struct iso_error *error)
 {
     if (writer->zstd ? writer->begun : writer->used)
         writer->zstd ? end_frame(writer, error) : write_buffer(writer, error);
@@ -169,7 +175,8 @@ enum iso_status iso_stream_writer_mark(struct iso_stream_writer *writer, uint64_
 
 enum iso_status iso_stream_writer_cut(struct iso_stream_writer *writer, struct iso_error *error)
 {
-    if (iso_stream_flush(writer, error) == ISO_OK && ftruncate(writer->file, (off_t)writer->written))
+    if (iso_stream_flush(writer, error) == ISO_OK &&
+        ftruncate(writer->file, (off_t)writer->written))
         failed(writer, error);
     return error->status;
 }

@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "bytes/input.h"
 
-enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *path, struct iso_error *error)
+enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *path,
+                                    struct iso_error *error)
 {
     struct iso_input *input;
     size_t got = 0;
@@ -25,8 +26,8 @@ enum iso_status iso_whole_file_read(struct iso_whole_file *file, const char *pat
     /* One byte more than there is, so that the end of a plain file is seen without growing. */
     size_t capacity = iso_input_size(path) + 1;
     file->bytes = iso_allocate(capacity + ISO_WHOLE_FILE_PADDING);
-    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length, &got, error)) ==
-           ISO_OK) {
+    while ((status = iso_input_read(input, file->bytes + file->length, capacity - file->length,
+                                    &got, error)) == ISO_OK) {
         file->length += got;
         if (file->length < capacity)
             break;
@@ -57,7 +58,8 @@ static bool ends_in(const char *name, const char *suffix)
     return length >= tail && strcmp(name + length - tail, suffix) == 0;
 }
 
-static void add_path(struct iso_paths *paths, uint32_t *capacity, const char *directory, const char *name)
+static void add_path(struct iso_paths *paths, uint32_t *capacity, const char *directory,
+                     const char *name)
 {
     ISO_GROW(paths->paths, paths->count, *capacity);
     size_t size = strlen(directory) + strlen(name) + 2;
@@ -65,9 +67,10 @@ static void add_path(struct iso_paths *paths, uint32_t *capacity, const char *di
     snprintf(paths->paths[paths->count++], size, "%s/%s", directory, name);
 }
 
-/* One that cannot be looked at is an error, not left out: a history without one of its sessions is another. */
-static void add_paths(struct iso_paths *paths, DIR *stream, const char *directory, const char *suffix,
-                      struct iso_error *error)
+/* One that cannot be looked at is an error, not left out: a history without one of its sessions is
+ * another. */
+static void add_paths(struct iso_paths *paths, DIR *stream, const char *directory,
+                      const char *suffix, struct iso_error *error)
 {
     struct dirent *entry;
     struct stat status;
@@ -76,8 +79,8 @@ static void add_paths(struct iso_paths *paths, DIR *stream, const char *director
         if (!ends_in(entry->d_name, suffix))
             continue;
         if (fstatat(dirfd(stream), entry->d_name, &status, 0)) {
-            iso_error_set(error, iso_error_of_open(errno), "%s/%s: cannot be examined: %s", directory, entry->d_name,
-                          strerror(errno));
+            iso_error_set(error, iso_error_of_open(errno), "%s/%s: cannot be examined: %s",
+                          directory, entry->d_name, strerror(errno));
             return;
         }
         if (S_ISREG(status.st_mode))
@@ -121,8 +124,9 @@ enum iso_status iso_path_look(const char *path, bool *is_directory, struct iso_e
     return error->status;
 }
 
-enum iso_status iso_whole_file_fail(const char *path, const struct iso_whole_file *file, const char *at,
-                                    struct iso_error *error, const char *format, ...)
+enum iso_status iso_whole_file_fail(const char *path, const struct iso_whole_file *file,
+                                    const char *at, struct iso_error *error, const char *format,
+                                    ...)
 {
     char text[512];
     va_list arguments;
@@ -138,7 +142,8 @@ enum iso_status iso_whole_file_fail(const char *path, const struct iso_whole_fil
             start = byte + 1;
         }
     }
-    return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: %s", path, line, (size_t)(at - start) + 1, text);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s:%llu: byte %zu: %s", path, line,
+                         (size_t)(at - start) + 1, text);
 }
 
 enum iso_status iso_whole_file_json_fail(const char *path, const struct iso_whole_file *file,

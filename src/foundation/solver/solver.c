@@ -55,7 +55,8 @@ static void report_learned(void *context, int *clause)
     solver->learn(solver->learn_context, clause, count);
 }
 
-void iso_solver_set_learn(struct iso_solver *solver, void (*learn)(void *context, const int *clause, uint32_t count),
+void iso_solver_set_learn(struct iso_solver *solver,
+                          void (*learn)(void *context, const int *clause, uint32_t count),
                           void *context)
 {
     assert(!solver->clause_count);
@@ -73,16 +74,20 @@ void iso_solver_clause(struct iso_solver *solver, const int *literals, uint32_t 
         ccadical_add(solver->cadical, literals[i]);
     }
     solver->clause_count++;
-    solver->answer = ISO_SOLVER_STOPPED; /* no model, and no failed assumption, of the clauses as they are now */
+    solver->answer =
+        ISO_SOLVER_STOPPED; /* no model, and no failed assumption, of the clauses as they are now */
     ccadical_add(solver->cadical, 0);
 }
 
-enum iso_solver_answer iso_solver_solve(struct iso_solver *solver, const int *assumptions, uint32_t count)
+enum iso_solver_answer iso_solver_solve(struct iso_solver *solver, const int *assumptions,
+                                        uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         ccadical_assume(solver->cadical, assumptions[i]);
     int answer = ccadical_solve(solver->cadical);
-    solver->answer = answer == 10 ? ISO_SOLVER_TRUE : answer == 20 ? ISO_SOLVER_FALSE : ISO_SOLVER_STOPPED;
+    solver->answer = answer == 10   ? ISO_SOLVER_TRUE
+                     : answer == 20 ? ISO_SOLVER_FALSE
+                                    : ISO_SOLVER_STOPPED;
     return solver->answer;
 }
 

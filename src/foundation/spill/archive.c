@@ -30,8 +30,10 @@ static void archive_name(struct iso_archive *archive, const struct iso_spill *sp
 {
     uint64_t length = strlen(spill->options.name), expected = length;
     char *name = (char *)spill->options.name;
-    name = iso_archive_column(archive, SPILL_ITEM_NAME, ISO_ARCHIVE_HEAP, name, &length, &length, 1);
-    iso_archive_expect(archive, length == expected && name && !memcmp(name, spill->options.name, length));
+    name =
+        iso_archive_column(archive, SPILL_ITEM_NAME, ISO_ARCHIVE_HEAP, name, &length, &length, 1);
+    iso_archive_expect(archive,
+                       length == expected && name && !memcmp(name, spill->options.name, length));
     if (archive->restoring)
         iso_free(name);
 }
@@ -46,15 +48,16 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
                                 .used = spill->used,
                                 .living = spill->living};
     uint64_t count = spill->segments, capacity = count;
-    spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list, &count, &capacity,
-                                     sizeof *spill->list);
+    spill->list = iso_archive_column(archive, SPILL_ITEM_SEGMENTS, ISO_ARCHIVE_HEAP, spill->list,
+                                     &count, &capacity, sizeof *spill->list);
     iso_archive_value(archive, SPILL_ITEM_STATE, &state, sizeof state);
     if (!archive->restoring)
         return;
     iso_archive_expect(archive, spill_is_segment(state.segment));
     if (archive->error->status == ISO_OK)
         spill->segment = state.segment;
-    iso_archive_expect(archive, count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
+    iso_archive_expect(archive,
+                       count <= UINT32_MAX / (spill->segment / SPILL_UNIT) && count == capacity);
     iso_archive_expect(archive, count ? state.active < count : !state.filled);
     iso_archive_expect(archive, state.filled <= spill->segment && state.filled % SPILL_UNIT == 0);
     if (archive->error->status != ISO_OK)
@@ -75,8 +78,8 @@ static void archive_list(struct iso_archive *archive, struct iso_spill *spill)
 static void archive_buffer(struct iso_archive *archive, struct iso_spill *spill)
 {
     uint64_t count = spill->filled, capacity = count;
-    uint8_t *buffer =
-        iso_archive_column(archive, "spill buffer", ISO_ARCHIVE_HEAP, spill->buffer, &count, &capacity, 1);
+    uint8_t *buffer = iso_archive_column(archive, "spill buffer", ISO_ARCHIVE_HEAP, spill->buffer,
+                                         &count, &capacity, 1);
     if (!archive->restoring)
         return;
     iso_archive_expect(archive, count == spill->filled);
@@ -89,8 +92,10 @@ static void archive_buffer(struct iso_archive *archive, struct iso_spill *spill)
 static void find_file(struct iso_archive *archive, struct iso_spill *spill)
 {
     struct stat status;
-    uint64_t needed = (uint64_t)spill_segments_needed(spill->list, spill->segments, spill->active) * spill->segment;
-    if (archive->error->status != ISO_OK || !needed || spill_open_named(spill, O_RDWR, archive->error) != ISO_OK)
+    uint64_t needed = (uint64_t)spill_segments_needed(spill->list, spill->segments, spill->active) *
+                      spill->segment;
+    if (archive->error->status != ISO_OK || !needed ||
+        spill_open_named(spill, O_RDWR, archive->error) != ISO_OK)
         return;
     if (fstat(spill->file, &status))
         spill_failed(spill, archive->error, "cannot be examined");

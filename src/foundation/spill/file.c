@@ -12,10 +12,11 @@
 #include "base/own.h"
 #include "spill/spill_private.h"
 
-enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error, const char *what)
+enum iso_status spill_failed(const struct iso_spill *spill, struct iso_error *error,
+                             const char *what)
 {
-    return iso_error_set(error, ISO_FAILED, "%s: the store of what does not fit into memory %s: %s", spill->path, what,
-                         strerror(errno));
+    return iso_error_set(error, ISO_FAILED, "%s: the store of what does not fit into memory %s: %s",
+                         spill->path, what, strerror(errno));
 }
 
 enum iso_status spill_make_unnamed(struct iso_spill *spill, struct iso_error *error)
@@ -44,10 +45,12 @@ enum iso_status spill_open_named(struct iso_spill *spill, int flags, struct iso_
     return ISO_OK;
 }
 
-enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset, struct iso_error *error)
+enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, uint64_t offset,
+                           struct iso_error *error)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t got = pread(spill->file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
+        ssize_t got =
+            pread(spill->file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
@@ -60,7 +63,8 @@ enum iso_status spill_read(struct iso_spill *spill, void *bytes, size_t size, ui
     return ISO_OK;
 }
 
-/* A file that is made now and has a name may be one that was left there: no archive refers to anything in it. */
+/* A file that is made now and has a name may be one that was left there: no archive refers to
+ * anything in it. */
 enum iso_status spill_write_segment(struct iso_spill *spill, struct iso_error *error)
 {
     memset(spill->buffer + spill->filled, 0, spill->segment - spill->filled);

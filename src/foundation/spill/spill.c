@@ -40,7 +40,8 @@ static void take_segment(struct iso_spill *spill)
             spill_widen_list(spill, spill->segment_capacity ? spill->segment_capacity * 2 : 64);
         spill->active = spill->segments++;
     }
-    spill->list[spill->active] = (struct spill_segment){.serial = spill->serial++, .order = spill->order++};
+    spill->list[spill->active] =
+        (struct spill_segment){.serial = spill->serial++, .order = spill->order++};
     spill->filled = 0;
 }
 
@@ -50,7 +51,8 @@ void spill_allocate_buffers(struct iso_spill *spill)
     spill->found = iso_allocate(sizeof(struct spill_header) + ISO_SPILL_MOST);
 }
 
-/* Where the serial numbers of this process begin: two that go on from one archive must not count alike. */
+/* Where the serial numbers of this process begin: two that go on from one archive must not count
+ * alike. */
 static uint64_t first_serial(void)
 {
     uint64_t serial;
@@ -66,14 +68,16 @@ enum iso_status iso_spill_open(const struct iso_spill_options *options, struct i
 {
     struct iso_spill *spill = iso_allocate_zeroed(1, sizeof *spill);
     assert(!options->segment_bits || spill_is_segment(1u << options->segment_bits));
-    size_t length = strlen(options->folder), room = length + (options->name ? strlen(options->name) : 0) + 2;
+    size_t length = strlen(options->folder),
+           room = length + (options->name ? strlen(options->name) : 0) + 2;
     spill->options = *options;
     spill->file = -1;
     spill->serial = first_serial();
     spill_table_init(&spill->table);
     spill->segment = 1u << (options->segment_bits ? options->segment_bits : SPILL_BITS);
     spill->options.folder = iso_copy_text(options->folder, length);
-    spill->options.name = options->name ? iso_copy_text(options->name, strlen(options->name)) : NULL;
+    spill->options.name =
+        options->name ? iso_copy_text(options->name, strlen(options->name)) : NULL;
     spill->path = iso_allocate(room);
     snprintf(spill->path, room, "%s%s%s", options->folder, options->name ? "/" : "",
              options->name ? options->name : "");
@@ -107,7 +111,8 @@ void iso_spill_free(struct iso_spill *spill)
 
 /* ---- records ---- */
 
-uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record, uint32_t size)
+uint32_t spill_check_of(uint64_t serial, uint32_t within, uint64_t digest, const void *record,
+                        uint32_t size)
 {
     /* the first factor keeps apart a place further on and a later serial number */
     uint64_t seed = (serial * 0xbf58476d1ce4e5b9u + within) * 0x9e3779b97f4a7c15u ^ digest;
@@ -121,8 +126,8 @@ bool spill_is_record(const uint8_t *segment, uint32_t bytes, uint32_t within, ui
         return false;
     memcpy(header, segment + within, sizeof *header);
     return header->size <= ISO_SPILL_MOST && spill_space_of(header->size) <= bytes - within &&
-           spill_check_of(serial, within, header->digest, segment + within + sizeof *header, header->size) ==
-               header->check;
+           spill_check_of(serial, within, header->digest, segment + within + sizeof *header,
+                          header->size) == header->check;
 }
 
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error)
@@ -132,7 +137,8 @@ enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_erro
 }
 
 /* Reads the record of a slot into `found`, header and all, and checks it. */
-static enum iso_status fetch_record(struct iso_spill *spill, const struct spill_slot *slot, struct iso_error *error)
+static enum iso_status fetch_record(struct iso_spill *spill, const struct spill_slot *slot,
+                                    struct iso_error *error)
 {
     struct spill_header header;
     uint64_t offset = spill_offset_of(slot);
@@ -149,18 +155,20 @@ static enum iso_status fetch_record(struct iso_spill *spill, const struct spill_
     uint32_t all = (uint32_t)sizeof header + header.size;
     if (all > first && buffered)
         memcpy(spill->found + first, spill->buffer + within + first, all - first);
-    else if (all > first && spill_read(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
+    else if (all > first &&
+             spill_read(spill, spill->found + first, all - first, offset + first, error) != ISO_OK)
         return ISO_FAILED;
     uint64_t serial = spill->list[offset / spill->segment].serial;
-    if (spill_check_of(serial, within, header.digest, spill->found + sizeof header, header.size) != header.check)
+    if (spill_check_of(serial, within, header.digest, spill->found + sizeof header, header.size) !=
+        header.check)
         return iso_spill_altered(spill, error);
     return ISO_OK;
 }
 
-/* The slot of a digest, or NULL; its record is in `found` then. Where it is certain (`known`) that there is one and
- * only one fits, none is read. */
-static enum iso_status find_record(struct iso_spill *spill, uint64_t digest, bool known, struct spill_slot **slot,
-                                   struct iso_error *error)
+/* The slot of a digest, or NULL; its record is in `found` then. Where it is certain (`known`) that
+ * there is one and only one fits, none is read. */
+static enum iso_status find_record(struct iso_spill *spill, uint64_t digest, bool known,
+                                   struct spill_slot **slot, struct iso_error *error)
 {
     struct spill_header header;
     *slot = spill_table_next(&spill->table, digest, NULL);
@@ -180,14 +188,16 @@ static enum iso_status find_record(struct iso_spill *spill, uint64_t digest, boo
 
 static enum iso_status clean_segments(struct iso_spill *spill, struct iso_error *error);
 
-/* Room for `space` bytes at the end of the log. What cleaning moves there may fill a segment once more. */
+/* Room for `space` bytes at the end of the log. What cleaning moves there may fill a segment once
+ * more. */
 static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct iso_error *error)
 {
     while (spill->filled + space > spill->segment) {
         if (spill_write_segment(spill, error) != ISO_OK)
             return ISO_FAILED;
         take_segment(spill);
-        if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) > UINT32_MAX) { /* places number units */
+        if ((uint64_t)(spill->active + 2) * (spill->segment / SPILL_UNIT) >
+            UINT32_MAX) { /* places number units */
             errno = EFBIG;
             return spill_failed(spill, error, "is full");
         }
@@ -203,20 +213,23 @@ static void add_expiring(const struct iso_spill *spill, struct spill_segment *se
 {
     if (!record->expiring || record->until < spill->floor || !spill->options.cut)
         return;
-    segment->expiring +=
-        record->expiring < record->size ? space - spill_space_of(record->size - record->expiring) : space;
+    segment->expiring += record->expiring < record->size
+                             ? space - spill_space_of(record->size - record->expiring)
+                             : space;
     segment->until = record->until > segment->until ? record->until : segment->until;
 }
 
 /* Adds a record for which there is room; says where it is. */
-static uint32_t append_record(struct iso_spill *spill, uint64_t digest, const struct iso_spill_record *record)
+static uint32_t append_record(struct iso_spill *spill, uint64_t digest,
+                              const struct iso_spill_record *record)
 {
     assert(spill->filled + spill_space_of(record->size) <= spill->segment);
     struct spill_segment *segment = &spill->list[spill->active];
     uint32_t size = record->size;
     struct spill_header header = {.size = size, .digest = digest};
     uint8_t *at = spill->buffer + spill->filled;
-    uint32_t space = spill_space_of(size), place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
+    uint32_t space = spill_space_of(size),
+             place = (uint32_t)((uint64_t)spill->active * (spill->segment / SPILL_UNIT));
     place += spill->filled / SPILL_UNIT + 1;
     header.check = spill_check_of(segment->serial, spill->filled, digest, record->bytes, size);
     memcpy(at, &header, sizeof header);
@@ -239,8 +252,9 @@ static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint
 }
 
 /* What is left of a living record goes to the end of the log. */
-static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *slot, uint64_t digest,
-                                   struct iso_spill_record *record, struct iso_error *error)
+static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *slot,
+                                   uint64_t digest, struct iso_spill_record *record,
+                                   struct iso_error *error)
 {
     uint32_t size = record->size, number = (uint32_t)(spill_offset_of(slot) / spill->segment);
     if (spill->list[number].expiring && spill->options.cut)
@@ -260,18 +274,22 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
 }
 
 /* What lives in a segment goes to the end of the log. */
-static enum iso_status move_living(struct iso_spill *spill, uint32_t number, struct iso_error *error)
+static enum iso_status move_living(struct iso_spill *spill, uint32_t number,
+                                   struct iso_error *error)
 {
     struct spill_header header;
     uint32_t first = (uint32_t)((uint64_t)number * (spill->segment / SPILL_UNIT)) + 1, space;
-    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= spill->segment; at += space) {
-        if (!spill_is_record(spill->victim, spill->segment, at, spill->list[number].serial, &header))
+    for (uint32_t at = 0; spill->list[number].live && at + sizeof header <= spill->segment;
+         at += space) {
+        if (!spill_is_record(spill->victim, spill->segment, at, spill->list[number].serial,
+                             &header))
             return iso_spill_altered(spill, error);
         space = spill_space_of(header.size);
         struct spill_slot *slot = slot_at(spill, header.digest, first + at / SPILL_UNIT);
         if (!slot)
             continue;
-        struct iso_spill_record record = {.bytes = spill->victim + at + sizeof header, .size = header.size};
+        struct iso_spill_record record = {.bytes = spill->victim + at + sizeof header,
+                                          .size = header.size};
         if (move_record(spill, slot, header.digest, &record, error) != ISO_OK)
             return ISO_FAILED;
     }
@@ -280,8 +298,9 @@ static enum iso_status move_living(struct iso_spill *spill, uint32_t number, str
 
 /* What a look at all segments tells. */
 struct survey {
-    uint64_t used, living;    /* bytes */
-    uint32_t emptiest;        /* the segment with the least share of living bytes, the oldest of such; or none */
+    uint64_t used, living; /* bytes */
+    uint32_t emptiest; /* the segment with the least share of living bytes, the oldest of such; or
+                          none */
     uint64_t emptiest_living; /* its own */
 };
 
@@ -296,8 +315,10 @@ static struct survey survey_segments(const struct iso_spill *spill)
         uint64_t living = spill_living_of(segment, spill->floor);
         survey.used += segment->used;
         survey.living += living;
-        uint64_t own = best ? living * best->used : 0, others = best ? survey.emptiest_living * segment->used : 0;
-        if (i == spill->active || (best && (own > others || (own == others && segment->order > best->order))))
+        uint64_t own = best ? living * best->used : 0,
+                 others = best ? survey.emptiest_living * segment->used : 0;
+        if (i == spill->active ||
+            (best && (own > others || (own == others && segment->order > best->order))))
             continue;
         best = segment;
         survey.emptiest = i;
@@ -306,11 +327,12 @@ static struct survey survey_segments(const struct iso_spill *spill)
     return survey;
 }
 
-static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, struct iso_error *error)
+static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number,
+                                     struct iso_error *error)
 {
-    if (spill->list[number].live &&
-        (spill_read(spill, spill->victim, spill->segment, (uint64_t)number * spill->segment, error) ||
-         move_living(spill, number, error)))
+    if (spill->list[number].live && (spill_read(spill, spill->victim, spill->segment,
+                                                (uint64_t)number * spill->segment, error) ||
+                                     move_living(spill, number, error)))
         return ISO_FAILED;
     spill->list[number].records = 0;
     struct spill_stack *stack = spill->options.name ? &spill->freed : &spill->free;
@@ -319,8 +341,9 @@ static enum iso_status clean_segment(struct iso_spill *spill, uint32_t number, s
     return ISO_OK;
 }
 
-/* Frees segments while there is more garbage than what lives, and than some segments hold. What is moved has its own
- * sums then, so that this ends even if more lives in a segment than its share said. */
+/* Frees segments while there is more garbage than what lives, and than some segments hold. What is
+ * moved has its own sums then, so that this ends even if more lives in a segment than its share
+ * said. */
 static enum iso_status clean_segments(struct iso_spill *spill, struct iso_error *error)
 {
     enum iso_status status = ISO_OK;
@@ -370,8 +393,8 @@ enum iso_status iso_spill_put(struct iso_spill *spill, uint64_t digest, bool rep
     return ISO_OK;
 }
 
-enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record, uint32_t *size,
-                              struct iso_error *error)
+enum iso_status iso_spill_get(struct iso_spill *spill, uint64_t digest, const uint8_t **record,
+                              uint32_t *size, struct iso_error *error)
 {
     struct spill_slot *slot;
     struct spill_header header;

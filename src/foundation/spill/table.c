@@ -8,10 +8,12 @@
 
 enum { FIRST_SLOTS = 64 };
 
-/* One multiplication by a secret number: the tag is the lower half, what chooses the table above. */
+/* One multiplication by a secret number: the tag is the lower half, what chooses the table
+ * above. */
 static uint64_t hash_of(const struct spill_table *table, uint64_t digest)
 {
-    unsigned __int128 product = (unsigned __int128)(digest ^ table->seed.number) * table->seed.factor;
+    unsigned __int128 product =
+        (unsigned __int128)(digest ^ table->seed.number) * table->seed.factor;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
@@ -76,7 +78,8 @@ void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place)
     table->used++;
 }
 
-struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after)
+struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest,
+                                    struct spill_slot *after)
 {
     uint64_t hash = hash_of(table, digest);
     struct table *part = &table->tables[number_of(hash)];
@@ -84,7 +87,8 @@ struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, 
     if (!part->size)
         return NULL;
     at = after ? (uint32_t)(after - part->slots) + 1 : home_of(part, tag);
-    for (at = at < part->size ? at : 0; part->slots[at].place; at = at + 1 < part->size ? at + 1 : 0) {
+    for (at = at < part->size ? at : 0; part->slots[at].place;
+         at = at + 1 < part->size ? at + 1 : 0) {
         if (part->slots[at].tag == tag)
             return &part->slots[at];
     }
@@ -131,7 +135,8 @@ void spill_table_validate(const struct spill_table *table)
             if (!part->slots[i].place)
                 continue;
             count++;
-            for (uint32_t at = home_of(part, part->slots[i].tag); at != i; at = at + 1 < part->size ? at + 1 : 0)
+            for (uint32_t at = home_of(part, part->slots[i].tag); at != i;
+                 at = at + 1 < part->size ? at + 1 : 0)
                 assert(part->slots[at].place);
         }
         assert(count == part->used && count <= part->size / 6 * 5);
@@ -150,7 +155,8 @@ void spill_table_archive(struct iso_archive *archive, struct spill_table *table)
     uint64_t used = 0;
     for (uint32_t i = 0; i < SPILL_TABLES; i++) {
         struct table *part = &table->tables[i];
-        ISO_ARCHIVE_ANY(archive, "spill slots", ISO_ARCHIVE_HEAP, part->slots, part->size, part->size);
+        ISO_ARCHIVE_ANY(archive, "spill slots", ISO_ARCHIVE_HEAP, part->slots, part->size,
+                        part->size);
         part->used = 0;
         for (uint32_t s = 0; s < part->size; s++)
             part->used += part->slots[s].place != 0;

@@ -1,10 +1,11 @@
 /* The spill's table: where the record of a digest begins. Private to the module.
  *
- * Digests are made of what others send, and last; so the table goes by a hash of them under a seed of its own, drawn
- * with the process's (base/hash.h) when the table is new and saved with it. 256 tables by bits of the hash, so that
- * growing one is a small matter; in each, linear probing from where 32 bits of the hash, the tag, fall. Tags of two
- * digests may be equal: then the records must say which is meant. Full to five sixths at most, and widened by a quarter:
- * 9 to 12 bytes a record.
+ * Digests are made of what others send, and last; so the table goes by a hash of them under a seed
+ * of its own, drawn with the process's (base/hash.h) when the table is new and saved with it. 256
+ * tables by bits of the hash, so that growing one is a small matter; in each, linear probing from
+ * where 32 bits of the hash, the tag, fall. Tags of two digests may be equal: then the records must
+ * say which is meant. Full to five sixths at most, and widened by a quarter: 9 to 12 bytes a
+ * record.
  */
 #pragma once
 
@@ -38,9 +39,11 @@ void spill_table_release(struct spill_table *table);
 uint64_t spill_table_bytes(const struct spill_table *table);
 void spill_table_add(struct spill_table *table, uint64_t digest, uint32_t place);
 
-/* The next slot that may be of the digest; `after` NULL: the first. NULL: there are no more. Good until the next add.
+/* The next slot that may be of the digest; `after` NULL: the first. NULL: there are no more. Good
+ * until the next add.
  */
-struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest, struct spill_slot *after);
+struct spill_slot *spill_table_next(struct spill_table *table, uint64_t digest,
+                                    struct spill_slot *after);
 
 /* Where the search for a digest begins, or NULL. */
 const struct spill_slot *spill_table_home(const struct spill_table *table, uint64_t digest);

@@ -1,5 +1,6 @@
-/* Whether a spill is what its files take it for: run in builds that validate (ISO_VALIDATE), after what changes it. What it costs
- * is kept below a share of the calls' own, however many records there are. */
+/* Whether a spill is what its files take it for: run in builds that validate (ISO_VALIDATE), after
+ * what changes it. What it costs is kept below a share of the calls' own, however many records
+ * there are. */
 #include <assert.h>
 
 #include "base/memory.h"
@@ -12,11 +13,13 @@ bool spill_agrees(const struct iso_spill *spill)
     for (uint32_t t = 0; t < SPILL_TABLES; t++) {
         for (uint32_t i = 0; agrees && i < spill->table.tables[t].size; i++) {
             const struct spill_slot *slot = &spill->table.tables[t].slots[i];
-            uint64_t offset = slot->place ? spill_offset_of(slot) : 0, number = offset / spill->segment;
+            uint64_t offset = slot->place ? spill_offset_of(slot) : 0,
+                     number = offset / spill->segment;
             if (!slot->place)
                 continue;
             agrees = number < spill->segments &&
-                     offset % spill->segment < (number == spill->active ? spill->filled : spill->segment);
+                     offset % spill->segment <
+                         (number == spill->active ? spill->filled : spill->segment);
             if (agrees)
                 live[number]++;
         }
@@ -24,9 +27,9 @@ bool spill_agrees(const struct iso_spill *spill)
     for (uint32_t i = 0; agrees && i < spill->segments; i++) {
         const struct spill_segment *segment = &spill->list[i];
         uint32_t most = i == spill->active ? spill->filled : spill->segment;
-        agrees = live[i] == segment->live && segment->live <= segment->records && segment->used <= most &&
-                 segment->expiring <= segment->used && segment->records <= segment->used / SPILL_UNIT &&
-                 segment->order < spill->order;
+        agrees = live[i] == segment->live && segment->live <= segment->records &&
+                 segment->used <= most && segment->expiring <= segment->used &&
+                 segment->records <= segment->used / SPILL_UNIT && segment->order < spill->order;
     }
     iso_free(live);
     return agrees;
@@ -60,7 +63,8 @@ static void validate_stacks(const struct iso_spill *spill)
 void spill_validate(struct iso_spill *spill)
 {
     if (spill->unchecked ||
-        ++spill->calls * SHARE < spill_table_bytes(&spill->table) / sizeof(struct spill_slot) + spill->segments)
+        ++spill->calls * SHARE <
+            spill_table_bytes(&spill->table) / sizeof(struct spill_slot) + spill->segments)
         return;
     spill->calls = 0;
     assert(spill_is_segment(spill->segment) && !spill->cleaning);

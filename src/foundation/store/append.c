@@ -11,14 +11,18 @@
 #include "base/own.h"
 #include "store/store_private.h"
 
-static enum iso_status write_out(struct iso_store *store, const void *bytes, size_t size, struct iso_error *error)
+static enum iso_status write_out(struct iso_store *store, const void *bytes, size_t size,
+                                 struct iso_error *error)
 {
     char name[STORE_NAME];
     store_name(name, "journal", store->generation);
-    return store_write(store->out, bytes, size) ? ISO_OK : store_failed(store, name, "cannot be written", error);
+    return store_write(store->out, bytes, size)
+               ? ISO_OK
+               : store_failed(store, name, "cannot be written", error);
 }
 
-enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error)
+enum iso_status store_new_journal(struct iso_store *store, uint64_t generation,
+                                  struct iso_error *error)
 {
     char name[STORE_NAME];
     struct journal_head head = journal_head_of(generation);
@@ -38,7 +42,8 @@ enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, 
 }
 
 /* Journals behind a torn one: the last record of that may name one again, and mean another. */
-static enum iso_status remove_later(struct iso_store *store, uint64_t generation, struct iso_error *error)
+static enum iso_status remove_later(struct iso_store *store, uint64_t generation,
+                                    struct iso_error *error)
 {
     char name[STORE_NAME];
     while (error->status == ISO_OK && store_has(store, "journal", ++generation)) {
@@ -78,11 +83,12 @@ enum iso_status iso_store_resume(struct iso_store *store, uint64_t *torn, struct
 }
 
 /* Head and content in one write, so that the process cannot die between them. */
-enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const void *bytes, size_t size,
-                                 struct iso_error *error)
+enum iso_status iso_store_append(struct iso_store *store, uint32_t type, const void *bytes,
+                                 size_t size, struct iso_error *error)
 {
     assert(size <= ISO_STORE_RECORD_MAX && store->out >= 0);
-    struct journal_record head = journal_record_of(store->generation, type, store->number, bytes, (uint32_t)size);
+    struct journal_record head =
+        journal_record_of(store->generation, type, store->number, bytes, (uint32_t)size);
     if (store->scratch_size < sizeof head + size) {
         store->scratch_size = iso_column_capacity(store->scratch_size, sizeof head + size);
         store->scratch = iso_reallocate(store->scratch, store->scratch_size);

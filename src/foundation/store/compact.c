@@ -13,12 +13,15 @@
 static bool is_needless(const struct iso_store *store, const char *name)
 {
     size_t length = strlen(name);
-    uint64_t snapshot = store_generation_in(name, "snapshot"), journal = store_generation_in(name, "journal");
-    bool unfinished = !strncmp(name, "snapshot-", 9) && length > 4 && !strcmp(name + length - 4, ".new");
+    uint64_t snapshot = store_generation_in(name, "snapshot"),
+             journal = store_generation_in(name, "journal");
+    bool unfinished =
+        !strncmp(name, "snapshot-", 9) && length > 4 && !strcmp(name + length - 4, ".new");
     return unfinished || (snapshot && snapshot < store->base) || (journal && journal < store->base);
 }
 
-enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error)
+enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context,
+                            struct iso_error *error)
 {
     const char *entry;
     struct stat status;
@@ -46,7 +49,8 @@ enum iso_status iso_store_compact(struct iso_store *store, iso_store_freed freed
     uint64_t torn;
     assert(store->at_end && store->base);
     store_name(name, "journal", store->read_generation);
-    if (store_clean(store, freed, context, error) != ISO_OK || iso_store_resume(store, &torn, error) != ISO_OK)
+    if (store_clean(store, freed, context, error) != ISO_OK ||
+        iso_store_resume(store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
         freed(context, name, torn);

@@ -10,7 +10,8 @@
 enum { FORMAT = 1 };
 static const char magic[16] = "isochron journal";
 
-_Static_assert(sizeof(struct journal_head) == 40 && sizeof(struct journal_record) == 24, "they are the format");
+_Static_assert(sizeof(struct journal_head) == 40 && sizeof(struct journal_record) == 24,
+               "they are the format");
 
 struct journal_head journal_head_of(uint64_t generation)
 {
@@ -20,11 +21,12 @@ struct journal_head journal_head_of(uint64_t generation)
     return head;
 }
 
-struct journal_record journal_record_of(uint64_t generation, uint32_t type, uint64_t number, const void *bytes,
-                                        uint32_t size)
+struct journal_record journal_record_of(uint64_t generation, uint32_t type, uint64_t number,
+                                        const void *bytes, uint32_t size)
 {
     struct journal_record record = {.size = size, .type = type, .number = number};
-    uint64_t seed = XXH3_64bits_withSeed(&record, offsetof(struct journal_record, checksum), generation);
+    uint64_t seed =
+        XXH3_64bits_withSeed(&record, offsetof(struct journal_record, checksum), generation);
     record.checksum = XXH3_64bits_withSeed(bytes, size, seed);
     return record;
 }
@@ -40,11 +42,13 @@ static bool is_record(const struct journal_in *in, size_t at, uint64_t least, ui
         record->size > in->size - at - sizeof *record)
         return false;
     struct journal_record expected =
-        journal_record_of(in->generation, record->type, record->number, in->bytes + at + sizeof *record, record->size);
+        journal_record_of(in->generation, record->type, record->number,
+                          in->bytes + at + sizeof *record, record->size);
     return expected.checksum == record->checksum;
 }
 
-enum journal_step journal_open(struct journal_in *in, uint8_t *bytes, size_t size, uint64_t generation)
+enum journal_step journal_open(struct journal_in *in, uint8_t *bytes, size_t size,
+                               uint64_t generation)
 {
     struct journal_head head = journal_head_of(generation);
     *in = (struct journal_in){.bytes = bytes, .size = size, .generation = generation};
@@ -67,7 +71,8 @@ static bool is_last(const struct journal_in *in)
     return true;
 }
 
-/* Zeros from the end of a page to the end of the file: the file had become longer, its last pages had not been written.
+/* Zeros from the end of a page to the end of the file: the file had become longer, its last pages
+ * had not been written.
  */
 static bool has_hole(const struct journal_in *in)
 {
@@ -90,11 +95,12 @@ bool journal_is_altered(const struct journal_in *in)
         return true;
     /* It is its size that is another. */
     return size <= ISO_STORE_RECORD_MAX &&
-           journal_record_of(in->generation, record.type, in->number, content, (uint32_t)size).checksum ==
-               record.checksum;
+           journal_record_of(in->generation, record.type, in->number, content, (uint32_t)size)
+                   .checksum == record.checksum;
 }
 
-enum journal_step journal_next(struct journal_in *in, struct journal_record *record, const uint8_t **bytes)
+enum journal_step journal_next(struct journal_in *in, struct journal_record *record,
+                               const uint8_t **bytes)
 {
     if (in->at == in->size)
         return JOURNAL_END;

@@ -3,8 +3,9 @@
  *   head:   magic (16 bytes), format, 0, generation, checksum           40 bytes
  *   record: size, type, number, checksum; then `size` bytes             24 bytes and those
  *
- * A record's checksum covers its head and content and depends on the journal's generation, so that no record of
- * another journal, or of another place, passes for it. All in the machine's byte order.
+ * A record's checksum covers its head and content and depends on the journal's generation, so that
+ * no record of another journal, or of another place, passes for it. All in the machine's byte
+ * order.
  */
 #pragma once
 
@@ -29,8 +30,8 @@ struct journal_record {
 #define JOURNAL_ROLL 0xffffffffu
 
 struct journal_head journal_head_of(uint64_t generation);
-struct journal_record journal_record_of(uint64_t generation, uint32_t type, uint64_t number, const void *bytes,
-                                        uint32_t size);
+struct journal_record journal_record_of(uint64_t generation, uint32_t type, uint64_t number,
+                                        const void *bytes, uint32_t size);
 
 /* A journal being read: all of its bytes, in memory. */
 struct journal_in {
@@ -48,9 +49,11 @@ enum journal_step {
 };
 
 /* Begins behind the head; TORN if that is not whole. */
-enum journal_step journal_open(struct journal_in *in, uint8_t *bytes, size_t size, uint64_t generation);
-enum journal_step journal_next(struct journal_in *in, struct journal_record *record, const uint8_t **bytes);
+enum journal_step journal_open(struct journal_in *in, uint8_t *bytes, size_t size,
+                               uint64_t generation);
+enum journal_step journal_next(struct journal_in *in, struct journal_record *record,
+                               const uint8_t **bytes);
 
-/* After JOURNAL_TORN: what stands there is no beginning of a record, as a process that dies leaves it, nor one with a
- * hole, as a machine does, but a whole one that was altered. */
+/* After JOURNAL_TORN: what stands there is no beginning of a record, as a process that dies leaves
+ * it, nor one with a hole, as a machine does, but a whole one that was altered. */
 bool journal_is_altered(const struct journal_in *in);

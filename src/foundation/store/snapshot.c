@@ -14,7 +14,8 @@
 #include "base/fault.h"
 #include "store/store_private.h"
 
-/* Exit status of a child that could not write; below it, the errno is lost to the parent but stands on stderr. */
+/* Exit status of a child that could not write; below it, the errno is lost to the parent but stands
+ * on stderr. */
 enum { CHILD_FAILED = 4 };
 
 static void new_name(char name[STORE_NAME], uint64_t generation)
@@ -23,8 +24,8 @@ static void new_name(char name[STORE_NAME], uint64_t generation)
 }
 
 /* A snapshot that is on disk and has its name yet to come. */
-static enum iso_status write_new(struct iso_store *store, uint64_t generation, iso_store_walk walk, void *context,
-                                 struct iso_error *error)
+static enum iso_status write_new(struct iso_store *store, uint64_t generation, iso_store_walk walk,
+                                 void *context, struct iso_error *error)
 {
     char name[STORE_NAME], path[512];
     struct iso_archive archive;
@@ -56,14 +57,16 @@ static enum iso_status rename_new(struct iso_store *store, struct iso_error *err
     new_name(from, store->pending);
     store_name(to, "snapshot", store->pending);
     ISO_FAULT(iso_fault_point("before-rename"));
-    if (fstatat(store->directory, from, &status, 0) || renameat(store->directory, from, store->directory, to))
+    if (fstatat(store->directory, from, &status, 0) ||
+        renameat(store->directory, from, store->directory, to))
         return store_failed(store, from, "cannot be renamed", error);
     ISO_FAULT(iso_fault_point("after-rename"));
     store->base_bytes = (uint64_t)status.st_size;
     return ISO_OK;
 }
 
-/* The rename is on the device: what was before is not needed any more. Large files take their time to go. */
+/* The rename is on the device: what was before is not needed any more. Large files take their time
+ * to go. */
 static void clear_up(void *context)
 {
     const struct iso_store *store = context;
@@ -79,7 +82,8 @@ static void clear_up(void *context)
     store_collapse(&store->is_ending);
 }
 
-/* What a snapshot rests on, before its child is done: the journal that ends, the one that begins, their names. */
+/* What a snapshot rests on, before its child is done: the journal that ends, the one that begins,
+ * their names. */
 static enum iso_status sync_journals(struct iso_store *store, int ended, struct iso_error *error)
 {
     if (ended >= 0)
@@ -91,7 +95,8 @@ static enum iso_status sync_journals(struct iso_store *store, int ended, struct 
     return error->status;
 }
 
-enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, void *context,
+                                struct iso_error *error)
 {
     assert(!store->base && store->out < 0);
     store->pending = 1;
@@ -104,7 +109,8 @@ enum iso_status iso_store_begin(struct iso_store *store, iso_store_walk walk, vo
     return ISO_OK;
 }
 
-static _Noreturn void run_child(struct iso_store *store, int ended, iso_store_walk walk, void *context)
+static _Noreturn void run_child(struct iso_store *store, int ended, iso_store_walk walk,
+                                void *context)
 {
     struct iso_error error = {.status = ISO_OK};
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* without the parent nobody would commit it */
@@ -116,7 +122,8 @@ static _Noreturn void run_child(struct iso_store *store, int ended, iso_store_wa
     _exit(error.status == ISO_OK ? 0 : CHILD_FAILED);
 }
 
-enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+enum iso_status iso_store_snapshot(struct iso_store *store, iso_store_walk walk, void *context,
+                                   struct iso_error *error)
 {
     assert(store->base && store->progress == ISO_STORE_IDLE);
     if (iso_store_append(store, JOURNAL_ROLL, "", 0, error) != ISO_OK)
@@ -149,10 +156,12 @@ static void look_at_child(struct iso_store *store, bool wait, struct iso_error *
     if (!ended || (ended < 0 && errno == EINTR))
         return;
     store->child = 0;
-    store->progress = ended > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0 ? ISO_STORE_WRITTEN : ISO_STORE_IDLE;
+    store->progress =
+        ended > 0 && WIFEXITED(how) && WEXITSTATUS(how) == 0 ? ISO_STORE_WRITTEN : ISO_STORE_IDLE;
     if (store->progress == ISO_STORE_IDLE)
         iso_error_set(error, ISO_FAILED,
-                      "state %s: snapshot-%" PRIu64 " could not be written; what was committed before is whole",
+                      "state %s: snapshot-%" PRIu64
+                      " could not be written; what was committed before is whole",
                       store->path, store->pending);
 }
 

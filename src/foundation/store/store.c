@@ -24,13 +24,15 @@ void store_name(char name[STORE_NAME], const char *kind, uint64_t generation)
     snprintf(name, STORE_NAME, "%s-%" PRIu64, kind, generation);
 }
 
-enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what, struct iso_error *error)
+enum iso_status store_failed(const struct iso_store *store, const char *name, const char *what,
+                             struct iso_error *error)
 {
-    return iso_error_set(error, ISO_FAILED, "state %s%s%s: %s: %s", store->path, *name ? "/" : "", name, what,
-                         strerror(errno));
+    return iso_error_set(error, ISO_FAILED, "state %s%s%s: %s: %s", store->path, *name ? "/" : "",
+                         name, what, strerror(errno));
 }
 
-enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error)
+enum iso_status store_sync(struct iso_store *store, int file, const char *name,
+                           struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-sync"));
     if (fsync(file))
@@ -63,7 +65,8 @@ bool store_write(int file, const void *bytes, size_t size)
 
 /* ---- opening ---- */
 
-/* Whoever only looks at a state that stays as it is, in a copy or on a file system for reading, needs no lock. */
+/* Whoever only looks at a state that stays as it is, in a copy or on a file system for reading,
+ * needs no lock. */
 static bool is_for_reading(const struct iso_store *store)
 {
     return store->options.must_exist && (errno == EACCES || errno == EROFS);
@@ -88,8 +91,8 @@ static enum iso_status take_lock(struct iso_store *store, struct iso_error *erro
             return store_failed(store, "lock", "cannot be locked", error);
         ssize_t length = pread(store->lock, owner, sizeof owner - 1, 0);
         owner[length > 0 ? length : 0] = 0;
-        return iso_error_set(error, ISO_FAILED, "state %s: in use by another isochron, process %s", store->path,
-                             *owner ? owner : "unknown");
+        return iso_error_set(error, ISO_FAILED, "state %s: in use by another isochron, process %s",
+                             store->path, *owner ? owner : "unknown");
     }
     if (!writes)
         return ISO_OK;
@@ -104,7 +107,8 @@ uint64_t store_generation_in(const char *name, const char *kind)
 {
     size_t length = strlen(kind);
     char *end;
-    if (strncmp(name, kind, length) || name[length] != '-' || name[length + 1] < '1' || name[length + 1] > '9')
+    if (strncmp(name, kind, length) || name[length] != '-' || name[length + 1] < '1' ||
+        name[length + 1] > '9')
         return 0;
     uint64_t generation = strtoull(name + length + 1, &end, 10);
     return *end ? 0 : generation;
@@ -138,7 +142,8 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     DIR *listing = store_list(store, error);
     store->base = 0;
     while (listing && (entry = store_list_next(store, listing, error))) {
-        uint64_t snapshot = store_generation_in(entry, "snapshot"), journal = store_generation_in(entry, "journal");
+        uint64_t snapshot = store_generation_in(entry, "snapshot"),
+                 journal = store_generation_in(entry, "journal");
         store->base = snapshot > store->base ? snapshot : store->base;
         journals = journal > journals ? journal : journals;
     }
@@ -150,9 +155,11 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     if (store->base && fstatat(store->directory, name, &status, 0))
         return store_failed(store, name, "cannot be examined", error);
     store->base_bytes = store->base ? (uint64_t)status.st_size : 0;
-    /* The first journal precedes its snapshot: a crash between the two leaves it alone, and with nothing in it. */
+    /* The first journal precedes its snapshot: a crash between the two leaves it alone, and with
+     * nothing in it. */
     if (!store->base && journals > 1)
-        return iso_error_set(error, ISO_FAILED, "state %s: damaged: it has a journal and no snapshot", store->path);
+        return iso_error_set(error, ISO_FAILED,
+                             "state %s: damaged: it has a journal and no snapshot", store->path);
     store_name(name, "journal", store->base);
     if (!store->base || store_has(store, "journal", store->base))
         return ISO_OK;
@@ -161,7 +168,8 @@ static enum iso_status find_snapshot(struct iso_store *store, struct iso_error *
     return iso_error_set(error, ISO_FAILED, "state %s: damaged: %s is missing", store->path, name);
 }
 
-/* A lock is not made where there is nothing to be locked: whoever looks into another directory leaves no trace. */
+/* A lock is not made where there is nothing to be locked: whoever looks into another directory
+ * leaves no trace. */
 static bool may_be_state(struct iso_store *store, struct iso_error *error)
 {
     if (!store->options.must_exist || !faccessat(store->directory, "lock", F_OK, 0))
@@ -169,7 +177,8 @@ static bool may_be_state(struct iso_store *store, struct iso_error *error)
     return find_snapshot(store, error) == ISO_OK && store->base;
 }
 
-/* Nobody else may put files there, or another directory in its place. Whoever only looks needs no such thing. */
+/* Nobody else may put files there, or another directory in its place. Whoever only looks needs no
+ * such thing. */
 static void check_folders(const struct iso_store *store, struct iso_error *error)
 {
     struct stat status;
@@ -193,9 +202,11 @@ struct iso_store *iso_store_open(const struct iso_store_options *options, struct
         goto out;
     }
     store->directory =
-        open(options->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->must_exist ? 0 : O_NOFOLLOW), 0);
+        open(options->path,
+             O_RDONLY | O_DIRECTORY | O_CLOEXEC | (options->must_exist ? 0 : O_NOFOLLOW), 0);
     if (store->directory < 0 && errno == ENOTDIR)
-        iso_error_set(error, ISO_BAD_INPUT, "state %s: expected a directory, and no symbolic link to one", store->path);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "state %s: expected a directory, and no symbolic link to one", store->path);
     else if (store->directory < 0)
         iso_error_set(error, options->must_exist ? iso_error_of_open(errno) : ISO_FAILED,
                       "state %s: cannot be opened: %s", store->path, strerror(errno));
@@ -266,8 +277,8 @@ uint64_t iso_store_generation(const struct iso_store *store)
 
 /* ---- reading ---- */
 
-static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk walk, void *context, bool to_its_end,
-                                     struct iso_error *error)
+static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk walk, void *context,
+                                     bool to_its_end, struct iso_error *error)
 {
     assert(store->base);
     char name[STORE_NAME], path[512];
@@ -287,12 +298,14 @@ static enum iso_status read_snapshot(struct iso_store *store, iso_store_walk wal
     return error->status;
 }
 
-enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+enum iso_status iso_store_restore(struct iso_store *store, iso_store_walk walk, void *context,
+                                  struct iso_error *error)
 {
     return read_snapshot(store, walk, context, false, error);
 }
 
-enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, void *context, struct iso_error *error)
+enum iso_status iso_store_examine(struct iso_store *store, iso_store_walk walk, void *context,
+                                  struct iso_error *error)
 {
     return read_snapshot(store, walk, context, true, error);
 }
@@ -308,7 +321,8 @@ void iso_store_rewind(struct iso_store *store)
 }
 
 /* All of a file, which the caller frees. */
-static uint8_t *read_file(struct iso_store *store, const char *name, size_t *size, struct iso_error *error)
+static uint8_t *read_file(struct iso_store *store, const char *name, size_t *size,
+                          struct iso_error *error)
 {
     struct stat status;
     int file = iso_own_open_in(store->directory, name, O_RDONLY);
@@ -336,11 +350,13 @@ static uint8_t *read_file(struct iso_store *store, const char *name, size_t *siz
 
 static void set_damaged(const struct iso_store *store, struct iso_error *error)
 {
-    iso_error_set(error, ISO_FAILED, "state %s/journal-%" PRIu64 ": damaged at byte %zu: a checksum does not fit",
+    iso_error_set(error, ISO_FAILED,
+                  "state %s/journal-%" PRIu64 ": damaged at byte %zu: a checksum does not fit",
                   store->path, store->read_generation, store->in.at);
 }
 
-/* A crash of the machine may lose the end of a journal and keep the next one, which then hangs in the air. */
+/* A crash of the machine may lose the end of a journal and keep the next one, which then hangs in
+ * the air. */
 static void end_torn(struct iso_store *store)
 {
     char name[STORE_NAME];
@@ -364,7 +380,8 @@ static enum journal_step open_journal(struct iso_store *store, struct iso_error 
     return journal_open(&store->in, bytes, size, store->read_generation);
 }
 
-/* Nothing stands behind the last record of a journal: the next takes over, if the record says so. */
+/* Nothing stands behind the last record of a journal: the next takes over, if the record says
+ * so. */
 static void end_journal(struct iso_store *store, struct iso_error *error)
 {
     char name[STORE_NAME];
@@ -380,7 +397,8 @@ static void end_journal(struct iso_store *store, struct iso_error *error)
     store->read_generation++;
 }
 
-bool iso_store_next(struct iso_store *store, struct iso_store_record *record, struct iso_error *error)
+bool iso_store_next(struct iso_store *store, struct iso_store_record *record,
+                    struct iso_error *error)
 {
     struct journal_record head;
     assert(store->out < 0);

@@ -40,10 +40,12 @@ enum iso_status store_failed(const struct iso_store *store, const char *name, co
                              struct iso_error *error);
 bool store_write(int file, const void *bytes, size_t size); /* false: errno says why */
 /* Syncs a file of the store before it returns. */
-enum iso_status store_sync(struct iso_store *store, int file, const char *name, struct iso_error *error);
+enum iso_status store_sync(struct iso_store *store, int file, const char *name,
+                           struct iso_error *error);
 bool store_has(const struct iso_store *store, const char *kind, uint64_t generation);
 
-uint64_t store_generation_in(const char *name, const char *kind); /* as in snapshot-7; 0: it is another name */
+uint64_t store_generation_in(const char *name,
+                             const char *kind); /* as in snapshot-7; 0: it is another name */
 DIR *store_list(const struct iso_store *store, struct iso_error *error);
 /* The name of its next entry; NULL: there is none, or an error. */
 const char *store_list_next(const struct iso_store *store, DIR *listing, struct iso_error *error);
@@ -59,10 +61,13 @@ static inline void store_validate(const struct iso_store *store)
 #endif
 
 /* compact.c: removes what the committed snapshot has replaced, and what was never committed. */
-enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context, struct iso_error *error);
+enum iso_status store_clean(struct iso_store *store, iso_store_freed freed, void *context,
+                            struct iso_error *error);
 
-/* huge.c: what a snapshot's child has made of large pages is put together again, unless it is to stop. */
+/* huge.c: what a snapshot's child has made of large pages is put together again, unless it is to
+ * stop. */
 void store_collapse(const _Atomic bool *stop);
 
 /* append.c: a new, empty journal, the one that is appended to from now on. */
-enum iso_status store_new_journal(struct iso_store *store, uint64_t generation, struct iso_error *error);
+enum iso_status store_new_journal(struct iso_store *store, uint64_t generation,
+                                  struct iso_error *error);

@@ -1,11 +1,13 @@
-/* Whether a store is what its files take it for: run in builds that validate (ISO_VALIDATE), after each step. */
+/* Whether a store is what its files take it for: run in builds that validate (ISO_VALIDATE), after
+ * each step. */
 #include <assert.h>
 
 #include "store/store_private.h"
 
 #ifdef ISO_VALIDATE
 
-/* A snapshot is under way from the fork on until its name is on the device: it ends the journal before the one at hand. */
+/* A snapshot is under way from the fork on until its name is on the device: it ends the journal
+ * before the one at hand. */
 static void validate_snapshot(const struct iso_store *store)
 {
     assert((store->progress == ISO_STORE_WRITING) == (store->child > 0));

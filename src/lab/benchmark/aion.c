@@ -1,10 +1,13 @@
 /* `isochron bench aion`: the online engine alone, without decoders and sinks.
  *
- * Three runs a point, each in its own process. Two are saturated: transactions wait in front of the engine,
- * in the order of their commits or as their delays let them arrive, and the engine takes them in batches;
- * that is its throughput. The third goes by a clock of its own: it stands where the engine's work has brought
- * it, and jumps to the next arrival when nothing waits; that gives the latencies at the arrival rate, and the
- * flip-flops. Watermarks are as good as can be: up to the least commit timestamp that has not arrived.
+ * Three runs a point, each in its own process. Two are saturated: transactions wait in front of the
+ * engine,
+ * inthe order of their commits or as their delays let them arrive, and the engine takes them in
+ *   batches;
+ * that is its throughput. The third goes by a clock of its own: it stands where the engine's work
+ * has brought it, and jumps to the next arrival when nothing waits; that gives the latencies at the
+ * arrival rate, and the flip-flops. Watermarks are as good as can be: up to the least commit
+ * timestamp that has not arrived.
  */
 #include <inttypes.h>
 
@@ -42,19 +45,22 @@ static const struct iso_figure_column columns[COLUMNS] = {
 };
 
 static const char *const experiments[] = {"aion", NULL};
-static const char *const sweeps[] = {"sessions", "txns", "ops", "keys", "dist", "reads", "delay", "deviation", NULL};
+static const char *const sweeps[] = {"sessions", "txns",  "ops",       "keys", "dist",
+                                     "reads",    "delay", "deviation", NULL};
 
 static void add_settings(const struct bench *bench, char *text, size_t size)
 {
     snprintf(text, size,
-             " --rate %" PRIu64 " --delay %" PRIu32 " --deviation %" PRIu32 " --batch %" PRIu64 " --settle %" PRIu64
-             " --retention %" PRIu64,
-             bench->rate, bench->delay, bench->deviation, bench->batch, bench->settle, bench->retention);
+             " --rate %" PRIu64 " --delay %" PRIu32 " --deviation %" PRIu32 " --batch %" PRIu64
+             " --settle %" PRIu64 " --retention %" PRIu64,
+             bench->rate, bench->delay, bench->deviation, bench->batch, bench->settle,
+             bench->retention);
 }
 
 /* ---- the engine ---- */
 
-static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team, const struct iso_history *history)
+static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *team,
+                                   const struct iso_history *history)
 {
     struct iso_aion_options options = bench_engine_options(bench, team);
     options.settle_ms = bench->settle;
@@ -81,8 +87,8 @@ static uint64_t larger_bytes(uint64_t bytes, const struct iso_aion *engine)
 }
 
 /* Everything, batch after batch; time is that of the arrivals. */
-static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_arrivals *arrivals, uint32_t batch,
-                                   double *numbers, struct iso_error *error)
+static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_arrivals *arrivals,
+                                   uint32_t batch, double *numbers, struct iso_error *error)
 {
     enum { LOOK_EVERY = 64 };
     uint32_t count = arrivals->history.transaction_count, batches = 0;
@@ -113,7 +119,8 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
     if (bench_arrivals_init(&arrivals, run->point, run->delayed, error) == ISO_OK) {
         struct iso_team *team = iso_team_new((uint32_t)run->point->bench.threads);
         struct iso_aion *engine = new_engine(&run->point->bench, team, &arrivals.history);
-        if (feed_engine(engine, &arrivals, (uint32_t)run->point->bench.batch, numbers, error) == ISO_OK) {
+        if (feed_engine(engine, &arrivals, (uint32_t)run->point->bench.batch, numbers, error) ==
+            ISO_OK) {
             iso_aion_stats(engine, &stats);
             numbers[FOUND] = 0;
             for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
@@ -128,8 +135,9 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
 
 /* ---- by the clock ---- */
 
-/* What one turn of the engine did: it took transactions up to `end`, finished at `clock` (microseconds), the watermark
- * passed, and judged all that it had taken but some from cts `waiting` on. */
+/* What one turn of the engine did: it took transactions up to `end`, finished at `clock`
+ * (microseconds), the watermark passed, and judged all that it had taken but some from cts
+ * `waiting` on. */
 struct turn {
     uint32_t end;
     double clock;
@@ -147,8 +155,8 @@ static double microseconds_since(double started)
 }
 
 /* The engine takes what has arrived, at most a batch, whenever it is free. */
-static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals, uint32_t batch,
-                                     struct turns *turns, struct iso_error *error)
+static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals,
+                                     uint32_t batch, struct turns *turns, struct iso_error *error)
 {
     uint32_t count = arrivals->history.transaction_count, first = 0;
     struct iso_aion_stats stats;
@@ -157,16 +165,19 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
         uint32_t end = first;
         if (clock < (double)arrivals->arrivals[first].microseconds)
             clock = (double)arrivals->arrivals[first].microseconds;
-        while (end < count && end - first < batch && (double)arrivals->arrivals[end].microseconds <= clock)
+        while (end < count && end - first < batch &&
+               (double)arrivals->arrivals[end].microseconds <= clock)
             end++;
         double started = cli_seconds();
-        if (iso_aion_add(engine, first, end - first, (uint64_t)(clock / 1000), NULL, error) != ISO_OK)
+        if (iso_aion_add(engine, first, end - first, (uint64_t)(clock / 1000), NULL, error) !=
+            ISO_OK)
             return error->status;
         if (end < count)
             iso_aion_watermark(engine, arrivals->watermark[end - 1], (uint64_t)(clock / 1000));
         clock += microseconds_since(started);
         iso_aion_stats(engine, &stats);
-        turns->list[turns->count++] = (struct turn){end, clock, arrivals->watermark[end - 1], stats.waiting_from};
+        turns->list[turns->count++] =
+            (struct turn){end, clock, arrivals->watermark[end - 1], stats.waiting_from};
         first = end;
     }
     iso_aion_end(engine, (uint64_t)(clock / 1000));
@@ -174,8 +185,8 @@ static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench
     return ISO_OK;
 }
 
-/* The first turn from `low` whose watermark is at least `wanted`; the last one's is, since nothing follows
- * it. */
+/* The first turn from `low` whose watermark is at least `wanted`; the last one's is, since nothing
+ * follows it. */
 static uint32_t turn_reaching(const struct turns *turns, uint32_t low, uint64_t wanted)
 {
     uint32_t high = turns->count - 1;
@@ -197,9 +208,10 @@ static void add_latency(struct iso_histogram *histogram, double clock, uint64_t 
     iso_histogram_add(histogram, latency > 0 ? (uint64_t)latency : 0, 1);
 }
 
-/* Nanoseconds from arrival: to the end of the turn that judged the transaction, which may have waited for its turn
- * after it was taken, and of the one that made the verdict final. */
-static void fill_latencies(const struct bench_arrivals *arrivals, const struct turns *turns, double *numbers)
+/* Nanoseconds from arrival: to the end of the turn that judged the transaction, which may have
+ * waited for its turn after it was taken, and of the one that made the verdict final. */
+static void fill_latencies(const struct bench_arrivals *arrivals, const struct turns *turns,
+                           double *numbers)
 {
     struct iso_histogram *tentative = iso_allocate_zeroed(1, sizeof *tentative);
     struct iso_histogram *settled = iso_allocate_zeroed(1, sizeof *settled);
@@ -232,7 +244,9 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
         struct turns turns = {.list = iso_allocate(((size_t)count + 1) * sizeof *turns.list)};
         struct iso_team *team = iso_team_new((uint32_t)point->bench.threads);
         struct iso_aion *engine = new_engine(&point->bench, team, &arrivals.history);
-        if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) == ISO_OK && count) {
+        if (feed_by_clock(engine, &arrivals, (uint32_t)point->bench.batch, &turns, error) ==
+                ISO_OK &&
+            count) {
             iso_aion_stats(engine, &stats);
             fill_latencies(&arrivals, &turns, numbers);
             numbers[FLIPPED] = 100.0 * (double)stats.flipped / (double)stats.transactions;
@@ -246,14 +260,17 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
     return error->status;
 }
 
-static enum iso_status measure_aion(struct bench_point *point, double *numbers, struct iso_error *error)
+static enum iso_status measure_aion(struct bench_point *point, double *numbers,
+                                    struct iso_error *error)
 {
     struct saturated in_order = {point, false}, delayed = {point, true};
     double first[SATURATED_NUMBERS], second[SATURATED_NUMBERS];
     uint64_t peak = 0;
     if (iso_child_measure(run_by_clock, point, numbers, COLUMNS, NULL, error) != ISO_OK ||
-        iso_child_measure(run_saturated, &in_order, first, SATURATED_NUMBERS, NULL, error) != ISO_OK ||
-        iso_child_measure(run_saturated, &delayed, second, SATURATED_NUMBERS, &peak, error) != ISO_OK)
+        iso_child_measure(run_saturated, &in_order, first, SATURATED_NUMBERS, NULL, error) !=
+            ISO_OK ||
+        iso_child_measure(run_saturated, &delayed, second, SATURATED_NUMBERS, &peak, error) !=
+            ISO_OK)
         return error->status;
     numbers[IN_ORDER] = first[RATE];
     numbers[DELAYED] = second[RATE];

@@ -17,7 +17,9 @@ ISO_ORDER_BY_TWO(compare_arrivals, struct place, time, transaction)
 /* When a transaction ended, as far as its timestamps say. */
 static uint64_t end_of(const struct iso_history *history, uint32_t t)
 {
-    return history->flags[t] & ISO_HAS_CTS ? history->cts[t] : history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
+    return history->flags[t] & ISO_HAS_CTS   ? history->cts[t]
+           : history->flags[t] & ISO_HAS_STS ? history->sts[t]
+                                             : 0;
 }
 
 static struct place *order_commits(const struct iso_history *history)
@@ -39,8 +41,9 @@ struct copier {
 
 static iso_atom copy_atom(const struct copier *copier, iso_atom atom)
 {
-    return atom & ISO_ATOM_TABLE && atom != ISO_ABSENT ? iso_atoms_copy(&copier->to->atoms, &copier->from->atoms, atom)
-                                                       : atom;
+    return atom & ISO_ATOM_TABLE && atom != ISO_ABSENT
+               ? iso_atoms_copy(&copier->to->atoms, &copier->from->atoms, atom)
+               : atom;
 }
 
 static void copy_operation(const struct copier *copier, uint32_t o)
@@ -67,7 +70,8 @@ static void copy_transaction(const struct copier *copier, uint32_t t)
 {
     const struct iso_history *from = copier->from;
     iso_history_begin(copier->to, copy_atom(copier, from->tid[t]),
-                      copy_atom(copier, from->session_atom[from->session[t]]), iso_status_of(from, t), from->origin[t]);
+                      copy_atom(copier, from->session_atom[from->session[t]]),
+                      iso_status_of(from, t), from->origin[t]);
     iso_history_set_sno(copier->to, copier->sno[t]);
     if (from->flags[t] & ISO_HAS_STS)
         iso_history_set_sts(copier->to, (struct iso_stamp){.physical = from->sts[t]});
@@ -104,7 +108,8 @@ static void copy_in_order(struct bench_arrivals *arrivals, const struct iso_hist
 
 static uint64_t settled_by(const struct iso_history *history, uint32_t t, enum iso_level level)
 {
-    bool at_start = level == ISO_SI && !(history->flags[t] & ISO_OWN_TIMES) && history->flags[t] & ISO_HAS_STS;
+    bool at_start =
+        level == ISO_SI && !(history->flags[t] & ISO_OWN_TIMES) && history->flags[t] & ISO_HAS_STS;
     return at_start ? history->sts[t] : end_of(history, t);
 }
 
@@ -130,7 +135,8 @@ static enum iso_status make_history(const struct bench_point *point, struct iso_
     return error->status;
 }
 
-enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals, const struct bench_point *point, bool delayed,
+enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals,
+                                    const struct bench_point *point, bool delayed,
                                     struct iso_error *error)
 {
     struct iso_history history;

@@ -32,7 +32,8 @@ static enum iso_status prepare_file(struct bench_point *point, struct iso_error 
     return ISO_OK;
 }
 
-static void fill_in(const struct bench_point *point, const struct iso_verdict *verdict, double *numbers)
+static void fill_in(const struct bench_point *point, const struct iso_verdict *verdict,
+                    double *numbers)
 {
     double seconds = verdict->seconds_total;
     numbers[TRANSACTIONS] = verdict->history->transaction_count / seconds;
@@ -72,7 +73,8 @@ static enum iso_status judge_in_child(void *context, double *numbers, struct iso
     return error->status;
 }
 
-static enum iso_status measure_chronos(struct bench_point *point, double *numbers, struct iso_error *error)
+static enum iso_status measure_chronos(struct bench_point *point, double *numbers,
+                                       struct iso_error *error)
 {
     uint64_t peak;
     if (iso_child_measure(judge_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)

@@ -1,5 +1,5 @@
-/* `isochron bench decode`: what a decoder makes of messages, by itself: generated ones, or those of captures. Times are
- * processor time of the one thread that decodes.
+/* `isochron bench decode`: what a decoder makes of messages, by itself: generated ones, or those of
+ * captures. Times are processor time of the one thread that decodes.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -26,9 +26,10 @@ static const struct iso_figure_column columns[COLUMNS] = {
 };
 
 /* In the order of enum bench_encoding, then the databases, whose messages captures have. */
-static const char *const experiments[] = {"json", "avro", "protobuf", "debezium", "dgraph", "ticdc", "yugabyte", NULL};
-static const struct iso_decoder_class *const databases[] = {&iso_debezium_decoder, &iso_dgraph_decoder,
-                                                            &iso_ticdc_decoder, &iso_yugabyte_decoder};
+static const char *const experiments[] = {"json",   "avro",  "protobuf", "debezium",
+                                          "dgraph", "ticdc", "yugabyte", NULL};
+static const struct iso_decoder_class *const databases[] = {
+    &iso_debezium_decoder, &iso_dgraph_decoder, &iso_ticdc_decoder, &iso_yugabyte_decoder};
 static const char *const sweeps[] = {"txns", "ops", NULL};
 
 enum {
@@ -64,14 +65,16 @@ static double processor_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static enum iso_status decode_messages(struct decoding *decoding, const struct iso_message *messages, uint32_t count,
+static enum iso_status decode_messages(struct decoding *decoding,
+                                       const struct iso_message *messages, uint32_t count,
                                        struct iso_error *error)
 {
     struct iso_error wrong = {.status = ISO_OK};
     double started = processor_seconds();
     uint32_t done = 0;
     while (done < count && wrong.status == ISO_OK) {
-        decoding->decoder->class->decode(decoding->decoder, &messages[done], &decoding->events, &wrong);
+        decoding->decoder->class->decode(decoding->decoder, &messages[done], &decoding->events,
+                                         &wrong);
         decoding->bytes += (uint64_t)messages[done].payload.size + messages[done].key.size;
         done++;
     }
@@ -82,8 +85,9 @@ static enum iso_status decode_messages(struct decoding *decoding, const struct i
         decoding->operations += decoding->events.list[i].type == ISO_EVENT_ROW;
     iso_events_clear(&decoding->events);
     if (wrong.status != ISO_OK)
-        iso_error_set(error, wrong.status, "topic %s partition %d offset %lld: %s", messages[done - 1].topic,
-                      messages[done - 1].partition, (long long)messages[done - 1].offset, wrong.text);
+        iso_error_set(error, wrong.status, "topic %s partition %d offset %lld: %s",
+                      messages[done - 1].topic, messages[done - 1].partition,
+                      (long long)messages[done - 1].offset, wrong.text);
     return error->status;
 }
 
@@ -99,7 +103,8 @@ static enum iso_status decode_generated(struct decoding *decoding, const struct 
     return error->status;
 }
 
-static enum iso_status decode_capture(struct decoding *decoding, const char *file, struct iso_error *error)
+static enum iso_status decode_capture(struct decoding *decoding, const char *file,
+                                      struct iso_error *error)
 {
     const struct iso_message *messages;
     uint32_t count = 1;
@@ -117,13 +122,15 @@ static enum iso_status decode_capture(struct decoding *decoding, const char *fil
 }
 
 /* Reading it again takes time that does not count. */
-static enum iso_status decode_repeated(struct decoding *decoding, const char *file, struct iso_error *error)
+static enum iso_status decode_repeated(struct decoding *decoding, const char *file,
+                                       struct iso_error *error)
 {
     uint64_t before;
     do {
         before = decoding->bytes;
         decode_capture(decoding, file, error);
-    } while (error->status == ISO_OK && decoding->bytes > before && decoding->bytes < REPEATED_BYTES);
+    } while (error->status == ISO_OK && decoding->bytes > before &&
+             decoding->bytes < REPEATED_BYTES);
     return error->status;
 }
 
@@ -161,7 +168,8 @@ static enum iso_status decode_in_child(void *context, double *numbers, struct is
     return error->status;
 }
 
-static enum iso_status measure_decoder(struct bench_point *point, double *numbers, struct iso_error *error)
+static enum iso_status measure_decoder(struct bench_point *point, double *numbers,
+                                       struct iso_error *error)
 {
     uint64_t peak;
     if (iso_child_measure(decode_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)

@@ -1,7 +1,8 @@
-/* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it again, without
- * decoding them and judged as `watch` does; and how long it takes at a given rate from sending a record to its verdict
- * (live.h). Against a broker, or against mock brokers inside the measured process itself (which then take a part
- * of its time). The topics are new, and deleted afterwards.
+/* `isochron bench kafka`: how fast this machine gets history records into a topic and out of it
+ * again, without decoding them and judged as `watch` does; and how long it takes at a given rate
+ * from sending a record to its verdict (live.h). Against a broker, or against mock brokers inside
+ * the measured process itself (which then take a part of its time). The topics are new, and deleted
+ * afterwards.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,13 +63,14 @@ static bool names_broker(const struct iso_kafka_properties *properties)
 }
 
 /* Properties as given; without a broker among them, BOOTSTRAP's, if it is set. */
-static enum iso_status read_properties(const struct bench *bench, struct iso_kafka_properties *properties,
+static enum iso_status read_properties(const struct bench *bench,
+                                       struct iso_kafka_properties *properties,
                                        struct iso_error *error)
 {
     const char *bootstrap = getenv("BOOTSTRAP");
     iso_kafka_properties_init(properties);
-    if (run_properties(properties, &bench->properties, error) == ISO_OK && !names_broker(properties) && bootstrap &&
-        *bootstrap)
+    if (run_properties(properties, &bench->properties, error) == ISO_OK &&
+        !names_broker(properties) && bootstrap && *bootstrap)
         iso_kafka_properties_set(properties, "bootstrap.servers", bootstrap);
     return error->status;
 }
@@ -83,19 +85,22 @@ static void add_settings(const struct bench *bench, char *text, size_t size)
     iso_kafka_properties_release(&properties);
 }
 
-static enum iso_status open_cluster(struct cluster *cluster, const struct bench *bench, uint64_t bytes,
-                                    struct iso_error *error)
+static enum iso_status open_cluster(struct cluster *cluster, const struct bench *bench,
+                                    uint64_t bytes, struct iso_error *error)
 {
     *cluster = (struct cluster){.partitions = (int32_t)bench->partitions};
-    snprintf(cluster->topic, sizeof cluster->topic, "isochron-bench-%lld-%d", (long long)time(NULL), (int)getpid());
-    if (read_properties(bench, &cluster->properties, error) != ISO_OK || names_broker(&cluster->properties))
+    snprintf(cluster->topic, sizeof cluster->topic, "isochron-bench-%lld-%d", (long long)time(NULL),
+             (int)getpid());
+    if (read_properties(bench, &cluster->properties, error) != ISO_OK ||
+        names_broker(&cluster->properties))
         return error->status;
     if (bytes / MOCK_PARTITION >= bench->partitions)
         cluster->partitions = (int32_t)(bytes / MOCK_PARTITION) + 1;
     cluster->mock = iso_kafka_mock_new(1, error);
     if (!cluster->mock)
         return error->status;
-    iso_kafka_properties_set(&cluster->properties, "bootstrap.servers", iso_kafka_mock_address(cluster->mock));
+    iso_kafka_properties_set(&cluster->properties, "bootstrap.servers",
+                             iso_kafka_mock_address(cluster->mock));
     return iso_kafka_mock_topic(cluster->mock, cluster->topic, cluster->partitions, error);
 }
 
@@ -103,15 +108,16 @@ static enum iso_status open_cluster(struct cluster *cluster, const struct bench 
 static enum iso_status close_cluster(struct cluster *cluster, bool made, struct iso_error *error)
 {
     struct iso_error deleting = {.status = ISO_OK};
-    if (made && !cluster->mock && iso_kafka_topic_delete(&cluster->properties, cluster->topic, &deleting) != ISO_OK)
+    if (made && !cluster->mock &&
+        iso_kafka_topic_delete(&cluster->properties, cluster->topic, &deleting) != ISO_OK)
         iso_error_set(error, deleting.status, "%s", deleting.text);
     iso_kafka_mock_free(cluster->mock);
     iso_kafka_properties_release(&cluster->properties);
     return error->status;
 }
 
-static enum iso_status produce_topic(const struct cluster *cluster, struct bench_messages *messages, bool *made,
-                                     double *numbers, struct iso_error *error)
+static enum iso_status produce_topic(const struct cluster *cluster, struct bench_messages *messages,
+                                     bool *made, double *numbers, struct iso_error *error)
 {
     struct iso_kafka_producer *producer =
         iso_kafka_producer_new(&cluster->properties, cluster->topic, cluster->partitions, error);
@@ -124,7 +130,8 @@ static enum iso_status produce_topic(const struct cluster *cluster, struct bench
         messages->list[i].partition = (int32_t)(messages->session[i] % (uint32_t)partitions);
         iso_kafka_producer_send(producer, &messages->list[i], error);
     }
-    if (error->status == ISO_OK && iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
+    if (error->status == ISO_OK &&
+        iso_kafka_producer_flush(producer, FLUSH_SECONDS, error) == ISO_OK) {
         double seconds = cli_seconds() - started;
         numbers[PRODUCED] = messages->count / seconds;
         numbers[PRODUCED_BYTES] = (double)messages->bytes / 1e6 / seconds;
@@ -134,9 +141,10 @@ static enum iso_status produce_topic(const struct cluster *cluster, struct bench
 }
 
 /* From connecting to the last message, through a pipeline if there is one. */
-static enum iso_status consume_topic(const struct cluster *cluster, uint32_t expected, struct iso_inputs *inputs,
-                                     struct iso_pipeline *pipeline, struct iso_kafka_counters *counters,
-                                     double *seconds, struct iso_error *error)
+static enum iso_status consume_topic(const struct cluster *cluster, uint32_t expected,
+                                     struct iso_inputs *inputs, struct iso_pipeline *pipeline,
+                                     struct iso_kafka_counters *counters, double *seconds,
+                                     struct iso_error *error)
 {
     const char *topic = cluster->topic;
     struct iso_kafka_consumer_options options = {
@@ -147,7 +155,8 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
            !iso_kafka_consumer_finished(consumer)) {
         const struct iso_message *messages;
         uint32_t count;
-        if (iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error) == ISO_OK && pipeline)
+        if (iso_kafka_consumer_poll(consumer, POLL_MS, &messages, &count, error) == ISO_OK &&
+            pipeline)
             iso_pipeline_feed(pipeline, messages, count, (uint64_t)iso_kafka_now(), error);
     }
     if (error->status == ISO_OK && pipeline)
@@ -156,15 +165,16 @@ static enum iso_status consume_topic(const struct cluster *cluster, uint32_t exp
     if (error->status == ISO_OK) {
         *counters = *iso_kafka_consumer_counters(consumer);
         if (counters->messages != expected)
-            iso_error_set(error, ISO_FAILED, "topic %s: %" PRIu64 " messages arrived of %u that were sent", topic,
+            iso_error_set(error, ISO_FAILED,
+                          "topic %s: %" PRIu64 " messages arrived of %u that were sent", topic,
                           counters->messages, expected);
     }
     iso_kafka_consumer_free(consumer);
     return error->status;
 }
 
-static enum iso_status consume_only(const struct cluster *cluster, uint32_t expected, double *numbers,
-                                    struct iso_error *error)
+static enum iso_status consume_only(const struct cluster *cluster, uint32_t expected,
+                                    double *numbers, struct iso_error *error)
 {
     struct iso_inputs inputs;
     struct iso_kafka_counters counters;
@@ -178,28 +188,32 @@ static enum iso_status consume_only(const struct cluster *cluster, uint32_t expe
     return error->status;
 }
 
-static enum iso_status consume_and_judge(const struct cluster *cluster, uint32_t expected, const struct bench *bench,
-                                         double *numbers, struct iso_error *error)
+static enum iso_status consume_and_judge(const struct cluster *cluster, uint32_t expected,
+                                         const struct bench *bench, double *numbers,
+                                         struct iso_error *error)
 {
     struct iso_kafka_counters counters;
     double seconds;
     struct iso_pipeline *pipeline = bench_pipeline_new(bench, cluster->topic, error);
-    if (error->status == ISO_OK &&
-        consume_topic(cluster, expected, iso_pipeline_inputs(pipeline), pipeline, &counters, &seconds, error) == ISO_OK)
+    if (error->status == ISO_OK && consume_topic(cluster, expected, iso_pipeline_inputs(pipeline),
+                                                 pipeline, &counters, &seconds, error) == ISO_OK)
         numbers[JUDGED] = (double)counters.messages / seconds;
     iso_pipeline_free(pipeline);
     return error->status;
 }
 
 /* In a topic of its own, of as many partitions as were asked for. */
-static enum iso_status measure_latency(const struct cluster *cluster, const struct bench_messages *messages,
-                                       const struct bench *bench, double *numbers, struct iso_error *error)
+static enum iso_status measure_latency(const struct cluster *cluster,
+                                       const struct bench_messages *messages,
+                                       const struct bench *bench, double *numbers,
+                                       struct iso_error *error)
 {
     struct bench_live live = {0};
     struct iso_error deleting = {.status = ISO_OK};
     char topic[sizeof cluster->topic + sizeof "-live"];
     snprintf(topic, sizeof topic, "%s-live", cluster->topic);
-    bench_live_measure(&cluster->properties, topic, (int32_t)bench->partitions, messages, bench, &live, error);
+    bench_live_measure(&cluster->properties, topic, (int32_t)bench->partitions, messages, bench,
+                       &live, error);
     if (!cluster->mock && iso_kafka_topic_delete(&cluster->properties, topic, &deleting) != ISO_OK)
         iso_error_set(error, deleting.status, "%s", deleting.text);
     numbers[TENTATIVE_50] = live.tentative_50;
@@ -227,7 +241,8 @@ static enum iso_status run_in_child(void *context, double *numbers, struct iso_e
     return error->status;
 }
 
-static enum iso_status measure_kafka(struct bench_point *point, double *numbers, struct iso_error *error)
+static enum iso_status measure_kafka(struct bench_point *point, double *numbers,
+                                     struct iso_error *error)
 {
     uint64_t peak;
     if (iso_child_measure(run_in_child, point, numbers, COLUMNS, &peak, error) == ISO_OK)

@@ -1,8 +1,9 @@
-/* What the kinds of `isochron bench` share. A kind is one file with one `struct bench_kind`, and one row in
- * src/command/app/bench.c.
+/* What the kinds of `isochron bench` share. A kind is one file with one `struct bench_kind`, and
+ * one row in src/command/app/bench.c.
  *
- * A point is one place in a sweep: a workload, or a file of the user's. It is prepared once and measured a
- * few times, each time in processes of its own (measure/child.h); the median of each column is its row.
+ * A point is one place in a sweep: a workload, or a file of the user's. It is prepared once and
+ * measured a few times, each time in processes of its own (measure/child.h); the median of each
+ * column is its row.
  */
 #pragma once
 
@@ -39,16 +40,20 @@ struct bench_point {
 
 struct bench_kind {
     const char *name;
-    const char *const *experiments;                   /* NULL at their end: each point is measured for each */
-    const char *const *sweeps;                        /* parameters that --sweep all goes through, NULL at their end */
-    const char *file_format;                          /* what a FILE holds; NULL: takes none */
-    bool has_encodings;                               /* its experiments are those of --encoding */
-    bool (*applies)(const struct bench_point *point); /* whether the experiment can be measured there; NULL: always */
+    const char *const *experiments; /* NULL at their end: each point is measured for each */
+    const char *const *sweeps; /* parameters that --sweep all goes through, NULL at their end */
+    const char *file_format;   /* what a FILE holds; NULL: takes none */
+    bool has_encodings;        /* its experiments are those of --encoding */
+    bool (*applies)(const struct bench_point
+                        *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;
     size_t column_count;
-    void (*set_defaults)(struct bench *bench); /* where they are others than most kinds'; may be NULL */
-    void (*add_settings)(const struct bench *bench, char *text, size_t size);       /* its own; may be NULL */
-    enum iso_status (*prepare)(struct bench_point *point, struct iso_error *error); /* may be NULL */
+    void (*set_defaults)(
+        struct bench *bench); /* where they are others than most kinds'; may be NULL */
+    void (*add_settings)(const struct bench *bench, char *text,
+                         size_t size); /* its own; may be NULL */
+    enum iso_status (*prepare)(struct bench_point *point,
+                               struct iso_error *error); /* may be NULL */
     enum iso_status (*measure)(struct bench_point *point, double *numbers, struct iso_error *error);
 };
 
@@ -60,11 +65,12 @@ extern const struct bench_kind bench_chronos, bench_aion, bench_spill, bench_dec
 struct iso_aion_options bench_engine_options(const struct bench *bench, struct iso_team *team);
 
 /* Generates the point's workload into `history`, in the order of commits, and finishes it. */
-enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error);
+enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,
+                               struct iso_error *error);
 
 /* Generates the point's workload into a nameless temporary file (`point->descriptor`). */
 enum iso_status bench_generate_file(struct bench_point *point, struct iso_error *error);
 
 /* Reads the point's file, or the one that was prepared, as a history in building. */
-enum iso_status bench_load(const struct bench_point *point, unsigned threads, struct iso_history *history,
-                           struct iso_error *error);
+enum iso_status bench_load(const struct bench_point *point, unsigned threads,
+                           struct iso_history *history, struct iso_error *error);

@@ -15,7 +15,13 @@
 #include "measure/percentile.h"
 #include "pipeline/pipeline.h"
 
-enum { WATERMARK_MS = 20, LONGEST_SECONDS = 4, PATIENCE_SECONDS = 30, FLUSH_SECONDS = 60, POLL_MS = 50 };
+enum {
+    WATERMARK_MS = 20,
+    LONGEST_SECONDS = 4,
+    PATIENCE_SECONDS = 30,
+    FLUSH_SECONDS = 60,
+    POLL_MS = 50
+};
 
 struct client {
     const struct bench_messages *messages;
@@ -23,8 +29,9 @@ struct client {
     uint32_t count;
     int32_t partitions;
     double rate;
-    _Atomic double *sent; /* by message: when; the other thread reads it once the message has come */
-    uint32_t *next;       /* by message: the next one of its partition, or the number of all */
+    _Atomic double
+        *sent;      /* by message: when; the other thread reads it once the message has come */
+    uint32_t *next; /* by message: the next one of its partition, or the number of all */
     struct iso_error error;
 };
 
@@ -37,10 +44,12 @@ struct reader {
     struct iso_histogram tentative, settled; /* microseconds */
 };
 
-struct iso_pipeline *bench_pipeline_new(const struct bench *bench, const char *topic, struct iso_error *error)
+struct iso_pipeline *bench_pipeline_new(const struct bench *bench, const char *topic,
+                                        struct iso_error *error)
 {
     struct iso_pipeline_options options;
-    struct iso_decoder *decoder = iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error);
+    struct iso_decoder *decoder =
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, error);
     iso_pipeline_options_init(&options);
     options.engine.level = bench->generate.level;
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
@@ -54,7 +63,8 @@ static void send_watermarks(struct client *client, uint64_t timestamp)
 {
     char text[64];
     struct iso_message message = {.payload = {(const uint8_t *)text, 0}};
-    message.payload.size = (uint32_t)snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", timestamp);
+    message.payload.size =
+        (uint32_t)snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", timestamp);
     for (message.partition = 0; message.partition < client->partitions; message.partition++)
         iso_kafka_producer_send(client->producer, &message, &client->error);
 }
@@ -63,7 +73,8 @@ static void sleep_until(double due)
 {
     double left = due - cli_seconds();
     if (left > 0)
-        nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)}, NULL);
+        nanosleep(&(struct timespec){(time_t)left, (long)((left - (double)(time_t)left) * 1e9)},
+                  NULL);
 }
 
 static int32_t partition_of(const struct client *client, uint32_t message)
@@ -101,10 +112,12 @@ static void add_latency(struct iso_histogram *histogram, double now, double sent
 static bool is_watermark(const struct iso_message *message)
 {
     static const char head[] = "{\"watermark\"";
-    return message->payload.size > sizeof head && !memcmp(message->payload.data, head, sizeof head - 1);
+    return message->payload.size > sizeof head &&
+           !memcmp(message->payload.data, head, sizeof head - 1);
 }
 
-/* The batch has been judged; then everything up to the watermark is final. Transactions stand in the order of cts. */
+/* The batch has been judged; then everything up to the watermark is final. Transactions stand in
+ * the order of cts. */
 static void note_judged(struct reader *reader, const struct iso_message *messages, uint32_t count)
 {
     const struct client *client = reader->client;
@@ -149,12 +162,15 @@ static void declare_partitions(struct reader *reader)
 
 static enum iso_status read_all(struct reader *reader, struct iso_error *error)
 {
-    double patience = cli_seconds() + reader->client->count / reader->client->rate + PATIENCE_SECONDS;
+    double patience =
+        cli_seconds() + reader->client->count / reader->client->rate + PATIENCE_SECONDS;
     while (reader->final < reader->client->count && error->status == ISO_OK) {
         const struct iso_message *messages;
         uint32_t count;
-        if (iso_kafka_consumer_poll(reader->consumer, POLL_MS, &messages, &count, error) == ISO_OK &&
-            iso_pipeline_feed(reader->pipeline, messages, count, (uint64_t)iso_kafka_now(), error) == ISO_OK)
+        if (iso_kafka_consumer_poll(reader->consumer, POLL_MS, &messages, &count, error) ==
+                ISO_OK &&
+            iso_pipeline_feed(reader->pipeline, messages, count, (uint64_t)iso_kafka_now(),
+                              error) == ISO_OK)
             note_judged(reader, messages, count);
         if (cli_seconds() > patience)
             iso_error_set(error, ISO_FAILED, "%u of %u transactions arrived in time", reader->total,
@@ -171,12 +187,15 @@ static void take_figures(const struct reader *reader, struct bench_live *live)
     live->final_99 = (double)iso_histogram_percentile(&reader->settled, 0.99) / 1e3;
 }
 
-static enum iso_status run_live(struct reader *reader, const struct iso_kafka_properties *properties, const char *topic,
+static enum iso_status run_live(struct reader *reader,
+                                const struct iso_kafka_properties *properties, const char *topic,
                                 struct iso_error *error)
 {
-    struct iso_kafka_consumer_options options = {.properties = properties, .topics = &topic, .topic_count = 1};
+    struct iso_kafka_consumer_options options = {
+        .properties = properties, .topics = &topic, .topic_count = 1};
     pthread_t thread;
-    reader->consumer = iso_kafka_consumer_new(&options, iso_pipeline_inputs(reader->pipeline), error);
+    reader->consumer =
+        iso_kafka_consumer_new(&options, iso_pipeline_inputs(reader->pipeline), error);
     if (!reader->consumer)
         return error->status;
     declare_partitions(reader);
@@ -189,11 +208,13 @@ static enum iso_status run_live(struct reader *reader, const struct iso_kafka_pr
     return error->status;
 }
 
-enum iso_status bench_live_measure(const struct iso_kafka_properties *properties, const char *topic, int32_t partitions,
-                                   const struct bench_messages *messages, const struct bench *bench,
-                                   struct bench_live *live, struct iso_error *error)
+enum iso_status bench_live_measure(const struct iso_kafka_properties *properties, const char *topic,
+                                   int32_t partitions, const struct bench_messages *messages,
+                                   const struct bench *bench, struct bench_live *live,
+                                   struct iso_error *error)
 {
-    struct client client = {.messages = messages, .count = messages->count, .rate = (double)bench->rate};
+    struct client client = {
+        .messages = messages, .count = messages->count, .rate = (double)bench->rate};
     struct reader *reader = iso_allocate_zeroed(1, sizeof *reader);
     if (client.count > client.rate * LONGEST_SECONDS)
         client.count = (uint32_t)(client.rate * LONGEST_SECONDS);

@@ -23,10 +23,11 @@ struct sink {
 static void add_message(struct bench_messages *messages, const char *data, size_t size)
 {
     ISO_GROW(messages->list, messages->count, messages->capacity);
-    messages->list[messages->count] = (struct iso_message){.topic = "generated",
-                                                           .broker = -1,
-                                                           .offset = messages->count,
-                                                           .payload = {(const uint8_t *)data, (uint32_t)size}};
+    messages->list[messages->count] =
+        (struct iso_message){.topic = "generated",
+                             .broker = -1,
+                             .offset = messages->count,
+                             .payload = {(const uint8_t *)data, (uint32_t)size}};
     messages->count++;
     messages->bytes += size;
 }
@@ -41,7 +42,8 @@ static void note_transactions(struct sink *sink, const struct iso_history *block
     for (uint32_t t = 0; t < block->transaction_count; t++, sink->timed++) {
         uint64_t before = sink->timed ? messages->cts[sink->timed - 1] : 0, cts = block->cts[t];
         messages->cts[sink->timed] = cts > before ? cts : before;
-        messages->session[sink->timed] = block->session_atom[block->session[t]]; /* a small number: its own atom */
+        messages->session[sink->timed] =
+            block->session_atom[block->session[t]]; /* a small number: its own atom */
     }
 }
 
@@ -52,7 +54,8 @@ static bool encode_transaction(void *context, const struct iso_history *block)
     struct iso_text *text = &sink->messages->payloads;
     sink->messages->operations += block->operation_count;
     if (sink->encoding == BENCH_JSON)
-        return iso_history_writer_add(&sink->writer, block, sink->error) == ISO_OK && !sink->lines.error;
+        return iso_history_writer_add(&sink->writer, block, sink->error) == ISO_OK &&
+               !sink->lines.error;
     for (uint32_t t = 0; t < block->transaction_count; t++) {
         size_t start = text->used;
         if (sink->encoding == BENCH_PROTOBUF)
@@ -65,14 +68,16 @@ static bool encode_transaction(void *context, const struct iso_history *block)
 }
 
 /* The lines that were written, each a message. */
-static enum iso_status take_lines(struct bench_messages *messages, int file, struct iso_error *error)
+static enum iso_status take_lines(struct bench_messages *messages, int file,
+                                  struct iso_error *error)
 {
     off_t size = lseek(file, 0, SEEK_END);
     char *text = iso_text_reserve(&messages->payloads, (size_t)size);
     for (off_t done = 0; done < size;) {
         ssize_t got = pread(file, text + done, (size_t)(size - done), done);
         if (got <= 0)
-            return iso_error_set(error, ISO_FAILED, "a file in memory: %s", got ? strerror(errno) : "too short");
+            return iso_error_set(error, ISO_FAILED, "a file in memory: %s",
+                                 got ? strerror(errno) : "too short");
         done += got;
     }
     messages->payloads.used = (size_t)size;
@@ -95,7 +100,8 @@ static enum iso_status generate_lines(struct sink *sink, const struct bench *ben
 {
     int file = memfd_create("isochron-bench", MFD_CLOEXEC);
     if (file < 0)
-        return iso_error_set(sink->error, ISO_FAILED, "a file in memory could not be created: %s", strerror(errno));
+        return iso_error_set(sink->error, ISO_FAILED, "a file in memory could not be created: %s",
+                             strerror(errno));
     iso_output_to(&sink->lines, file, "a file in memory");
     iso_history_writer_init(&sink->writer, &sink->lines, ISO_FORMAT_NATIVE);
     generate_messages(sink, bench);

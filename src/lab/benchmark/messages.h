@@ -1,4 +1,5 @@
-/* A generated history as the messages that clients would publish, in one of the encodings of history topics.
+/* A generated history as the messages that clients would publish, in one of the encodings of
+ * history topics.
  */
 #pragma once
 
@@ -12,7 +13,8 @@ struct bench_messages {
     uint32_t count, capacity;
     struct iso_message *list; /* of one partition, an offset after the other */
     uint64_t *cts;            /* of each message's transaction, never falling */
-    uint32_t *session;        /* of each message's transaction: records of one session belong into one partition */
+    uint32_t *session; /* of each message's transaction: records of one session belong into one
+                          partition */
     struct iso_text payloads; /* where they are */
     uint64_t bytes;           /* of all payloads */
     uint64_t operations;

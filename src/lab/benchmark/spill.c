@@ -1,10 +1,11 @@
 /* `isochron bench spill`: the online engine with a working set that its memory does not hold.
  *
- * A simulated store executes one transaction after the other; the engine gets them as they commit, with a watermark
- * after each batch. Values are texts of 8 to 200 bytes. One transaction in a thousand is a read-only one that started
- * half of the retention ago and commits now: it reads what has been overwritten since. What the store itself must know,
- * which version each key has, lies in shared memory, so that the process's anonymous memory is the engine's and that of
- * one batch. Only the time inside the engine counts.
+ * A simulated store executes one transaction after the other; the engine gets them as they commit,
+ * with a watermark after each batch. Values are texts of 8 to 200 bytes. One transaction in a
+ * thousand is a read-only one that started half of the retention ago and commits now: it reads what
+ * has been overwritten since. What the store itself must know, which version each key has, lies in
+ * shared memory, so that the process's anonymous memory is the engine's and that of one batch. Only
+ * the time inside the engine counts.
  *
  * A long run reports how it goes, a row every so many seconds: of what came since the row before.
  */
@@ -63,8 +64,8 @@ static void set_defaults(struct bench *bench)
 
 static void add_settings(const struct bench *bench, char *text, size_t size)
 {
-    snprintf(text, size, " --memory %" PRIu64 " --batch %" PRIu64 " --retention %" PRIu64, bench->memory, bench->batch,
-             bench->retention);
+    snprintf(text, size, " --memory %" PRIu64 " --batch %" PRIu64 " --retention %" PRIu64,
+             bench->memory, bench->batch, bench->retention);
 }
 
 /* ---- the simulated store ---- */
@@ -95,7 +96,8 @@ static uint64_t mix(uint64_t bits)
     return bits ^ bits >> 32;
 }
 
-/* The i-th key about in proportion to 1/i: evenly on a scale of logarithms, which needs no table. */
+/* The i-th key about in proportion to 1/i: evenly on a scale of logarithms, which needs no
+ * table. */
 static uint64_t draw_zipf(struct simulation *simulation)
 {
     double share = (double)(iso_rng_next(&simulation->rng) >> 11) / 9007199254740992.0;
@@ -107,7 +109,8 @@ static uint32_t draw_key(struct simulation *simulation)
     uint64_t keys = simulation->bench->generate.keys, rank;
     if (simulation->bench->generate.distribution == ISO_ZIPF)
         rank = draw_zipf(simulation);
-    else if (simulation->bench->generate.distribution == ISO_HOTSPOT && iso_rng_below(&simulation->rng, 5))
+    else if (simulation->bench->generate.distribution == ISO_HOTSPOT &&
+             iso_rng_below(&simulation->rng, 5))
         rank = iso_rng_below(&simulation->rng, keys / 5 + 1);
     else
         rank = iso_rng_below(&simulation->rng, keys);
@@ -129,7 +132,8 @@ static iso_atom value_of(struct simulation *simulation, uint32_t key, uint32_t v
     return iso_atoms_add_string(&simulation->block.atoms, text, length);
 }
 
-/* A common prefix, 8 characters that have nothing to do with those of the next key, and the key's number. */
+/* A common prefix, 8 characters that have nothing to do with those of the next key, and the key's
+ * number. */
 static iso_atom name_of(struct simulation *simulation, uint32_t key)
 {
     char text[32] = "shop.items/", digits[10];
@@ -149,8 +153,8 @@ static void begin_transaction(struct simulation *simulation, uint64_t sts, uint6
 {
     struct iso_history *block = &simulation->block;
     iso_atom session = (iso_atom)(simulation->done % simulation->bench->generate.sessions);
-    uint32_t t = iso_history_begin(block, iso_atoms_unsigned(&block->atoms, simulation->done), session, ISO_COMMITTED,
-                                   simulation->done);
+    uint32_t t = iso_history_begin(block, iso_atoms_unsigned(&block->atoms, simulation->done),
+                                   session, ISO_COMMITTED, simulation->done);
     if (alone)
         block->session[t] = ISO_NONE;
     iso_history_set_sts(block, (struct iso_stamp){.physical = sts});
@@ -158,17 +162,20 @@ static void begin_transaction(struct simulation *simulation, uint64_t sts, uint6
     simulation->done++;
 }
 
-static void add_operation(struct simulation *simulation, enum iso_operation_kind kind, uint32_t key, uint32_t version)
+static void add_operation(struct simulation *simulation, enum iso_operation_kind kind, uint32_t key,
+                          uint32_t version)
 {
     struct iso_history *block = &simulation->block;
-    iso_history_operation(block, kind, name_of(simulation, key), value_of(simulation, key, version));
+    iso_history_operation(block, kind, name_of(simulation, key),
+                          value_of(simulation, key, version));
 }
 
 /* One that reads now and commits when half of the retention has passed. */
 static void start_reader(struct simulation *simulation)
 {
     const struct bench *bench = simulation->bench;
-    uint32_t at = (simulation->reader_first + simulation->reader_count) % simulation->reader_capacity;
+    uint32_t at =
+        (simulation->reader_first + simulation->reader_count) % simulation->reader_capacity;
     struct reader *reader = &simulation->readers[at];
     if (simulation->reader_count == simulation->reader_capacity)
         return;
@@ -216,15 +223,17 @@ static void simulation_init(struct simulation *simulation, const struct bench *b
     simulation->bench = bench;
     iso_rng_seed(&simulation->rng, bench->generate.seed);
     iso_history_init(&simulation->block);
-    simulation->version = mmap(NULL, bench->generate.keys * sizeof *simulation->version, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    simulation->version = mmap(NULL, bench->generate.keys * sizeof *simulation->version,
+                               PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (simulation->version == MAP_FAILED)
         iso_out_of_memory(bench->generate.keys * sizeof *simulation->version);
     simulation->reader_capacity = (uint32_t)(bench->retention / 4 / LONG_EVERY + 2);
-    simulation->readers = iso_allocate_zeroed(simulation->reader_capacity, sizeof *simulation->readers);
+    simulation->readers =
+        iso_allocate_zeroed(simulation->reader_capacity, sizeof *simulation->readers);
     for (uint32_t i = 0; i < simulation->reader_capacity; i++) {
         simulation->readers[i].keys = iso_allocate(bench->generate.operations * sizeof(uint32_t));
-        simulation->readers[i].versions = iso_allocate(bench->generate.operations * sizeof(uint32_t));
+        simulation->readers[i].versions =
+            iso_allocate(bench->generate.operations * sizeof(uint32_t));
     }
     simulation->log_keys = log((double)bench->generate.keys);
 }
@@ -289,16 +298,22 @@ static void print_row(struct run *run, double at)
     struct iso_aion_stats stats;
     iso_aion_stats(run->engine, &stats);
     const struct iso_aion_spilt *now = &stats.spilt, *before = &run->shown.spilt;
-    double transactions = (double)(run->simulation.done - run->shown.transactions), seconds = at - run->shown.at;
-    double hits = (double)(now->hits - before->hits), misses = (double)(now->misses - before->misses);
+    double transactions = (double)(run->simulation.done - run->shown.transactions),
+           seconds = at - run->shown.at;
+    double hits = (double)(now->hits - before->hits),
+           misses = (double)(now->misses - before->misses);
     if (!run->shown.transactions)
-        fprintf(stderr, "%8s %12s %8s %9s %7s %13s %9s %9s %11s %10s %13s\n", "seconds", "transactions", "all/s",
-                "engine/s", "hits_%", "anonymous_MiB", "limit_%", "keys", "on_disk_MiB", "read_MiB/s", "written_MiB/s");
-    fprintf(stderr, "%8.0f %12" PRIu64 " %8.0f %9.0f %7.2f %13.1f %9.2f %9" PRIu64 " %11.0f %10.2f %13.2f\n", at,
-            run->simulation.done, transactions / seconds, transactions / (run->seconds - run->shown.seconds),
-            percentage(hits, hits + misses), BENCH_MEBIBYTES(run->recent_peak),
-            percentage((double)run->recent_peak, (double)run->bench->memory), stats.keys, BENCH_MEBIBYTES(now->disk),
-            BENCH_MEBIBYTES(now->read - before->read) / seconds,
+        fprintf(stderr, "%8s %12s %8s %9s %7s %13s %9s %9s %11s %10s %13s\n", "seconds",
+                "transactions", "all/s", "engine/s", "hits_%", "anonymous_MiB", "limit_%", "keys",
+                "on_disk_MiB", "read_MiB/s", "written_MiB/s");
+    fprintf(stderr,
+            "%8.0f %12" PRIu64 " %8.0f %9.0f %7.2f %13.1f %9.2f %9" PRIu64
+            " %11.0f %10.2f %13.2f\n",
+            at, run->simulation.done, transactions / seconds,
+            transactions / (run->seconds - run->shown.seconds), percentage(hits, hits + misses),
+            BENCH_MEBIBYTES(run->recent_peak),
+            percentage((double)run->recent_peak, (double)run->bench->memory), stats.keys,
+            BENCH_MEBIBYTES(now->disk), BENCH_MEBIBYTES(now->read - before->read) / seconds,
             BENCH_MEBIBYTES(now->written - before->written) / seconds);
     run->shown = (struct moment){at, run->seconds, run->simulation.done, *now};
     run->recent_peak = 0;
@@ -307,8 +322,11 @@ static void print_row(struct run *run, double at)
 static void print_end(const struct run *run)
 {
     double over = percentage((double)run->peak, (double)run->bench->memory) - 100;
-    fprintf(stderr, "most anonymous memory: %.1f MiB, after %" PRIu64 " transactions: %.2f%% %s the limit\n",
-            BENCH_MEBIBYTES(run->peak), run->peak_at, over < 0 ? -over : over, over < 0 ? "below" : "above");
+    fprintf(stderr,
+            "most anonymous memory: %.1f MiB, after %" PRIu64
+            " transactions: %.2f%% %s the limit\n",
+            BENCH_MEBIBYTES(run->peak), run->peak_at, over < 0 ? -over : over,
+            over < 0 ? "below" : "above");
 }
 
 static void note_memory(struct run *run)
@@ -363,9 +381,10 @@ static void fill_row(const struct run *run, double *numbers)
     numbers[READ] = BENCH_MEBIBYTES(spilt->read);
     numbers[WRITTEN] = BENCH_MEBIBYTES(spilt->written);
     numbers[PEAK] = BENCH_MEBIBYTES(run->peak);
-    numbers[SHARE] = run->bench->memory ? 100.0 * (double)run->peak / (double)run->bench->memory : 0;
-    numbers[UNDECIDED] =
-        (double)(stats.reads_undecided + stats.writes_undecided + stats.sessions_undecided + stats.beyond_retention);
+    numbers[SHARE] =
+        run->bench->memory ? 100.0 * (double)run->peak / (double)run->bench->memory : 0;
+    numbers[UNDECIDED] = (double)(stats.reads_undecided + stats.writes_undecided +
+                                  stats.sessions_undecided + stats.beyond_retention);
     numbers[VIOLATIONS] = 0;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         numbers[VIOLATIONS] += (double)stats.counts[axiom];
@@ -379,7 +398,8 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     simulation_init(&run.simulation, run.bench);
     struct iso_team *team = iso_team_new((uint32_t)run.bench->threads);
     run.engine = new_engine(run.bench, team);
-    for (uint64_t left = run.bench->generate.transactions; left && status == ISO_OK && goes_on(&run);) {
+    for (uint64_t left = run.bench->generate.transactions;
+         left && status == ISO_OK && goes_on(&run);) {
         uint32_t count = (uint32_t)(left < run.bench->batch ? left : run.bench->batch);
         status = feed_engine(&run, count, error);
         left -= count;
@@ -394,7 +414,8 @@ static enum iso_status run_all(void *context, double *numbers, struct iso_error 
     return status;
 }
 
-static enum iso_status measure_spill(struct bench_point *point, double *numbers, struct iso_error *error)
+static enum iso_status measure_spill(struct bench_point *point, double *numbers,
+                                     struct iso_error *error)
 {
     return iso_child_measure(run_all, point, numbers, COLUMNS, NULL, error);
 }

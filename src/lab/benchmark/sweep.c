@@ -39,7 +39,8 @@ static const struct sweep *sweep_named(const char *name)
 }
 
 /* The values of a sweep, as text; `own` is room for those that are made here. */
-static const char *values_of(const struct bench_run *run, const struct sweep *sweep, char own[VALUES_LIMIT])
+static const char *values_of(const struct bench_run *run, const struct sweep *sweep,
+                             char own[VALUES_LIMIT])
 {
     static const struct {
         uint64_t times, by;
@@ -51,7 +52,8 @@ static const char *values_of(const struct bench_run *run, const struct sweep *sw
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         uint64_t value = middle * parts[i].times / parts[i].by;
         if (value > last)
-            used += (size_t)snprintf(own + used, VALUES_LIMIT - used, "%s%" PRIu64, used ? "," : "", value);
+            used += (size_t)snprintf(own + used, VALUES_LIMIT - used, "%s%" PRIu64, used ? "," : "",
+                                     value);
         last = value;
     }
     return own;
@@ -77,7 +79,8 @@ static bool next_value(const char **at, char value[VALUE_LIMIT])
 static enum iso_status check_size(const struct bench_run *run, const struct bench *bench)
 {
     if ((uint64_t)bench->generate.transactions * bench->generate.operations >> 32)
-        return iso_error_set(&run->app->error, ISO_BAD_INPUT, "--txns times --ops must stay below 2^32");
+        return iso_error_set(&run->app->error, ISO_BAD_INPUT,
+                             "--txns times --ops must stay below 2^32");
     return ISO_OK;
 }
 
@@ -88,11 +91,13 @@ static enum iso_status check_values(const struct bench_run *run, const struct sw
     size_t count = 0;
     while (next_value(&at, value)) {
         struct bench bench = *run->bench;
-        if (cli_option_set(run->app, sweep->name, value, &bench) != ISO_OK || check_size(run, &bench) != ISO_OK)
+        if (cli_option_set(run->app, sweep->name, value, &bench) != ISO_OK ||
+            check_size(run, &bench) != ISO_OK)
             return run->app->error.status;
         count++;
     }
-    return count ? ISO_OK : iso_error_set(&run->app->error, ISO_BAD_INPUT, "--values needs values: A,B,C");
+    return count ? ISO_OK
+                 : iso_error_set(&run->app->error, ISO_BAD_INPUT, "--values needs values: A,B,C");
 }
 
 static bool kind_knows(const struct bench_kind *kind, const char *sweep)
@@ -108,8 +113,8 @@ static enum iso_status check_files(const struct bench_run *run)
 {
     struct iso_error *error = &run->app->error;
     if (!run->kind->file_format)
-        return iso_error_set(error, ISO_BAD_INPUT, "%s: bench %s reads no files", run->files->items[0],
-                             run->kind->name);
+        return iso_error_set(error, ISO_BAD_INPUT, "%s: bench %s reads no files",
+                             run->files->items[0], run->kind->name);
     if (run->values || strcmp(run->sweep, "all"))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "%s: a file is what it is; --sweep and --values are for generated "
@@ -117,7 +122,8 @@ static enum iso_status check_files(const struct bench_run *run)
                              run->files->items[0]);
     for (uint32_t i = 0; i < run->files->count; i++) {
         if (!strcmp(run->files->items[i], "-"))
-            return iso_error_set(error, ISO_BAD_INPUT, "-: expected a file, since it is read several times");
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "-: expected a file, since it is read several times");
         if (access(run->files->items[i], R_OK) < 0)
             return iso_error_set(error, ISO_BAD_INPUT, "%s: %m", run->files->items[i]);
     }
@@ -131,15 +137,16 @@ enum iso_status bench_check(const struct bench_run *run)
     if (run->files->count)
         return check_files(run);
     if (one && !kind_knows(run->kind, run->sweep))
-        return iso_error_set(error, ISO_BAD_INPUT, "--sweep %s: bench %s has no such parameter", run->sweep,
-                             run->kind->name);
+        return iso_error_set(error, ISO_BAD_INPUT, "--sweep %s: bench %s has no such parameter",
+                             run->sweep, run->kind->name);
     if (!one && run->values)
-        return iso_error_set(error, ISO_BAD_INPUT, "--values needs --sweep with the one parameter that they are of");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--values needs --sweep with the one parameter that they are of");
     if (one)
         return check_values(run, sweep_named(run->sweep));
     check_size(run, run->bench);
-    for (const char *const *name = run->kind->sweeps; *name && error->status == ISO_OK && !strcmp(run->sweep, "all");
-         name++)
+    for (const char *const *name = run->kind->sweeps;
+         *name && error->status == ISO_OK && !strcmp(run->sweep, "all"); name++)
         check_values(run, sweep_named(*name));
     return error->status;
 }
@@ -175,16 +182,16 @@ static size_t count_points(const struct bench_run *run)
     return count;
 }
 
-static void show_progress(struct progress *progress, const struct bench_run *run, const char *parameter,
-                          const char *value)
+static void show_progress(struct progress *progress, const struct bench_run *run,
+                          const char *parameter, const char *value)
 {
     if (progress->shown)
-        fprintf(stderr, "\rmeasuring %s: %s %s (%zu of %zu)\033[K", run->kind->name, parameter, value, ++progress->done,
-                progress->total);
+        fprintf(stderr, "\rmeasuring %s: %s %s (%zu of %zu)\033[K", run->kind->name, parameter,
+                value, ++progress->done, progress->total);
 }
 
-static enum iso_status measure_experiment(const struct bench_run *run, struct bench_point *point, const char *parameter,
-                                          const char *value)
+static enum iso_status measure_experiment(const struct bench_run *run, struct bench_point *point,
+                                          const char *parameter, const char *value)
 {
     struct iso_error *error = &run->app->error;
     size_t columns = run->kind->column_count;
@@ -193,7 +200,8 @@ static enum iso_status measure_experiment(const struct bench_run *run, struct be
     for (uint64_t round = 0; round < run->repeats && error->status == ISO_OK; round++)
         run->kind->measure(point, rounds[round], error);
     if (error->status == ISO_OK) {
-        struct iso_figure_row *row = iso_figures_add(run->figures, point->experiment, parameter, value);
+        struct iso_figure_row *row =
+            iso_figures_add(run->figures, point->experiment, parameter, value);
         for (size_t column = 0; column < columns; column++) {
             for (uint64_t round = 0; round < run->repeats; round++)
                 numbers[round] = rounds[round][column];
@@ -205,15 +213,16 @@ static enum iso_status measure_experiment(const struct bench_run *run, struct be
     return error->status;
 }
 
-static enum iso_status measure_point(const struct bench_run *run, const struct bench *bench, const char *file,
-                                     const char *parameter, const char *value)
+static enum iso_status measure_point(const struct bench_run *run, const struct bench *bench,
+                                     const char *file, const char *parameter, const char *value)
 {
     struct bench_point point = {.bench = *bench, .file = file, .descriptor = -1};
     struct iso_error *error = &run->app->error;
     if (run->kind->prepare)
         run->kind->prepare(&point, error);
     int only = bench->encoding, number = 1;
-    for (const char *const *name = run->kind->experiments; *name && error->status == ISO_OK; name++, number++) {
+    for (const char *const *name = run->kind->experiments; *name && error->status == ISO_OK;
+         name++, number++) {
         point.experiment = *name;
         if ((!only || only == number) && (!run->kind->applies || run->kind->applies(&point)))
             measure_experiment(run, &point, parameter, value);
@@ -223,7 +232,8 @@ static enum iso_status measure_point(const struct bench_run *run, const struct b
     return error->status;
 }
 
-static enum iso_status measure_sweep(const struct bench_run *run, const struct sweep *sweep, struct progress *progress)
+static enum iso_status measure_sweep(const struct bench_run *run, const struct sweep *sweep,
+                                     struct progress *progress)
 {
     struct iso_error *error = &run->app->error;
     char value[VALUE_LIMIT], own[VALUES_LIMIT];
@@ -232,7 +242,8 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
         struct bench bench = *run->bench;
         cli_option_set(run->app, sweep->name, value, &bench);
         if (sweep->number != NO_NUMBER)
-            snprintf(value, sizeof value, "%" PRIu32, *(uint32_t *)((char *)&bench + sweep->number));
+            snprintf(value, sizeof value, "%" PRIu32,
+                     *(uint32_t *)((char *)&bench + sweep->number));
         show_progress(progress, run, sweep->name, value);
         measure_point(run, &bench, NULL, sweep->name, value);
     }
@@ -242,7 +253,8 @@ static enum iso_status measure_sweep(const struct bench_run *run, const struct s
 enum iso_status bench_measure(const struct bench_run *run)
 {
     struct iso_error *error = &run->app->error;
-    struct progress progress = {.shown = !run->quiet && cli_log_can_draw(), .total = count_points(run)};
+    struct progress progress = {.shown = !run->quiet && cli_log_can_draw(),
+                                .total = count_points(run)};
     if (run->files->count) {
         for (uint32_t i = 0; i < run->files->count && error->status == ISO_OK; i++) {
             const char *file = run->files->items[i];
@@ -269,14 +281,16 @@ void bench_settings(const struct bench_run *run, char *text, size_t size)
 {
     static const char *const distributions[] = {"uniform", "zipf", "hotspot"};
     const struct bench *bench = run->bench;
-    size_t used = (size_t)snprintf(text, size, "%s --level %s", run->kind->name, iso_level_name(bench->generate.level));
+    size_t used = (size_t)snprintf(text, size, "%s --level %s", run->kind->name,
+                                   iso_level_name(bench->generate.level));
     if (!run->files->count)
-        used += (size_t)snprintf(text + used, size - used,
-                                 " --sessions %" PRIu32 " --txns %" PRIu32 " --ops %" PRIu32 " --keys %" PRIu32
-                                 " --dist %s --reads %.4g --seed %" PRIu64,
-                                 bench->generate.sessions, bench->generate.transactions, bench->generate.operations,
-                                 bench->generate.keys, distributions[bench->generate.distribution],
-                                 (double)bench->generate.read_share / 4294967296.0, bench->generate.seed);
+        used += (size_t)snprintf(
+            text + used, size - used,
+            " --sessions %" PRIu32 " --txns %" PRIu32 " --ops %" PRIu32 " --keys %" PRIu32
+            " --dist %s --reads %.4g --seed %" PRIu64,
+            bench->generate.sessions, bench->generate.transactions, bench->generate.operations,
+            bench->generate.keys, distributions[bench->generate.distribution],
+            (double)bench->generate.read_share / 4294967296.0, bench->generate.seed);
     if (bench->threads)
         used += (size_t)snprintf(text + used, size - used, " --threads %" PRIu64, bench->threads);
     if (run->kind->add_settings)

@@ -38,7 +38,8 @@ static bool append_block(void *context, const struct iso_history *block)
     return true;
 }
 
-enum iso_status bench_generate(const struct bench *bench, struct iso_history *history, struct iso_error *error)
+enum iso_status bench_generate(const struct bench *bench, struct iso_history *history,
+                               struct iso_error *error)
 {
     struct iso_generated generated;
     iso_history_input(history, "generated");
@@ -58,7 +59,8 @@ struct file_sink {
 static bool write_block(void *context, const struct iso_history *block)
 {
     struct file_sink *sink = context;
-    return iso_history_writer_add(&sink->writer, block, sink->error) == ISO_OK && !sink->output.error;
+    return iso_history_writer_add(&sink->writer, block, sink->error) == ISO_OK &&
+           !sink->output.error;
 }
 
 /* In a child, so that the memory that it takes is nobody else's. */
@@ -92,8 +94,8 @@ enum iso_status bench_generate_file(struct bench_point *point, struct iso_error 
     return error->status;
 }
 
-enum iso_status bench_load(const struct bench_point *point, unsigned threads, struct iso_history *history,
-                           struct iso_error *error)
+enum iso_status bench_load(const struct bench_point *point, unsigned threads,
+                           struct iso_history *history, struct iso_error *error)
 {
     char path[32];
     const char *name = point->file;

@@ -1,8 +1,8 @@
 /* Anomalies as data: a script of transactions, and what a checker must find in it at si and at ser.
  *
- * Timestamps of a script count from its own beginning. Keys are x and y; `wx2` writes the second version of
- * x, `rx1` reads the first, `ry0` the initial value. In list mode `wx2` appends the second element and `rx2`
- * reads the first two.
+ * Timestamps of a script count from its own beginning. Keys are x and y; `wx2` writes the second
+ * version of x, `rx1` reads the first, `ry0` the initial value. In list mode `wx2` appends the
+ * second element and `rx2` reads the first two.
  *
  * Scripts of rows have a table of their own instead, rows 1 (x) and 2 (y), columns c1 and c2:
  *
@@ -13,8 +13,8 @@
  *     m10    asks where c1 = 1, finds the same
  *     s11    asks for the count and the sum of c2: what it is of these versions
  *
- * `breaks` is what black-box judging finds, which knows no timestamps: of the session guarantees, rc, ra, cc, psi, pc, si, ser the
- * least that are broken.
+ * `breaks` is what black-box judging finds, which knows no timestamps: of the session guarantees,
+ * rc, ra, cc, psi, pc, si, ser the least that are broken.
  *
  * Transactions of one session stand in session order. The tables were derived by hand
  * from the axioms.
@@ -37,8 +37,9 @@ struct iso_script_finding {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
     uint8_t transaction, other; /* of the script; other ISO_SCRIPT_NOBODY: none */
-    bool of_query;              /* reads do not show it: a row that a query lacks or has too much, an aggregate */
-    char key;                   /* 0: none; of rows also X and Y, their cells in c2, and T, the table */
+    bool
+        of_query; /* reads do not show it: a row that a query lacks or has too much, an aggregate */
+    char key;     /* 0: none; of rows also X and Y, their cells in c2, and T, the table */
 };
 #define ISO_SCRIPT_NOBODY 0xffu
 
@@ -46,7 +47,8 @@ struct iso_anomaly_script {
     const char *name, *summary;
     struct iso_script_transaction transactions[ISO_SCRIPT_TRANSACTIONS];
     struct iso_script_finding findings[2][ISO_SCRIPT_FINDINGS]; /* by timestamps: ISO_SI, ISO_SER */
-    /* The weakest levels at which no order explains it, as bits; those that imply one of them break, too. */
+    /* The weakest levels at which no order explains it, as bits; those that imply one of them
+     * break, too. */
     uint32_t breaks;
 };
 

@@ -16,7 +16,8 @@ static uint64_t weight_of(uint32_t key)
 /* Columns that are not full yet take what they lack from columns that hold too much. */
 static void fill_columns(struct iso_draw *draw)
 {
-    uint32_t *poor = iso_allocate(draw->keys * sizeof *poor), *rich = iso_allocate(draw->keys * sizeof *rich);
+    uint32_t *poor = iso_allocate(draw->keys * sizeof *poor),
+             *rich = iso_allocate(draw->keys * sizeof *rich);
     uint32_t poor_count = 0, rich_count = 0;
     for (uint32_t key = 0; key < draw->keys; key++) {
         draw->total += weight_of(key);

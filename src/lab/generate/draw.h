@@ -1,9 +1,9 @@
-/* Which key an operation is on: uniform, zipf (the i-th key in proportion to 1/i), or a hot spot (80% of the
- * operations on the first 20% of the keys).
+/* Which key an operation is on: uniform, zipf (the i-th key in proportion to 1/i), or a hot spot
+ * (80% of the operations on the first 20% of the keys).
  *
- * Zipf draws in constant time from an alias table (Walker; filled as by Vose): key i keeps its own column
- * with a probability, else the draw goes to its alias. All in integers, so that the same seed gives the same
- * keys everywhere.
+ * Zipf draws in constant time from an alias table (Walker; filled as by Vose): key i keeps its own
+ * column with a probability, else the draw goes to its alias. All in integers, so that the same
+ * seed gives the same keys everywhere.
  */
 #pragma once
 

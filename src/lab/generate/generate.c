@@ -37,9 +37,11 @@ static struct due *plan(const struct iso_generate_options *options, uint32_t *co
 
 /* ---- the run ---- */
 
-static void store_init(struct store *store, const struct iso_generate_options *options, struct iso_generated *generated)
+static void store_init(struct store *store, const struct iso_generate_options *options,
+                       struct iso_generated *generated)
 {
-    *store = (struct store){.options = options, .generated = generated, .next_value = 1, .next_tid = 1};
+    *store =
+        (struct store){.options = options, .generated = generated, .next_value = 1, .next_tid = 1};
     iso_rng_seed(&store->rng, options->seed);
     iso_draw_init(&store->draw, options->distribution, options->keys);
     store->slots = iso_allocate_zeroed(options->keys, sizeof *store->slots);
@@ -51,7 +53,8 @@ static void store_init(struct store *store, const struct iso_generate_options *o
     if (options->tables)
         tables_init(&store->tables, options->tables, options->columns, options->keys);
     if (iso_generate_is_timeless(options->level))
-        sites_init(&store->sites, options->sites, options->keys, options->behind, options->level == ISO_PSI);
+        sites_init(&store->sites, options->sites, options->keys, options->behind,
+                   options->level == ISO_PSI);
     store->next_key = options->keys;
     store->next_session = options->sessions + 1;
 }
@@ -67,7 +70,8 @@ static void store_release(struct store *store)
     iso_draw_release(&store->draw);
 }
 
-/* Sessions in random order begin what they have not open, and commit what they have; points do both at once.
+/* Sessions in random order begin what they have not open, and commit what they have; points do both
+ * at once.
  */
 static void take_turns(struct store *store, struct transaction **open)
 {
@@ -97,11 +101,12 @@ static void take_turns(struct store *store, struct transaction **open)
     iso_free(due);
 }
 
-void iso_generate(const struct iso_generate_options *options, iso_generate_sink *sink, void *context,
-                  struct iso_generated *generated)
+void iso_generate(const struct iso_generate_options *options, iso_generate_sink *sink,
+                  void *context, struct iso_generated *generated)
 {
     struct store store;
-    struct transaction **open = iso_allocate_zeroed(options->sessions, sizeof(struct transaction *));
+    struct transaction **open =
+        iso_allocate_zeroed(options->sessions, sizeof(struct transaction *));
     memset(generated, 0, sizeof *generated);
     store_init(&store, options, generated);
     store.open = open;
@@ -120,7 +125,8 @@ void iso_generate(const struct iso_generate_options *options, iso_generate_sink 
 
 void iso_generated_table(char name[ISO_TABLE_NAME], bool is_planted, uint64_t number)
 {
-    snprintf(name, ISO_TABLE_NAME, "%c%" PRIu64, is_planted ? 'p' : 't', is_planted ? number : number + 1);
+    snprintf(name, ISO_TABLE_NAME, "%c%" PRIu64, is_planted ? 'p' : 't',
+             is_planted ? number : number + 1);
 }
 
 void iso_planted_key(const struct iso_planted *planted, const struct iso_script_finding *finding,
@@ -130,11 +136,13 @@ void iso_planted_key(const struct iso_planted *planted, const struct iso_script_
     bool is_cell = finding->key == 'X' || finding->key == 'Y';
     iso_generated_table(table, true, planted->first_key);
     if (!iso_script_of_rows(planted->anomaly))
-        snprintf(key, ISO_PLANTED_KEY, "%" PRIu64, planted->first_key + (uint64_t)(finding->key - 'x'));
+        snprintf(key, ISO_PLANTED_KEY, "%" PRIu64,
+                 planted->first_key + (uint64_t)(finding->key - 'x'));
     else if (finding->key == 'T')
         snprintf(key, ISO_PLANTED_KEY, "%s#", table);
     else
-        snprintf(key, ISO_PLANTED_KEY, "%s/%d%s", table, 1 + (finding->key | 0x20) - 'x', is_cell ? "#c2" : "");
+        snprintf(key, ISO_PLANTED_KEY, "%s/%d%s", table, 1 + (finding->key | 0x20) - 'x',
+                 is_cell ? "#c2" : "");
 }
 
 void iso_generated_release(struct iso_generated *generated)
@@ -163,11 +171,13 @@ static bool breaks(const struct iso_anomaly_script *anomaly, enum iso_level leve
 }
 
 enum iso_outcome iso_generated_any_order(const struct iso_generate_options *options,
-                                         const struct iso_generated *generated, enum iso_level level)
+                                         const struct iso_generated *generated,
+                                         enum iso_level level)
 {
     for (uint32_t i = 0; i < generated->planted_count; i++) {
         if (breaks(generated->planted[i].anomaly, level))
             return ISO_IS_VIOLATED;
     }
-    return generated->committed && iso_level_implies(options->level, level) ? ISO_HOLDS : ISO_IS_UNDECIDED;
+    return generated->committed && iso_level_implies(options->level, level) ? ISO_HOLDS
+                                                                            : ISO_IS_UNDECIDED;
 }

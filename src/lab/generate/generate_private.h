@@ -12,14 +12,16 @@ enum { STORE_TRIES = 8 }; /* to find a key to write that nobody holds */
 /* A key in use. In list mode `key` changes when the list is full. */
 struct slot {
     uint64_t key;
-    uint64_t value;       /* 0: none yet; registers */
-    uint64_t changed;     /* cts of the last commit known to have written it, also under its former key */
+    uint64_t value; /* 0: none yet; registers */
+    uint64_t
+        changed; /* cts of the last commit known to have written it, also under its former key */
     uint64_t version_cts; /* cts of the newest version known to be committed; 0: none */
-    uint64_t taint;       /* least sts of the transactions of unknown outcome that what is there rests on, or NEVER */
-    uint64_t current;     /* what transaction `seen` sees now */
-    uint32_t seen;        /* the transaction that `current` belongs to (lists: that has read it) */
-    uint32_t held;        /* the open transaction that will write it; 0: none */
-    uint32_t *elements;   /* lists: values fit 32 bits there */
+    uint64_t taint; /* least sts of the transactions of unknown outcome that what is there rests on,
+                       or NEVER */
+    uint64_t current;   /* what transaction `seen` sees now */
+    uint32_t seen;      /* the transaction that `current` belongs to (lists: that has read it) */
+    uint32_t held;      /* the open transaction that will write it; 0: none */
+    uint32_t *elements; /* lists: values fit 32 bits there */
     uint32_t count, capacity;
 };
 
@@ -37,7 +39,13 @@ struct operation {
 enum row_step_kind { STEP_READ, STEP_WRITE, STEP_DELETE, STEP_QUERY, STEP_AGGREGATES, STEP_BAG };
 
 /* What a query asks of a row's cells. A cell that is NULL satisfies none but the last. */
-enum condition_form { CONDITION_NONE, CONDITION_EQUAL, CONDITION_EITHER, CONDITION_BETWEEN, CONDITION_NULL };
+enum condition_form {
+    CONDITION_NONE,
+    CONDITION_EQUAL,
+    CONDITION_EITHER,
+    CONDITION_BETWEEN,
+    CONDITION_NULL
+};
 
 struct condition {
     enum condition_form form;
@@ -45,8 +53,9 @@ struct condition {
     uint64_t low, high;
 };
 
-/* An operation on rows. What it wrote or returned stands in the transaction's elements: cells by column, of a query the
- * key of each row before its cells, of rows without keys their cells, of aggregates the count and the sum. */
+/* An operation on rows. What it wrote or returned stands in the transaction's elements: cells by
+ * column, of a query the key of each row before its cells, of rows without keys their cells, of
+ * aggregates the count and the sum. */
 struct row_step {
     uint8_t kind; /* enum row_step_kind */
     bool is_planted, is_partial;
@@ -57,7 +66,8 @@ struct row_step {
     uint64_t key;      /* of one row */
     uint64_t from, to; /* of a query */
     struct condition where;
-    uint32_t columns; /* a set of bits: those that are written or returned; of aggregates the one that is summed */
+    uint32_t columns; /* a set of bits: those that are written or returned; of aggregates the one
+                         that is summed */
     uint32_t rows;    /* of a query */
     size_t first;
 };
@@ -70,11 +80,13 @@ static inline bool step_has_texts(const struct row_step *step, uint32_t column)
 struct transaction {
     uint32_t tid, session, sno;
     uint8_t status;
-    bool applies; /* its writes take effect; not so: aborted, or unknown and not committed in fact */
-    bool closed;  /* may leave */
+    bool
+        applies; /* its writes take effect; not so: aborted, or unknown and not committed in fact */
+    bool closed; /* may leave */
     bool has_cts;
     uint64_t sts, cts;
-    uint64_t unjudged; /* reads and queries that saw what transactions of unknown outcome wrote to rows */
+    uint64_t unjudged; /* reads and queries that saw what transactions of unknown outcome wrote to
+                          rows */
     uint32_t operation_count, operation_capacity;
     struct operation *operations;
     uint32_t step_count, step_capacity;
@@ -115,7 +127,8 @@ struct store {
 };
 
 /* outlet.c */
-void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink, void *context);
+void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink,
+                 void *context);
 void outlet_release(struct outlet *outlet);
 struct transaction *outlet_new(struct outlet *outlet); /* an empty one, which has begun */
 void outlet_close(struct outlet *outlet, struct transaction *transaction, struct iso_rng *rng);
@@ -123,7 +136,8 @@ void outlet_finish(struct outlet *outlet, struct iso_rng *rng); /* all that wait
 struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key);
 void transaction_element(struct transaction *transaction, uint64_t element);
 
-struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind, uint64_t table);
+struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind,
+                                  uint64_t table);
 
 /* rows.c: the same as store.c, of rows with columns. */
 void rows_choose(struct store *store, struct transaction *transaction);
@@ -135,7 +149,8 @@ void rows_put(struct iso_history *block, const struct transaction *transaction);
 uint64_t rows_operations(const struct transaction *transaction); /* how many these are */
 
 /* store.c */
-bool store_choose_written(struct store *store, uint32_t tid, uint32_t *chosen); /* a slot that is held from now on */
+bool store_choose_written(struct store *store, uint32_t tid,
+                          uint32_t *chosen); /* a slot that is held from now on */
 struct transaction *store_begin(struct store *store, uint32_t session);
 bool store_is_point(const struct store *store, const struct transaction *transaction);
 void store_commit(struct store *store, struct transaction *transaction);

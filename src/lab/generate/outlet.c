@@ -5,7 +5,8 @@
 
 enum { BLOCK_TRANSACTIONS = 4096, BAG = 1 << 14 };
 
-void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink, void *context)
+void outlet_init(struct outlet *outlet, enum iso_generate_order order, iso_generate_sink *sink,
+                 void *context)
 {
     *outlet = (struct outlet){.order = order, .sink = sink, .context = context};
     iso_history_init(&outlet->block);
@@ -32,13 +33,15 @@ void outlet_release(struct outlet *outlet)
 
 struct operation *transaction_add(struct transaction *transaction, uint8_t kind, uint64_t key)
 {
-    ISO_GROW(transaction->operations, transaction->operation_count, transaction->operation_capacity);
+    ISO_GROW(transaction->operations, transaction->operation_count,
+             transaction->operation_capacity);
     struct operation *operation = &transaction->operations[transaction->operation_count++];
     *operation = (struct operation){.kind = kind, .key = key, .taint = NEVER};
     return operation;
 }
 
-struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind, uint64_t table)
+struct row_step *transaction_step(struct transaction *transaction, enum row_step_kind kind,
+                                  uint64_t table)
 {
     ISO_GROW(transaction->steps, transaction->step_count, transaction->step_capacity);
     struct row_step *step = &transaction->steps[transaction->step_count++];
@@ -68,7 +71,9 @@ static uint32_t value_of(struct iso_history *block, const struct transaction *tr
     if (operation->kind == ISO_READ_LIST) {
         uint32_t list = iso_history_list(block);
         for (uint32_t i = 0; i < operation->count; i++)
-            iso_history_element(block, iso_atoms_unsigned(&block->atoms, transaction->elements[operation->first + i]));
+            iso_history_element(
+                block,
+                iso_atoms_unsigned(&block->atoms, transaction->elements[operation->first + i]));
         return list;
     }
     return operation->value ? iso_atoms_unsigned(&block->atoms, operation->value) : ISO_ABSENT;
@@ -79,7 +84,8 @@ static void put_into_block(struct outlet *outlet, const struct transaction *tran
     struct iso_history *block = &outlet->block;
     block->clock = outlet->timeless ? ISO_CLOCK_NONE : ISO_CLOCK_SCALAR;
     iso_history_begin(block, iso_atoms_unsigned(&block->atoms, transaction->tid),
-                      iso_atoms_unsigned(&block->atoms, transaction->session), transaction->status, 0);
+                      iso_atoms_unsigned(&block->atoms, transaction->session), transaction->status,
+                      0);
     if (outlet->order == ISO_ORDER_RANDOM)
         iso_history_set_sno(block, transaction->sno);
     if (!outlet->timeless)
@@ -133,8 +139,9 @@ static void wait(struct outlet *outlet, struct transaction *transaction)
 
 struct transaction *outlet_new(struct outlet *outlet)
 {
-    struct transaction *transaction =
-        outlet->spare_count ? outlet->spare[--outlet->spare_count] : iso_allocate_zeroed(1, sizeof *transaction);
+    struct transaction *transaction = outlet->spare_count
+                                          ? outlet->spare[--outlet->spare_count]
+                                          : iso_allocate_zeroed(1, sizeof *transaction);
     *transaction = (struct transaction){.operations = transaction->operations,
                                         .operation_capacity = transaction->operation_capacity,
                                         .steps = transaction->steps,

@@ -24,7 +24,8 @@ static enum iso_status unknown_name(const char *text, struct iso_error *error)
         strcat(names, i ? ", " : "");
         strcat(names, anomalies[i].name);
     }
-    return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: no such anomaly; there are %s", text, names);
+    return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: no such anomaly; there are %s", text,
+                         names);
 }
 
 static bool parse_count(const char **at, uint32_t *count)
@@ -64,21 +65,25 @@ enum iso_status iso_plant_parse(const char *text, uint32_t transactions, struct 
 {
     size_t length = strcspn(text, ":@");
     const char *at = text + length;
-    *plant = (struct iso_plant){.anomaly = find_anomaly(text, length), .count = 1, .everywhere = true};
+    *plant =
+        (struct iso_plant){.anomaly = find_anomaly(text, length), .count = 1, .everywhere = true};
     if (!plant->anomaly)
         return unknown_name(text, error);
     if (*at == ':' && (at++, !parse_count(&at, &plant->count)))
-        return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: the count must be a number from 1 to 1000000", text);
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--anomaly %s: the count must be a number from 1 to 1000000", text);
     if (*at == '@') {
         at++;
         plant->everywhere = false;
         if (!parse_place(&at, transactions, &plant->place))
-            return iso_error_set(error, ISO_BAD_INPUT,
-                                 "--anomaly %s: the place must be a share of the run from 0.0 to 1.0, or a number of "
-                                 "transactions up to %u",
-                                 text, transactions);
+            return iso_error_set(
+                error, ISO_BAD_INPUT,
+                "--anomaly %s: the place must be a share of the run from 0.0 to 1.0, or a number of "
+                "transactions up to %u",
+                text, transactions);
     }
     if (*at)
-        return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: expected NAME[:COUNT][@PLACE]", text);
+        return iso_error_set(error, ISO_BAD_INPUT, "--anomaly %s: expected NAME[:COUNT][@PLACE]",
+                             text);
     return ISO_OK;
 }

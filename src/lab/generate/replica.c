@@ -8,14 +8,16 @@ static uint32_t site_of(const struct store *store, const struct transaction *tra
 }
 
 /* A key that the transaction may write. Without locks all may be. */
-static bool choose_written(struct store *store, const struct transaction *transaction, uint32_t *chosen)
+static bool choose_written(struct store *store, const struct transaction *transaction,
+                           uint32_t *chosen)
 {
     for (int i = 0; store->sites.locks && i < STORE_TRIES; i++) {
         if (!store_choose_written(store, transaction->tid, chosen))
             return false;
         if (sites_may_write(&store->sites, site_of(store, transaction), *chosen))
             return true;
-        store->slots[*chosen].held = 0; /* and it was not held before: who has written it has its newest version */
+        store->slots[*chosen].held =
+            0; /* and it was not held before: who has written it has its newest version */
     }
     *chosen = iso_draw_key(&store->draw, &store->rng);
     return !store->sites.locks;
@@ -26,11 +28,13 @@ void replica_begin(struct store *store, struct transaction *transaction)
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        bool reads = iso_rng_chance(&store->rng, options->read_share) || !choose_written(store, transaction, &at);
+        bool reads = iso_rng_chance(&store->rng, options->read_share) ||
+                     !choose_written(store, transaction, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
         struct slot *slot = &store->slots[at];
-        struct operation *operation = transaction_add(transaction, reads ? ISO_READ : ISO_WRITE, slot->key);
+        struct operation *operation =
+            transaction_add(transaction, reads ? ISO_READ : ISO_WRITE, slot->key);
         if (slot->seen != transaction->tid)
             slot->current = sites_version(&store->sites, site_of(store, transaction), at)->value;
         slot->seen = transaction->tid;

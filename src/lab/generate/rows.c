@@ -39,7 +39,8 @@ static struct condition choose_condition(struct store *store)
     struct iso_rng *rng = &store->rng;
     bool amounts = store->tables.columns > 2 && iso_rng_below(rng, 2);
     uint32_t same = (store->tables.columns - (amounts ? 3 : 1)) / 3; /* other columns of the kind */
-    struct condition where = {.column = (amounts ? 2 : 0) + 3 * (uint32_t)iso_rng_below(rng, same + 1u)};
+    struct condition where = {.column =
+                                  (amounts ? 2 : 0) + 3 * (uint32_t)iso_rng_below(rng, same + 1u)};
     uint64_t domain = domain_of(&store->tables, where.column);
     where.low = 1 + iso_rng_below(rng, domain);
     where.form = amounts ? CONDITION_BETWEEN : CONDITION_EQUAL;
@@ -82,9 +83,10 @@ static void choose_read(struct store *store, struct transaction *transaction)
     const struct iso_generate_options *options = store->options;
     uint32_t at = iso_draw_key(&store->draw, &store->rng), tables = store->tables.count;
     uint64_t lot = iso_rng_next(&store->rng) >> 32;
-    bool is_row =
-        lot >= options->range_share + options->condition_share + options->aggregate_share + options->bag_share;
-    struct row_step *step = transaction_step(transaction, is_row ? STEP_READ : STEP_QUERY, at % tables);
+    bool is_row = lot >= options->range_share + options->condition_share +
+                             options->aggregate_share + options->bag_share;
+    struct row_step *step =
+        transaction_step(transaction, is_row ? STEP_READ : STEP_QUERY, at % tables);
     step->texts = options->texts;
     step->key = at / tables + 1;
     if (is_row)
@@ -98,7 +100,8 @@ void rows_choose(struct store *store, struct transaction *transaction)
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        if (iso_rng_chance(&store->rng, options->read_share) || !store_choose_written(store, transaction->tid, &at)) {
+        if (iso_rng_chance(&store->rng, options->read_share) ||
+            !store_choose_written(store, transaction->tid, &at)) {
             choose_read(store, transaction);
             continue;
         }
@@ -111,7 +114,8 @@ void rows_choose(struct store *store, struct transaction *transaction)
 
 /* ---- seeing ---- */
 
-static bool matches(const struct tables *tables, const struct row_view *view, const struct condition *where)
+static bool matches(const struct tables *tables, const struct row_view *view,
+                    const struct condition *where)
 {
     if (where->form == CONDITION_NONE)
         return true;
@@ -129,7 +133,8 @@ static bool matches(const struct tables *tables, const struct row_view *view, co
 }
 
 /* The keys that a query looks at. */
-static void bounds_of(const struct tables *tables, const struct row_step *step, uint64_t *from, uint64_t *to)
+static void bounds_of(const struct tables *tables, const struct row_step *step, uint64_t *from,
+                      uint64_t *to)
 {
     uint64_t last = table_size(tables, (uint32_t)step->table);
     *from = step->from ? step->from : 1;
@@ -149,13 +154,15 @@ static uint64_t second_of(const struct row_step *step, const struct aggregates *
     return found->summed ? found->sum : 0;
 }
 
-static struct aggregates count_rows(struct tables *tables, const struct row_step *step, uint64_t moment)
+static struct aggregates count_rows(struct tables *tables, const struct row_step *step,
+                                    uint64_t moment)
 {
     struct aggregates found = {0};
     uint64_t key, to;
     uint32_t column = (uint32_t)__builtin_ctz(step->columns);
     for (bounds_of(tables, step, &key, &to); key <= to; key++) {
-        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), moment);
+        struct row_view view =
+            row_see(tables, row_number(tables, (uint32_t)step->table, key), moment);
         if (!view.is_there || !matches(tables, &view, &step->where))
             continue;
         uint64_t cell = row_cell(tables, &view, column);
@@ -169,19 +176,21 @@ static struct aggregates count_rows(struct tables *tables, const struct row_step
 
 /* ---- running ---- */
 
-static void put_cells(const struct tables *tables, struct transaction *transaction, const struct row_view *view,
-                      uint32_t columns)
+static void put_cells(const struct tables *tables, struct transaction *transaction,
+                      const struct row_view *view, uint32_t columns)
 {
     for (; columns; columns &= columns - 1)
         transaction_element(transaction, row_cell(tables, view, (uint32_t)__builtin_ctz(columns)));
 }
 
 /* Of its cells, each once, those that are a transaction's of unknown outcome. */
-static void count_doubtful(struct transaction *transaction, const struct row_view *view, uint32_t columns)
+static void count_doubtful(struct transaction *transaction, const struct row_view *view,
+                           uint32_t columns)
 {
     for (; columns; columns &= columns - 1) {
         uint32_t column = (uint32_t)__builtin_ctz(columns);
-        transaction->unjudged += !(view->row->seen >> 1 >> column & 1) && row_is_doubtful(view, column);
+        transaction->unjudged +=
+            !(view->row->seen >> 1 >> column & 1) && row_is_doubtful(view, column);
         view->row->seen |= 2u << column;
     }
 }
@@ -192,7 +201,8 @@ static void run_bag(struct tables *tables, struct transaction *transaction, stru
     bool is_doubtful = false;
     uint64_t key, to;
     for (bounds_of(tables, step, &key, &to); key <= to; key++) {
-        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
+        struct row_view view =
+            row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
         if (!view.is_there || !matches(tables, &view, &step->where))
             continue;
         put_cells(tables, transaction, &view, step->columns);
@@ -207,7 +217,8 @@ static void run_query(struct tables *tables, struct transaction *transaction, st
 {
     uint64_t key, to;
     for (bounds_of(tables, step, &key, &to); key <= to; key++) {
-        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
+        struct row_view view =
+            row_see(tables, row_number(tables, (uint32_t)step->table, key), NEVER);
         if (!view.is_there || !matches(tables, &view, &step->where))
             continue;
         if (step->is_partial && step->rows > step->key % MATCHES)
@@ -219,10 +230,10 @@ static void run_query(struct tables *tables, struct transaction *transaction, st
     }
 }
 
-/* A transaction of unknown outcome changes the unique values of rows that are there, so that it is known what may explain
- * what; other rows it reads. */
-static void run_unknown_write(struct store *store, struct transaction *transaction, struct row_step *step,
-                              const struct row_view *view)
+/* A transaction of unknown outcome changes the unique values of rows that are there, so that it is
+ * known what may explain what; other rows it reads. */
+static void run_unknown_write(struct store *store, struct transaction *transaction,
+                              struct row_step *step, const struct row_view *view)
 {
     step->kind = view->is_there ? STEP_WRITE : STEP_READ;
     step->is_there = view->is_there;
@@ -244,7 +255,8 @@ static void run_write(struct store *store, struct transaction *transaction, stru
         row_write(view->row, false);
         return;
     }
-    step->columns = view->is_there ? choose_columns(store) : (uint32_t)(((uint64_t)1 << tables->columns) - 1);
+    step->columns =
+        view->is_there ? choose_columns(store) : (uint32_t)(((uint64_t)1 << tables->columns) - 1);
     for (uint32_t column = 0; column < tables->columns; column++) {
         if (!(step->columns >> column & 1))
             continue;
@@ -274,9 +286,11 @@ static void run_step(struct store *store, struct transaction *transaction, struc
         transaction->unjudged += found.is_doubtful;
         return;
     }
-    struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), NEVER);
+    struct row_view view =
+        row_see(tables, row_number(tables, (uint32_t)step->table, step->key), NEVER);
     if (step->kind == STEP_WRITE) {
-        (transaction->status == ISO_UNKNOWN ? run_unknown_write : run_write)(store, transaction, step, &view);
+        (transaction->status == ISO_UNKNOWN ? run_unknown_write : run_write)(store, transaction,
+                                                                             step, &view);
         return;
     }
     step->is_there = view.is_there;
@@ -311,15 +325,17 @@ static void judge_existence(const struct pass *pass, const struct row_view *view
     view->row->seen |= 1;
 }
 
-/* A read of a row that was there, and of its cells: each that was neither read nor written before has to be as it was at the
- * moment, unless the row itself is wrong. Returns what is behind its cells. */
-static const uint64_t *judge_cells(const struct pass *pass, const struct row_view *view, uint32_t columns,
-                                   const uint64_t *cell)
+/* A read of a row that was there, and of its cells: each that was neither read nor written before
+ * has to be as it was at the moment, unless the row itself is wrong. Returns what is behind its
+ * cells. */
+static const uint64_t *judge_cells(const struct pass *pass, const struct row_view *view,
+                                   uint32_t columns, const uint64_t *cell)
 {
     judge_existence(pass, view, true);
     for (; columns; columns &= columns - 1, cell++) {
         uint32_t column = (uint32_t)__builtin_ctz(columns);
-        bool is_wrong = !(view->row->seen >> 1 >> column & 1) && *cell != version_cell(view, column);
+        bool is_wrong =
+            !(view->row->seen >> 1 >> column & 1) && *cell != version_cell(view, column);
         pass->expected->counts[ISO_EXT] += is_wrong && !view->row->is_wrong;
         pass->expected->reads_unjudged += is_wrong && view->row->is_wrong;
         view->row->seen |= 2u << column;
@@ -350,7 +366,8 @@ static void count_row(const struct pass *pass, struct row *row, bool is_wrong)
     count_of_query(pass);
 }
 
-/* A returned row that was not there is a wrong read, one that was there and did not match is wrong beside its cells. */
+/* A returned row that was not there is a wrong read, one that was there and did not match is wrong
+ * beside its cells. */
 static void judge_query(const struct pass *pass, const struct row_step *step)
 {
     struct tables *tables = pass->tables;
@@ -358,7 +375,8 @@ static void judge_query(const struct pass *pass, const struct row_step *step)
     uint32_t left = step->rows;
     uint64_t key, to;
     for (bounds_of(tables, step, &key, &to); key <= to; key++) {
-        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
+        struct row_view view =
+            row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
         bool belongs = view.is_there && matches(tables, &view, &step->where);
         if (left && *returned == key) {
             count_row(pass, view.row, view.is_there && !belongs);
@@ -405,14 +423,16 @@ static void judge_bag(const struct pass *pass, const struct row_step *step)
     bounds_of(tables, step, &key, &to);
     uint64_t *rows = iso_allocate(((to >= key ? to - key + 1 : 0) * width + 1) * sizeof *rows);
     for (; key <= to; key++) {
-        struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
+        struct row_view view =
+            row_see(tables, row_number(tables, (uint32_t)step->table, key), pass->moment);
         if (!view.is_there || !matches(tables, &view, &step->where))
             continue;
         for (uint32_t left = step->columns; left; left &= left - 1)
             rows[used++] = row_cell(tables, &view, (uint32_t)__builtin_ctz(left));
         count++;
     }
-    if (count != step->rows || !is_bag(rows, pass->transaction->elements + step->first, count, width * sizeof *rows))
+    if (count != step->rows ||
+        !is_bag(rows, pass->transaction->elements + step->first, count, width * sizeof *rows))
         count_of_table(pass, step);
     iso_free(rows);
 }
@@ -433,7 +453,8 @@ static void judge_step(const struct pass *pass, const struct row_step *step)
         judge_bag(pass, step);
         return;
     }
-    struct row_view view = row_see(tables, row_number(tables, (uint32_t)step->table, step->key), pass->moment);
+    struct row_view view =
+        row_see(tables, row_number(tables, (uint32_t)step->table, step->key), pass->moment);
     if (step->kind == STEP_READ && step->is_there) {
         judge_cells(pass, &view, step->columns, cell);
     } else if (step->kind == STEP_READ) {
@@ -463,8 +484,10 @@ void rows_commit(struct store *store, const struct transaction *transaction)
 {
     bool is_si = store->options->level == ISO_SI, is_known = transaction->status == ISO_COMMITTED;
     struct iso_expectation *levels = store->generated->levels;
-    struct iso_expectation nobody = {.reads_unjudged = 0}; /* nobody asks what one of unknown outcome has read */
-    struct pass pass = {&store->tables, transaction, is_known ? &levels[is_si ? ISO_SER : ISO_SI] : &nobody,
+    struct iso_expectation nobody = {.reads_unjudged =
+                                         0}; /* nobody asks what one of unknown outcome has read */
+    struct pass pass = {&store->tables, transaction,
+                        is_known ? &levels[is_si ? ISO_SER : ISO_SI] : &nobody,
                         is_si ? NEVER : transaction->sts};
     if (!transaction->applies)
         return;
@@ -476,7 +499,7 @@ void rows_commit(struct store *store, const struct transaction *transaction)
     for (uint32_t i = 0; i < transaction->step_count; i++) {
         const struct row_step *step = &transaction->steps[i];
         if (step->kind == STEP_WRITE || step->kind == STEP_DELETE)
-            row_commit(&store->tables, row_number(&store->tables, (uint32_t)step->table, step->key), transaction->cts,
-                       horizon, is_known);
+            row_commit(&store->tables, row_number(&store->tables, (uint32_t)step->table, step->key),
+                       transaction->cts, horizon, is_known);
     }
 }

@@ -39,8 +39,8 @@ static iso_atom cell_atom(struct iso_history *block, uint64_t cell, bool is_text
     return atom_of(block, text);
 }
 
-static void put_row(struct iso_history *block, const char *table, uint64_t key, enum iso_operation_kind kind,
-                    iso_atom value)
+static void put_row(struct iso_history *block, const char *table, uint64_t key,
+                    enum iso_operation_kind kind, iso_atom value)
 {
     char name[NAME];
     snprintf(name, sizeof name, "%s/%" PRIu64, table, key);
@@ -48,8 +48,9 @@ static void put_row(struct iso_history *block, const char *table, uint64_t key, 
 }
 
 /* The cells of a row; returns what stands behind them. */
-static const uint64_t *put_cells(struct iso_history *block, const struct row_step *step, const char *table,
-                                 uint64_t key, enum iso_operation_kind kind, const uint64_t *cell)
+static const uint64_t *put_cells(struct iso_history *block, const struct row_step *step,
+                                 const char *table, uint64_t key, enum iso_operation_kind kind,
+                                 const uint64_t *cell)
 {
     char name[NAME];
     for (uint32_t left = step->columns; left; left &= left - 1) {
@@ -61,7 +62,8 @@ static const uint64_t *put_cells(struct iso_history *block, const struct row_ste
     return cell;
 }
 
-static void put_set(struct iso_history *block, struct iso_range *set, enum iso_set_form form, uint32_t rows)
+static void put_set(struct iso_history *block, struct iso_range *set, enum iso_set_form form,
+                    uint32_t rows)
 {
     set->form = (uint8_t)form;
     iso_history_range(block, set, rows);
@@ -69,22 +71,24 @@ static void put_set(struct iso_history *block, struct iso_range *set, enum iso_s
 
 static iso_atom where_atom(struct iso_history *block, const struct row_step *step)
 {
-    static const char *const formats[] = {NULL, "c%u = %" PRIu64, "c%u in (%" PRIu64 ", %" PRIu64 ")",
-                                          "c%u between %" PRIu64 " and %" PRIu64,
-                                          "c%u is null"}; /* by enum condition_form */
-    static const char *const of_texts[] = {NULL, "c%u = 'v%" PRIu64 "'", "c%u in ('v%" PRIu64 "', 'v%" PRIu64 "')"};
+    static const char *const formats[] = {
+        NULL, "c%u = %" PRIu64, "c%u in (%" PRIu64 ", %" PRIu64 ")",
+        "c%u between %" PRIu64 " and %" PRIu64, "c%u is null"}; /* by enum condition_form */
+    static const char *const of_texts[] = {NULL, "c%u = 'v%" PRIu64 "'",
+                                           "c%u in ('v%" PRIu64 "', 'v%" PRIu64 "')"};
     const struct condition *where = &step->where;
     char text[NAME + 32];
     if (where->form == CONDITION_NONE)
         return ISO_ABSENT;
     bool is_text = step_has_texts(step, where->column) && where->form <= CONDITION_EITHER;
-    snprintf(text, sizeof text, is_text ? of_texts[where->form] : formats[where->form], where->column + 1, where->low,
-             where->high);
+    snprintf(text, sizeof text, is_text ? of_texts[where->form] : formats[where->form],
+             where->column + 1, where->low, where->high);
     return atom_of(block, text);
 }
 
 /* {"count":3,"sum(c3)":28}; of texts those that are not null are counted. */
-static iso_atom aggregates_atom(struct iso_history *block, const struct row_step *step, const uint64_t told[2])
+static iso_atom aggregates_atom(struct iso_history *block, const struct row_step *step,
+                                const uint64_t told[2])
 {
     char text[NAME + 64], second[24] = "null";
     uint32_t column = (uint32_t)__builtin_ctz(step->columns);
@@ -97,11 +101,13 @@ static iso_atom aggregates_atom(struct iso_history *block, const struct row_step
 }
 
 /* {"columns":["c1","c3"],"bag":[["v7",null]]} */
-static iso_atom bag_atom(struct iso_history *block, const struct row_step *step, const uint64_t *cell)
+static iso_atom bag_atom(struct iso_history *block, const struct row_step *step,
+                         const uint64_t *cell)
 {
     struct iso_text text = {0};
     for (uint32_t left = step->columns; left; left &= left - 1)
-        iso_text_format(&text, "%s\"c%d\"", left == step->columns ? "{\"columns\":[" : ",", __builtin_ctz(left) + 1);
+        iso_text_format(&text, "%s\"c%d\"", left == step->columns ? "{\"columns\":[" : ",",
+                        __builtin_ctz(left) + 1);
     iso_text_put(&text, "],\"bag\":[");
     for (uint32_t i = 0; i < step->rows; i++) {
         iso_text_put(&text, i ? ",[" : "[");
@@ -124,12 +130,13 @@ static iso_atom bag_atom(struct iso_history *block, const struct row_step *step,
 static void put_query(struct iso_history *block, const struct row_step *step, const char *table,
                       const uint64_t *returned)
 {
-    struct iso_range set = {.from = step->from ? iso_atoms_unsigned(&block->atoms, step->from) : ISO_ABSENT,
-                            .to = step->to ? iso_atoms_unsigned(&block->atoms, step->to) : ISO_ABSENT,
-                            .table = atom_of(block, table),
-                            .where = where_atom(block, step),
-                            .returned = ISO_ABSENT,
-                            .is_partial = step->is_partial};
+    struct iso_range set = {
+        .from = step->from ? iso_atoms_unsigned(&block->atoms, step->from) : ISO_ABSENT,
+        .to = step->to ? iso_atoms_unsigned(&block->atoms, step->to) : ISO_ABSENT,
+        .table = atom_of(block, table),
+        .where = where_atom(block, step),
+        .returned = ISO_ABSENT,
+        .is_partial = step->is_partial};
     char header[NAME];
     snprintf(header, sizeof header, "%s#", table);
     iso_history_operation(block, ISO_READ, atom_of(block, header), ISO_ABSENT);
@@ -146,10 +153,14 @@ static void put_query(struct iso_history *block, const struct row_step *step, co
     put_set(block, &set, ISO_SET_QUERY, 1 + rows * (1 + cells_of(step)));
 }
 
-static void put_step(struct iso_history *block, const struct row_step *step, const uint64_t *elements)
+static void put_step(struct iso_history *block, const struct row_step *step,
+                     const uint64_t *elements)
 {
-    struct iso_range set = {
-        .from = ISO_ABSENT, .to = ISO_ABSENT, .table = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT};
+    struct iso_range set = {.from = ISO_ABSENT,
+                            .to = ISO_ABSENT,
+                            .table = ISO_ABSENT,
+                            .where = ISO_ABSENT,
+                            .returned = ISO_ABSENT};
     char table[ISO_TABLE_NAME];
     iso_generated_table(table, step->is_planted, step->table);
     bool reads = step->kind == STEP_READ;
@@ -169,5 +180,6 @@ static void put_step(struct iso_history *block, const struct row_step *step, con
 void rows_put(struct iso_history *block, const struct transaction *transaction)
 {
     for (uint32_t i = 0; i < transaction->step_count; i++)
-        put_step(block, &transaction->steps[i], transaction->elements + transaction->steps[i].first);
+        put_step(block, &transaction->steps[i],
+                 transaction->elements + transaction->steps[i].first);
 }

@@ -17,7 +17,8 @@ static uint64_t value_of(const struct play *play, uint64_t key, uint32_t version
     return version ? play->first_value + key * VERSIONS + version - 1 : 0;
 }
 
-static void add_operation(const struct play *play, struct transaction *transaction, const char text[3])
+static void add_operation(const struct play *play, struct transaction *transaction,
+                          const char text[3])
 {
     bool lists = play->store->options->lists, reads = text[0] == 'r';
     uint64_t key = (uint64_t)(text[1] - 'x');
@@ -40,7 +41,8 @@ enum { C1 = 1, C2 = 2 }; /* columns, as bits */
 static void add_query(const struct play *play, struct transaction *transaction, const char text[3])
 {
     bool sums = text[0] == 's';
-    struct row_step *step = transaction_step(transaction, sums ? STEP_AGGREGATES : STEP_QUERY, play->first_key);
+    struct row_step *step =
+        transaction_step(transaction, sums ? STEP_AGGREGATES : STEP_QUERY, play->first_key);
     uint64_t sum = 0, count = 0;
     step->is_planted = true;
     step->columns = C2;
@@ -72,7 +74,8 @@ static void add_row(const struct play *play, struct transaction *transaction, co
     uint64_t key = (uint64_t)(text[1] - 'x');
     uint32_t version = (uint32_t)(text[2] - '0');
     bool reads = text[0] == 'g';
-    struct row_step *step = transaction_step(transaction, reads ? STEP_READ : STEP_WRITE, play->first_key);
+    struct row_step *step =
+        transaction_step(transaction, reads ? STEP_READ : STEP_WRITE, play->first_key);
     step->is_planted = true;
     step->is_there = version != 0;
     step->key = key + 1;
@@ -92,8 +95,8 @@ static void add_step(const struct play *play, struct transaction *transaction, c
         add_row(play, transaction, text);
 }
 
-static void run_transaction(const struct play *play, const struct iso_script_transaction *script, uint32_t session,
-                            uint32_t sno)
+static void run_transaction(const struct play *play, const struct iso_script_transaction *script,
+                            uint32_t session, uint32_t sno)
 {
     struct store *store = play->store;
     struct iso_generated *generated = store->generated;
@@ -122,12 +125,13 @@ static void expect(struct store *store, const struct iso_anomaly_script *anomaly
             generated->levels[level].counts[finding->axiom] += finding->used;
             generated->levels[level].of_queries += finding->of_query;
             /* the cell in c2 of a row that is not there */
-            generated->levels[level].reads_unjudged += finding->kind == ISO_EXTRA_ROW && !finding->of_query;
+            generated->levels[level].reads_unjudged +=
+                finding->kind == ISO_EXTRA_ROW && !finding->of_query;
         }
     }
     ISO_GROW(generated->planted, generated->planted_count, generated->planted_capacity);
-    generated->planted[generated->planted_count++] =
-        (struct iso_planted){.anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
+    generated->planted[generated->planted_count++] = (struct iso_planted){
+        .anomaly = anomaly, .first_tid = store->next_tid, .first_key = store->next_key};
 }
 
 void store_plant(struct store *store, const struct iso_anomaly_script *anomaly)

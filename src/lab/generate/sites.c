@@ -65,7 +65,8 @@ static void take(struct sites *sites, uint32_t site, const struct site_commit *c
 {
     for (uint32_t i = 0; i < commit->write_count; i++) {
         struct site_version *version = version_at(sites, site, commit->writes[i].slot);
-        if (version->time > commit->time || (version->time == commit->time && version->site > commit->site))
+        if (version->time > commit->time ||
+            (version->time == commit->time && version->site > commit->site))
             continue;
         *version = (struct site_version){commit->writes[i].value, commit->time, commit->site};
     }
@@ -75,11 +76,13 @@ static void take(struct sites *sites, uint32_t site, const struct site_commit *c
 
 static void skip_taken(struct sites *sites, uint32_t site)
 {
-    while (sites->next[site] < sites->log_count && has_taken(sites, site, &sites->log[sites->next[site]]))
+    while (sites->next[site] < sites->log_count &&
+           has_taken(sites, site, &sites->log[sites->next[site]]))
         sites->next[site]++;
 }
 
-/* The order of the log keeps causes before effects, so its first commit that a site lacks is due. */
+/* The order of the log keeps causes before effects, so its first commit that a site lacks is
+ * due. */
 static void take_first(struct sites *sites, uint32_t site)
 {
     assert(is_due(sites, site, &sites->log[sites->next[site]]));
@@ -122,12 +125,13 @@ void sites_deliver(struct sites *sites, struct iso_rng *rng)
 
 /* ---- committing ---- */
 
-void sites_commit(struct sites *sites, uint32_t site, struct site_write *writes, uint32_t write_count)
+void sites_commit(struct sites *sites, uint32_t site, struct site_write *writes,
+                  uint32_t write_count)
 {
     ISO_GROW(sites->log, sites->log_count, sites->log_capacity);
     struct site_commit *commit = &sites->log[sites->log_count++];
-    *commit =
-        (struct site_commit){.site = site, .write_count = write_count, .time = sites->time[site] + 1, .writes = writes};
+    *commit = (struct site_commit){
+        .site = site, .write_count = write_count, .time = sites->time[site] + 1, .writes = writes};
     memcpy(commit->had, sites->taken[site], sites->count * sizeof *commit->had);
     commit->had[site]++;
     for (uint32_t i = 0; i < write_count; i++) {

@@ -1,4 +1,5 @@
-/* The store: versioned keys, transactions that read and write them, and what each level makes of their reads.
+/* The store: versioned keys, transactions that read and write them, and what each level makes of
+ * their reads.
  */
 #include <assert.h>
 
@@ -29,19 +30,21 @@ static bool has_key(const struct transaction *transaction, uint32_t slot)
     return false;
 }
 
-/* A transaction of two statements has each key in one of them: else it would read a key twice, and differ. */
+/* A transaction of two statements has each key in one of them: else it would read a key twice, and
+ * differ. */
 static void choose_operations(struct store *store, struct transaction *transaction)
 {
     const struct iso_generate_options *options = store->options;
     for (uint32_t i = 0; i < options->operations; i++) {
         uint32_t at;
-        bool reads =
-            iso_rng_chance(&store->rng, options->read_share) || !store_choose_written(store, transaction->tid, &at);
+        bool reads = iso_rng_chance(&store->rng, options->read_share) ||
+                     !store_choose_written(store, transaction->tid, &at);
         if (reads)
             at = iso_draw_key(&store->draw, &store->rng);
         if (options->level == ISO_RC && has_key(transaction, at))
             continue;
-        uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ) : (options->lists ? ISO_APPEND : ISO_WRITE);
+        uint8_t kind = reads ? (options->lists ? ISO_READ_LIST : ISO_READ)
+                             : (options->lists ? ISO_APPEND : ISO_WRITE);
         transaction_add(transaction, kind, 0)->slot = at;
     }
 }
@@ -55,7 +58,8 @@ static void note_read(struct operation *operation, const struct slot *slot)
     operation->version = slot->version_cts;
 }
 
-static void run_register(struct store *store, const struct transaction *transaction, struct operation *operation)
+static void run_register(struct store *store, const struct transaction *transaction,
+                         struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     if (slot->seen != transaction->tid) {
@@ -78,7 +82,8 @@ static void read_list(struct store *store, struct transaction *transaction, uint
     for (uint32_t i = 0; i < slot->count; i++)
         transaction_element(transaction, slot->elements[i]);
     for (uint32_t i = 0; slot->held == transaction->tid && i < at; i++) {
-        if (transaction->operations[i].slot == operation->slot && transaction->operations[i].kind == ISO_APPEND)
+        if (transaction->operations[i].slot == operation->slot &&
+            transaction->operations[i].kind == ISO_APPEND)
             transaction_element(transaction, transaction->operations[i].value);
     }
     operation->count = (uint32_t)(transaction->element_count - operation->first);
@@ -87,7 +92,8 @@ static void read_list(struct store *store, struct transaction *transaction, uint
     slot->seen = transaction->tid;
 }
 
-static void run_operations(struct store *store, struct transaction *transaction, uint32_t from, uint32_t to)
+static void run_operations(struct store *store, struct transaction *transaction, uint32_t from,
+                           uint32_t to)
 {
     for (uint32_t i = from; i < to; i++) {
         struct operation *operation = &transaction->operations[i];
@@ -171,7 +177,8 @@ struct transaction *store_begin(struct store *store, uint32_t session)
 /* Called before the transaction's own writes take effect. */
 static void judge(struct store *store, const struct transaction *transaction)
 {
-    struct iso_expectation *si = &store->generated->levels[ISO_SI], *ser = &store->generated->levels[ISO_SER];
+    struct iso_expectation *si = &store->generated->levels[ISO_SI],
+                           *ser = &store->generated->levels[ISO_SER];
     for (uint32_t i = 0; i < transaction->operation_count; i++) {
         const struct operation *operation = &transaction->operations[i];
         if (!operation->external)
@@ -184,9 +191,10 @@ static void judge(struct store *store, const struct transaction *transaction)
                 si->counts[ISO_EXT]++;
             continue;
         }
-        bool at_start =
-            store->options->level == ISO_SI || (store->options->level == ISO_RC && i < first_statement(transaction));
-        ser->counts[ISO_EXT] += at_start && store->slots[operation->slot].changed > transaction->sts;
+        bool at_start = store->options->level == ISO_SI ||
+                        (store->options->level == ISO_RC && i < first_statement(transaction));
+        ser->counts[ISO_EXT] +=
+            at_start && store->slots[operation->slot].changed > transaction->sts;
         si->counts[ISO_EXT] += operation->version > transaction->sts;
     }
 }
@@ -203,7 +211,8 @@ static void append(struct slot *slot, uint64_t value)
     slot->elements[slot->count++] = (uint32_t)value;
 }
 
-static void apply(struct store *store, const struct transaction *transaction, const struct operation *operation)
+static void apply(struct store *store, const struct transaction *transaction,
+                  const struct operation *operation)
 {
     struct slot *slot = &store->slots[operation->slot];
     bool list = operation->kind == ISO_APPEND, known = transaction->status == ISO_COMMITTED;
@@ -236,7 +245,8 @@ static void let_rows_go(struct store *store, const struct transaction *transacti
     }
 }
 
-/* Only a commit that is known moves a slot on: whoever read the former key before it then read a stale list.
+/* Only a commit that is known moves a slot on: whoever read the former key before it then read a
+ * stale list.
  */
 static void let_go(struct store *store, const struct transaction *transaction)
 {
@@ -256,14 +266,16 @@ void store_commit(struct store *store, struct transaction *transaction)
     if (store->options->level == ISO_SER)
         run_all(store, transaction);
     if (store->options->level == ISO_RC)
-        run_operations(store, transaction, first_statement(transaction), transaction->operation_count);
+        run_operations(store, transaction, first_statement(transaction),
+                       transaction->operation_count);
     transaction->cts = store_is_point(store, transaction) ? transaction->sts : ++store->clock;
     transaction->has_cts = transaction->status == ISO_COMMITTED;
     if (store->sites.count)
         replica_commit(store, transaction);
     else if (transaction->status == ISO_COMMITTED)
         judge(store, transaction);
-    for (uint32_t i = 0; !store->sites.count && transaction->applies && i < transaction->operation_count; i++) {
+    for (uint32_t i = 0;
+         !store->sites.count && transaction->applies && i < transaction->operation_count; i++) {
         if (iso_kind_writes(transaction->operations[i].kind))
             apply(store, transaction, &transaction->operations[i]);
     }

@@ -64,7 +64,8 @@ uint64_t version_cell(const struct row_view *view, uint32_t column)
 
 uint64_t row_cell(const struct tables *tables, const struct row_view *view, uint32_t column)
 {
-    return view->row->written >> 1 >> column & 1 ? tables->own[view->row->first + column] : version_cell(view, column);
+    return view->row->written >> 1 >> column & 1 ? tables->own[view->row->first + column]
+                                                 : version_cell(view, column);
 }
 
 void row_write_cell(struct tables *tables, struct row *row, uint32_t column, uint64_t value)
@@ -91,7 +92,8 @@ void row_write(struct row *row, bool is_there)
 
 bool row_is_doubtful(const struct row_view *view, uint32_t column)
 {
-    return view->version && !(view->row->written >> 1 >> column & 1) && view->version->doubtful >> column & 1;
+    return view->version && !(view->row->written >> 1 >> column & 1) &&
+           view->version->doubtful >> column & 1;
 }
 
 void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon, bool is_known)
@@ -99,12 +101,13 @@ void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t hori
     struct row_view view = row_see(tables, row, UINT64_MAX);
     if (!view.row->written)
         return;
-    struct version *version = iso_allocate(sizeof *version + tables->columns * sizeof *version->cells);
+    struct version *version =
+        iso_allocate(sizeof *version + tables->columns * sizeof *version->cells);
     version->cts = cts;
     version->is_there = view.is_there;
     version->doubtful = view.version ? view.version->doubtful : 0;
-    version->doubtful =
-        is_known ? version->doubtful & ~(view.row->written >> 1) : version->doubtful | view.row->written >> 1;
+    version->doubtful = is_known ? version->doubtful & ~(view.row->written >> 1)
+                                 : version->doubtful | view.row->written >> 1;
     for (uint32_t i = 0; i < tables->columns; i++)
         version->cells[i] = row_cell(tables, &view, i);
     version->older = view.row->newest;

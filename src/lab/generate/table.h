@@ -1,10 +1,13 @@
-/* Tables of the simulated store: rows with columns, their versions, and what a transaction makes of them while it runs.
+/* Tables of the simulated store: rows with columns, their versions, and what a transaction makes of
+ * them while it runs.
  *
- *     row 7:   newest -> | cts 12: there, 3 0 9 | -> | cts 5: not there, 3 0 7 | -> ...       0 is SQL's NULL
+ *     row 7:   newest -> | cts 12: there, 3 0 9 | -> | cts 5: not there, 3 0 7 | -> ... 0 is SQL's
+ *              NULL
  *
- * A *pass* runs or judges one transaction. What it wrote and read so far lies over the versions, by row, and is gone with
- * the next pass. Row i of the store is key i / tables + 1 of table i % tables. Old versions are kept as long as somebody
- * may look at them (`horizon`). Deletes leave the cells as they were: a cell is a register of its own.
+ * A *pass* runs or judges one transaction. What it wrote and read so far lies over the versions, by
+ * row, and is gone with the next pass. Row i of the store is key i / tables + 1 of table i %
+ * tables. Old versions are kept as long as somebody may look at them (`horizon`). Deletes leave the
+ * cells as they were: a cell is a register of its own.
  */
 #pragma once
 
@@ -25,11 +28,12 @@ struct version {
 struct row {
     struct version *newest; /* NULL: there never was one */
     uint64_t pass;          /* to which the rest belongs */
-    uint32_t written, seen; /* bit 0: the row itself, bit 1 + i: its i-th column. `seen`: read or written */
-    bool is_there;          /* as far as it was written */
-    bool is_wrong;          /* its existence was read wrongly: its cells do not count */
-    bool is_found;          /* a query lacks it, or has it too much */
-    size_t first;           /* its cells as far as they were written, into `own` */
+    uint32_t written,
+        seen;      /* bit 0: the row itself, bit 1 + i: its i-th column. `seen`: read or written */
+    bool is_there; /* as far as it was written */
+    bool is_wrong; /* its existence was read wrongly: its cells do not count */
+    bool is_found; /* a query lacks it, or has it too much */
+    size_t first;  /* its cells as far as they were written, into `own` */
 };
 
 struct tables {
@@ -75,8 +79,8 @@ uint64_t version_cell(const struct row_view *view, uint32_t column);
 void row_write_cell(struct tables *tables, struct row *row, uint32_t column, uint64_t value);
 void row_write(struct row *row, bool is_there);
 
-/* What the pass wrote to the row becomes its newest version; older ones go that nobody can see who looks at `horizon` or
- * later. */
+/* What the pass wrote to the row becomes its newest version; older ones go that nobody can see who
+ * looks at `horizon` or later. */
 void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon, bool is_known);
 
 /* Whether the cell is one that no transaction wrote which is known to be committed. */

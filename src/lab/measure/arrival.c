@@ -8,7 +8,8 @@
 
 ISO_ORDER_BY_TWO(compare, struct iso_arrival, microseconds, number)
 
-void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals, size_t count)
+void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals,
+                       size_t count)
 {
     struct iso_rng rng;
     iso_rng_seed(&rng, options->seed);

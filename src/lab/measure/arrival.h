@@ -1,5 +1,5 @@
-/* Arrivals: when, and so in which order, transactions that are ready at a steady rate reach a checker, each
- * delayed on its own way by a normally distributed time.
+/* Arrivals: when, and so in which order, transactions that are ready at a steady rate reach a
+ * checker, each delayed on its own way by a normally distributed time.
  *
  * A simulation in microseconds from the start; the same seed gives the same arrivals. Threads: any.
  */
@@ -20,4 +20,5 @@ struct iso_arrival_options {
 };
 
 /* Fills in `count` arrivals, the earliest first; equal times in the order of their numbers. */
-void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals, size_t count);
+void iso_arrivals_draw(const struct iso_arrival_options *options, struct iso_arrival *arrivals,
+                       size_t count);

@@ -1,10 +1,20 @@
-/* Figures as line charts in SVG: small multiples, one for each experiment, swept parameter and column. */
+/* Figures as line charts in SVG: small multiples, one for each experiment, swept parameter and
+ * column. */
 #include <math.h>
 #include <string.h>
 
 #include "measure/figures.h"
 
-enum { WIDTH = 320, HEIGHT = 220, LEFT = 64, RIGHT = 16, TOP = 34, BOTTOM = 44, PER_ROW = 3, TICKS = 4 };
+enum {
+    WIDTH = 320,
+    HEIGHT = 220,
+    LEFT = 64,
+    RIGHT = 16,
+    TOP = 34,
+    BOTTOM = 44,
+    PER_ROW = 3,
+    TICKS = 4
+};
 
 /* The rows of one chart, as indices, and what its axes span. */
 struct chart {
@@ -18,7 +28,8 @@ struct chart {
 
 static bool belongs(const struct chart *chart, size_t row)
 {
-    const struct iso_figure_row *a = &chart->figures->rows[chart->first], *b = &chart->figures->rows[row];
+    const struct iso_figure_row *a = &chart->figures->rows[chart->first],
+                                *b = &chart->figures->rows[row];
     return !strcmp(a->experiment, b->experiment) && !strcmp(a->parameter, b->parameter) &&
            !isnan(b->numbers[chart->column]);
 }
@@ -93,7 +104,8 @@ static void write_axes(const struct chart *chart, FILE *out)
         fprintf(out,
                 "<line class='grid' x1='%d' x2='%d' y1='%.1f' y2='%.1f'/>"
                 "<text class='tick' text-anchor='end' x='%d' y='%.1f'>%s</text>\n",
-                LEFT, WIDTH - RIGHT, place_y(chart, y), place_y(chart, y), LEFT - 6, place_y(chart, y) + 4, text);
+                LEFT, WIDTH - RIGHT, place_y(chart, y), place_y(chart, y), LEFT - 6,
+                place_y(chart, y) + 4, text);
     }
     double last = -INFINITY;
     for (size_t row = chart->first; row < chart->figures->row_count; row++) {
@@ -103,7 +115,8 @@ static void write_axes(const struct chart *chart, FILE *out)
         if (x - last < 40) /* no room for another label */
             continue;
         last = x;
-        fprintf(out, "<text class='tick' text-anchor='middle' x='%.1f' y='%d'>", x, HEIGHT - BOTTOM + 16);
+        fprintf(out, "<text class='tick' text-anchor='middle' x='%.1f' y='%d'>", x,
+                HEIGHT - BOTTOM + 16);
         if (isnan(chart->figures->rows[row].position)) {
             write_escaped(out, chart->figures->rows[row].value);
         } else {
@@ -125,7 +138,8 @@ static void write_line(const struct chart *chart, FILE *out)
     fputs("'/>\n", out);
     for (size_t row = chart->first; row < chart->figures->row_count; row++) {
         if (belongs(chart, row))
-            fprintf(out, "<circle class='point' r='3' cx='%.1f' cy='%.1f'/>\n", place_x(chart, x_of(chart, row)),
+            fprintf(out, "<circle class='point' r='3' cx='%.1f' cy='%.1f'/>\n",
+                    place_x(chart, x_of(chart, row)),
                     place_y(chart, chart->figures->rows[row].numbers[chart->column]));
     }
 }
@@ -134,14 +148,15 @@ static void write_chart(const struct chart *chart, size_t number, FILE *out)
 {
     const struct iso_figure_row *row = &chart->figures->rows[chart->first];
     const struct iso_figure_column *column = &chart->figures->columns[chart->column];
-    fprintf(out, "<g transform='translate(%zu,%zu)'>\n<text class='title' x='%d' y='18'>", number % PER_ROW * WIDTH,
-            number / PER_ROW * HEIGHT, LEFT);
+    fprintf(out, "<g transform='translate(%zu,%zu)'>\n<text class='title' x='%d' y='18'>",
+            number % PER_ROW * WIDTH, number / PER_ROW * HEIGHT, LEFT);
     write_escaped(out, row->experiment);
     fprintf(out, ": %s%s%s%s</text>\n", column->name, column->unit[0] ? " (" : "", column->unit,
             column->unit[0] ? ")" : "");
     write_axes(chart, out);
     write_line(chart, out);
-    fprintf(out, "<text class='axis' text-anchor='middle' x='%d' y='%d'>", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
+    fprintf(out, "<text class='axis' text-anchor='middle' x='%d' y='%d'>",
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
     write_escaped(out, row->parameter);
     fprintf(out, "%s</text>\n</g>\n", chart->logarithmic ? " (logarithmic)" : "");
 }
@@ -181,13 +196,14 @@ void iso_figures_write_svg(const struct iso_figures *figures, FILE *out)
 {
     size_t charts = each_chart(figures, NULL), columns = charts < PER_ROW ? charts : PER_ROW;
     size_t rows = (charts + PER_ROW - 1) / PER_ROW;
-    fprintf(out,
-            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %zu %zu' width='%zu' height='%zu' "
-            "font-family='sans-serif'>\n<style>.title{font-size:12px;font-weight:bold}.tick,.axis{font-size:10px;"
-            "fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1565c0;stroke-width:2}.point{fill:#1565c0}</style>\n"
-            "<rect width='100%%' height='100%%' fill='white'/>\n",
-            (columns ? columns : 1) * WIDTH, (rows ? rows : 1) * HEIGHT, (columns ? columns : 1) * WIDTH,
-            (rows ? rows : 1) * HEIGHT);
+    fprintf(
+        out,
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %zu %zu' width='%zu' height='%zu' "
+        "font-family='sans-serif'>\n<style>.title{font-size:12px;font-weight:bold}.tick,.axis{font-size:10px;"
+        "fill:#555}.grid{stroke:#ddd}.line{fill:none;stroke:#1565c0;stroke-width:2}.point{fill:#1565c0}</style>\n"
+        "<rect width='100%%' height='100%%' fill='white'/>\n",
+        (columns ? columns : 1) * WIDTH, (rows ? rows : 1) * HEIGHT,
+        (columns ? columns : 1) * WIDTH, (rows ? rows : 1) * HEIGHT);
     each_chart(figures, out);
     fputs("</svg>\n", out);
 }

@@ -61,15 +61,17 @@ static _Noreturn void be_child(iso_child_run *run, void *context, int descriptor
 static enum iso_status put_death(int status, struct iso_error *error)
 {
     if (WIFSIGNALED(status))
-        return iso_error_set(error, ISO_FAILED, "a measured run was killed by signal %d (%s)%s", WTERMSIG(status),
-                             strsignal(WTERMSIG(status)),
-                             WTERMSIG(status) == SIGKILL ? ": too little memory for this size?" : "");
-    return iso_error_set(error, ISO_FAILED, "a measured run ended with status %d and without figures",
+        return iso_error_set(error, ISO_FAILED, "a measured run was killed by signal %d (%s)%s",
+                             WTERMSIG(status), strsignal(WTERMSIG(status)),
+                             WTERMSIG(status) == SIGKILL ? ": too little memory for this size?"
+                                                         : "");
+    return iso_error_set(error, ISO_FAILED,
+                         "a measured run ended with status %d and without figures",
                          WEXITSTATUS(status));
 }
 
-static enum iso_status await_child(pid_t child, int descriptor, struct answer *answer, uint64_t *peak_bytes,
-                                   struct iso_error *error)
+static enum iso_status await_child(pid_t child, int descriptor, struct answer *answer,
+                                   uint64_t *peak_bytes, struct iso_error *error)
 {
     struct rusage usage;
     int status;
@@ -95,7 +97,8 @@ enum iso_status iso_child_measure(iso_child_run *run, void *context, double *num
     int ends[2];
     assert(count <= ISO_CHILD_NUMBERS);
     if (pipe(ends) < 0)
-        return iso_error_set(error, ISO_FAILED, "a measured run could not be started: %s", strerror(errno));
+        return iso_error_set(error, ISO_FAILED, "a measured run could not be started: %s",
+                             strerror(errno));
     fflush(NULL); /* else the child would have it too */
     pid_t child = fork();
     if (child == 0) {
@@ -105,7 +108,8 @@ enum iso_status iso_child_measure(iso_child_run *run, void *context, double *num
     int failure = errno;
     close(ends[1]);
     if (child < 0)
-        iso_error_set(error, ISO_FAILED, "a measured run could not be started: %s", strerror(failure));
+        iso_error_set(error, ISO_FAILED, "a measured run could not be started: %s",
+                      strerror(failure));
     else if (await_child(child, ends[0], &answer, peak_bytes, error) == ISO_OK)
         memcpy(numbers, answer.numbers, count * sizeof *numbers);
     close(ends[0]);

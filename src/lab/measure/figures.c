@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "iso/version.h"
 
-void iso_figures_init(struct iso_figures *figures, const struct iso_figure_column *columns, size_t column_count)
+void iso_figures_init(struct iso_figures *figures, const struct iso_figure_column *columns,
+                      size_t column_count)
 {
     memset(figures, 0, sizeof *figures);
     figures->columns = columns;
@@ -39,8 +40,8 @@ static double position_of(const char *value)
     return *value && !*end ? number : NAN;
 }
 
-struct iso_figure_row *iso_figures_add(struct iso_figures *figures, const char *experiment, const char *parameter,
-                                       const char *value)
+struct iso_figure_row *iso_figures_add(struct iso_figures *figures, const char *experiment,
+                                       const char *parameter, const char *value)
 {
     ISO_GROW(figures->rows, figures->row_count, figures->row_capacity);
     struct iso_figure_row *row = &figures->rows[figures->row_count++];
@@ -53,12 +54,14 @@ struct iso_figure_row *iso_figures_add(struct iso_figures *figures, const char *
     return row;
 }
 
-const struct iso_figure_row *iso_figures_find(const struct iso_figures *figures, const char *experiment,
-                                              const char *parameter, const char *value)
+const struct iso_figure_row *iso_figures_find(const struct iso_figures *figures,
+                                              const char *experiment, const char *parameter,
+                                              const char *value)
 {
     for (size_t i = 0; i < figures->row_count; i++) {
         const struct iso_figure_row *row = &figures->rows[i];
-        if (!strcmp(row->experiment, experiment) && !strcmp(row->parameter, parameter) && !strcmp(row->value, value))
+        if (!strcmp(row->experiment, experiment) && !strcmp(row->parameter, parameter) &&
+            !strcmp(row->value, value))
             return row;
     }
     return NULL;
@@ -78,10 +81,18 @@ void iso_figure_text(double number, char *text, size_t size)
         if (fabs(number) < scales[i].from)
             continue;
         double scaled = number / (i == 2 ? 1e3 : scales[i].from);
-        snprintf(text, size, scaled >= 100 ? "%.0f%s" : scaled >= 10 ? "%.1f%s" : "%.2f%s", scaled, scales[i].suffix);
+        snprintf(text, size,
+                 scaled >= 100  ? "%.0f%s"
+                 : scaled >= 10 ? "%.1f%s"
+                                : "%.2f%s",
+                 scaled, scales[i].suffix);
         return;
     }
-    snprintf(text, size, number == floor(number) ? "%.0f" : fabs(number) >= 100 ? "%.0f" : "%.3g", number);
+    snprintf(text, size,
+             number == floor(number) ? "%.0f"
+             : fabs(number) >= 100   ? "%.0f"
+                                     : "%.3g",
+             number);
 }
 
 static int head_text(const struct iso_figure_column *column, char *text, size_t size)
@@ -187,7 +198,8 @@ void iso_figures_write_json(const struct iso_figures *figures, FILE *out)
     }
     fputs("\"units\":{", out);
     for (size_t c = 0; c < figures->column_count; c++)
-        fprintf(out, "%s\"%s\":\"%s\"", c ? "," : "", figures->columns[c].name, figures->columns[c].unit);
+        fprintf(out, "%s\"%s\":\"%s\"", c ? "," : "", figures->columns[c].name,
+                figures->columns[c].unit);
     fputs("},\n\"rows\":[", out);
     for (size_t i = 0; i < figures->row_count; i++) {
         const struct iso_figure_row *row = &figures->rows[i];
@@ -210,7 +222,9 @@ void iso_figures_write_json(const struct iso_figures *figures, FILE *out)
 static double worsening(const struct iso_figure_column *column, double number, double before)
 {
     double change = number / before - 1;
-    return column->better == ISO_BETTER_HIGHER ? -change : column->better == ISO_BETTER_LOWER ? change : 0;
+    return column->better == ISO_BETTER_HIGHER  ? -change
+           : column->better == ISO_BETTER_LOWER ? change
+                                                : 0;
 }
 
 static size_t compare_row(const struct iso_figures *figures, const struct iso_figure_row *row,
@@ -220,13 +234,15 @@ static size_t compare_row(const struct iso_figures *figures, const struct iso_fi
     for (size_t c = 0; c < figures->column_count; c++) {
         char now_text[32], before_text[32];
         double now = row->numbers[c], then = before->numbers[c];
-        if (isnan(now) || isnan(then) || then == 0 || figures->columns[c].better == ISO_BETTER_NEITHER)
+        if (isnan(now) || isnan(then) || then == 0 ||
+            figures->columns[c].better == ISO_BETTER_NEITHER)
             continue;
         double worsened = worsening(&figures->columns[c], now, then);
         iso_figure_text(now, now_text, sizeof now_text);
         iso_figure_text(then, before_text, sizeof before_text);
-        fprintf(out, "%-10s %-16s %12s  %-28s %10s -> %10s  x%.2f  %s\n", row->experiment, row->parameter, row->value,
-                figures->columns[c].name, before_text, now_text, now / then,
+        fprintf(out, "%-10s %-16s %12s  %-28s %10s -> %10s  x%.2f  %s\n", row->experiment,
+                row->parameter, row->value, figures->columns[c].name, before_text, now_text,
+                now / then,
                 worsened > tolerance    ? "worse"
                 : worsened < -tolerance ? "better"
                                         : "same");
@@ -235,17 +251,19 @@ static size_t compare_row(const struct iso_figures *figures, const struct iso_fi
     return worse;
 }
 
-size_t iso_figures_compare(const struct iso_figures *figures, const struct iso_figures *baseline, double tolerance,
-                           FILE *out)
+size_t iso_figures_compare(const struct iso_figures *figures, const struct iso_figures *baseline,
+                           double tolerance, FILE *out)
 {
     size_t worse = 0;
     for (size_t i = 0; i < figures->row_count; i++) {
         const struct iso_figure_row *row = &figures->rows[i];
-        const struct iso_figure_row *before = iso_figures_find(baseline, row->experiment, row->parameter, row->value);
+        const struct iso_figure_row *before =
+            iso_figures_find(baseline, row->experiment, row->parameter, row->value);
         if (before)
             worse += compare_row(figures, row, before, tolerance, out);
         else
-            fprintf(out, "%-10s %-16s %12s  not in the baseline\n", row->experiment, row->parameter, row->value);
+            fprintf(out, "%-10s %-16s %12s  not in the baseline\n", row->experiment, row->parameter,
+                    row->value);
     }
     return worse;
 }

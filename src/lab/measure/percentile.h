@@ -1,5 +1,6 @@
-/* Percentiles of many durations in constant memory: a histogram with buckets that grow by 1/32, so that a percentile
- * is exact to 3.2%. Microseconds, nanoseconds: the unit is the caller's. Threads: one at a time; merge to join. */
+/* Percentiles of many durations in constant memory: a histogram with buckets that grow by 1/32, so
+ * that a percentile is exact to 3.2%. Microseconds, nanoseconds: the unit is the caller's. Threads:
+ * one at a time; merge to join. */
 #pragma once
 
 #include <stdint.h>

@@ -33,7 +33,8 @@ static char *read_file(const char *path, size_t *length, struct iso_error *error
     }
     if (ferror(file) || *length > FILE_MAX) {
         iso_error_set(error, ISO_BAD_INPUT, "%s: %s", path,
-                      ferror(file) ? strerror(errno) : "larger than 64 MiB, which no table of figures is");
+                      ferror(file) ? strerror(errno)
+                                   : "larger than 64 MiB, which no table of figures is");
         iso_free(text);
         text = NULL;
     } else {
@@ -59,8 +60,8 @@ static bool read_text(struct iso_json *json, char **copy)
 }
 
 /* A member that is a column's: any JSON number. Others are passed over. */
-static void read_number(struct iso_json *json, const struct iso_figures *figures, struct iso_json_text name,
-                        double numbers[ISO_FIGURE_COLUMNS])
+static void read_number(struct iso_json *json, const struct iso_figures *figures,
+                        struct iso_json_text name, double numbers[ISO_FIGURE_COLUMNS])
 {
     bool is_number = iso_json_peek(json) == ISO_JSON_DIGITS;
     const char *at = json->at;
@@ -118,7 +119,8 @@ static bool read_figures(struct iso_json *json, struct iso_figures *figures)
     return iso_json_finish(json) && seen;
 }
 
-enum iso_status iso_figures_read(struct iso_figures *figures, const char *path, struct iso_error *error)
+enum iso_status iso_figures_read(struct iso_figures *figures, const char *path,
+                                 struct iso_error *error)
 {
     struct iso_json json;
     size_t length;
@@ -131,8 +133,9 @@ enum iso_status iso_figures_read(struct iso_figures *figures, const char *path, 
         char what[256] = "no member \"rows\"";
         if (json.code != ISO_JSON_FINE)
             iso_json_describe(&json, what, sizeof what);
-        iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: %s; expected what `isochron bench --format json` writes",
-                      path, json.position, what);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "%s: byte %zu: %s; expected what `isochron bench --format json` writes", path,
+                      json.position, what);
     }
     iso_json_release(&json);
     iso_free(text);

@@ -16,8 +16,8 @@ static double middle(const double *sorted, size_t count)
     return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-size_t iso_trend_medians(const struct iso_sample_point *points, size_t count, struct iso_sample_point *medians,
-                         size_t stretches)
+size_t iso_trend_medians(const struct iso_sample_point *points, size_t count,
+                         struct iso_sample_point *medians, size_t stretches)
 {
     size_t kept = 0;
     double *values = iso_allocate(count * sizeof *values);
@@ -30,7 +30,8 @@ size_t iso_trend_medians(const struct iso_sample_point *points, size_t count, st
         if (!here)
             continue;
         qsort(values, here, sizeof *values, compare);
-        medians[kept++] = (struct iso_sample_point){end - span / (double)stretches / 2, middle(values, here)};
+        medians[kept++] =
+            (struct iso_sample_point){end - span / (double)stretches / 2, middle(values, here)};
     }
     iso_free(values);
     return kept;
@@ -55,7 +56,8 @@ static size_t find_warm_up(const struct iso_sample_point *points, size_t count)
 }
 
 /* Of neighbours, in what lies off the line through the middle. */
-static double find_correlation(const struct iso_sample_point *points, size_t count, const struct iso_trend *trend)
+static double find_correlation(const struct iso_sample_point *points, size_t count,
+                               const struct iso_trend *trend)
 {
     double *off = iso_allocate(count * sizeof *off), mean = 0, squares = 0, products = 0;
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +80,8 @@ static double *all_slopes(const struct iso_sample_point *points, size_t count, s
     for (size_t i = 0; i < count; i++) {
         for (size_t j = i + 1; j < count; j++) {
             if (points[j].time > points[i].time)
-                slopes[(*pairs)++] = (points[j].value - points[i].value) / (points[j].time - points[i].time);
+                slopes[(*pairs)++] =
+                    (points[j].value - points[i].value) / (points[j].time - points[i].time);
         }
     }
     qsort(slopes, *pairs, sizeof *slopes, compare);
@@ -88,7 +91,8 @@ static double *all_slopes(const struct iso_sample_point *points, size_t count, s
 struct iso_trend iso_trend_of(const struct iso_sample_point *points, size_t count)
 {
     const double wide = 1.959964; /* standard deviations: 95% */
-    struct iso_trend trend = {.warm_up = find_warm_up(points, count), .slope = NAN, .low = NAN, .high = NAN};
+    struct iso_trend trend = {
+        .warm_up = find_warm_up(points, count), .slope = NAN, .low = NAN, .high = NAN};
     size_t pairs;
     points += trend.warm_up;
     count -= trend.warm_up;
@@ -106,7 +110,8 @@ struct iso_trend iso_trend_of(const struct iso_sample_point *points, size_t coun
         trend.slope = middle(slopes, pairs);
         trend.correlation = find_correlation(points, count, &trend);
         double alike = (1 + trend.correlation) / (1 - trend.correlation);
-        double reach = wide * sqrt(n * (n - 1) * (2 * n + 5) / 18 * alike) / 2, half = (double)(pairs - 1) / 2;
+        double reach = wide * sqrt(n * (n - 1) * (2 * n + 5) / 18 * alike) / 2,
+               half = (double)(pairs - 1) / 2;
         trend.low = slopes[(size_t)fmax(floor(half - reach), 0)];
         trend.high = slopes[(size_t)fmin(ceil(half + reach), (double)(pairs - 1))];
     }

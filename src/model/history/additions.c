@@ -31,8 +31,8 @@ static void copy(struct iso_history *history, uint32_t to, uint32_t from)
         history->ots[to] = history->ots[from];
 }
 
-static void put(struct iso_history *history, uint32_t to, const struct history_addition *addition, uint8_t moment,
-                uint64_t ots)
+static void put(struct iso_history *history, uint32_t to, const struct history_addition *addition,
+                uint8_t moment, uint64_t ots)
 {
     history->kind[to] = (uint8_t)(addition->kind | moment);
     history->key[to] = addition->key;
@@ -41,7 +41,8 @@ static void put(struct iso_history *history, uint32_t to, const struct history_a
         history->ots[to] = ots;
 }
 
-/* From the last transaction to the first, since operations move up. Moments are looked up before what has them moves. */
+/* From the last transaction to the first, since operations move up. Moments are looked up before
+ * what has them moves. */
 void history_add(struct iso_history *history, struct history_additions *additions)
 {
     assert(history->finished);
@@ -55,7 +56,8 @@ void history_add(struct iso_history *history, struct history_additions *addition
         history->first_operation[t + 1] = end;
         for (; left && additions->list[left - 1].transaction == t; left--) {
             const struct history_addition *addition = &additions->list[left - 1];
-            uint8_t moment = addition->like == ISO_NONE ? 0 : history->kind[addition->like] & ~ISO_KIND_MASK;
+            uint8_t moment =
+                addition->like == ISO_NONE ? 0 : history->kind[addition->like] & ~ISO_KIND_MASK;
             put(history, --end, addition, moment,
                 addition->like == ISO_NONE || !history->ots ? 0 : history->ots[addition->like]);
             history->key_use[addition->key] |= ISO_KEY_SCALAR;

@@ -1,11 +1,13 @@
-/* Operations that are added to a finished history: what something else of it means as reads and writes. */
+/* Operations that are added to a finished history: what something else of it means as reads and
+ * writes. */
 #pragma once
 
 #include "iso/history.h"
 
 struct history_addition {
     uint32_t transaction;
-    uint32_t like; /* an operation of it, whose moment the new one has; ISO_NONE: the transaction's */
+    uint32_t
+        like; /* an operation of it, whose moment the new one has; ISO_NONE: the transaction's */
     uint32_t key;
     uint8_t kind;
     uint32_t value;
@@ -19,5 +21,6 @@ struct history_additions {
 void history_additions_put(struct history_additions *additions, struct history_addition addition);
 void history_additions_release(struct history_additions *additions);
 
-/* Puts them behind the operations of their transactions, in the order in which they were put. Their keys are registers. */
+/* Puts them behind the operations of their transactions, in the order in which they were put. Their
+ * keys are registers. */
 void history_add(struct iso_history *finished, struct history_additions *additions);

@@ -12,7 +12,8 @@ static iso_atom *copy_atoms(struct iso_history *history, const struct iso_histor
     return map;
 }
 
-static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block,
+                           const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->key_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->key_count; i++) {
@@ -22,7 +23,8 @@ static uint32_t *copy_keys(struct iso_history *history, const struct iso_history
     return map;
 }
 
-static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block,
+                               const iso_atom *atoms)
 {
     uint32_t *map = iso_allocate(((size_t)block->session_count + 1) * sizeof *map);
     for (uint32_t i = 0; i < block->session_count; i++)
@@ -30,7 +32,8 @@ static uint32_t *copy_sessions(struct iso_history *history, const struct iso_his
     return map;
 }
 
-static void append_lists(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+static void append_lists(struct iso_history *history, const struct iso_history *block,
+                         const iso_atom *atoms)
 {
     if (!block->list_count)
         return;
@@ -39,7 +42,8 @@ static void append_lists(struct iso_history *history, const struct iso_history *
     history_reserve_lists(history, lists);
     history_reserve_elements(history, elements);
     for (uint32_t i = 0; i < lists; i++)
-        history->list_first[history->list_count + 1 + i] = history->element_count + block->list_first[i + 1];
+        history->list_first[history->list_count + 1 + i] =
+            history->element_count + block->list_first[i + 1];
     for (uint64_t i = 0; i < elements; i++)
         history->element[history->element_count + i] = history_translate(atoms, block->element[i]);
     history->list_count += lists;
@@ -62,8 +66,8 @@ static void append_snapshots(struct iso_history *history, const struct iso_histo
 }
 
 /* Values are atoms but where a list read has the index of its list. */
-static void append_values(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
-                          uint32_t list_base)
+static void append_values(struct iso_history *history, const struct iso_history *block,
+                          const iso_atom *atoms, uint32_t list_base)
 {
     uint32_t *to = history->value + history->operation_count;
     if (!block->atoms.count && !block->list_count) {
@@ -79,7 +83,8 @@ static void append_values(struct iso_history *history, const struct iso_history 
     }
 }
 
-static void append_ots(struct iso_history *history, const struct iso_history *block, uint32_t snapshot_base)
+static void append_ots(struct iso_history *history, const struct iso_history *block,
+                       uint32_t snapshot_base)
 {
     if (!block->ots)
         return;
@@ -95,8 +100,8 @@ static void append_ots(struct iso_history *history, const struct iso_history *bl
            block->operation_count * sizeof *block->ots_logical);
 }
 
-static void append_operations(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
-                              const uint32_t *keys)
+static void append_operations(struct iso_history *history, const struct iso_history *block,
+                              const iso_atom *atoms, const uint32_t *keys)
 {
     uint32_t at = history->operation_count, count = block->operation_count;
     if (!count)
@@ -109,7 +114,8 @@ static void append_operations(struct iso_history *history, const struct iso_hist
     append_ots(history, block, history->snapshot_count);
 }
 
-static void append_extra(struct iso_history *history, uint64_t **to, const uint64_t *from, uint32_t count)
+static void append_extra(struct iso_history *history, uint64_t **to, const uint64_t *from,
+                         uint32_t count)
 {
     if (!from)
         return;
@@ -138,8 +144,8 @@ static void append_marks(struct iso_history *history, const struct iso_history *
     memcpy(history->marks + history->transaction_count, block->marks, block->transaction_count);
 }
 
-static void append_transactions(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms,
-                                const uint32_t *sessions)
+static void append_transactions(struct iso_history *history, const struct iso_history *block,
+                                const iso_atom *atoms, const uint32_t *sessions)
 {
     uint32_t at = history->transaction_count, count = block->transaction_count;
     memcpy(history->flags + at, block->flags, count);
@@ -148,7 +154,8 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     for (uint32_t i = 0; i < count; i++) {
         history->tid[at + i] = history_translate(atoms, block->tid[i]);
         history->session[at + i] = sessions[block->session[i]];
-        history->first_operation[at + i + 1] = history->operation_count + block->first_operation[i + 1];
+        history->first_operation[at + i + 1] =
+            history->operation_count + block->first_operation[i + 1];
     }
     append_extra(history, &history->sno, block->sno, count);
     append_extra(history, &history->xid, block->xid, count);
@@ -161,16 +168,18 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
     history->whole_rows |= block->whole_rows;
 }
 
-void iso_history_append(struct iso_history *history, const struct iso_history *block, uint32_t input,
-                        uint64_t line_base)
+void iso_history_append(struct iso_history *history, const struct iso_history *block,
+                        uint32_t input, uint64_t line_base)
 {
     if (!block->transaction_count)
         return;
-    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE || history->clock == block->clock);
+    assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE ||
+           history->clock == block->clock);
     if (block->clock != ISO_CLOCK_NONE)
         history->clock = block->clock;
     iso_atom *atoms = copy_atoms(history, block);
-    uint32_t *keys = copy_keys(history, block, atoms), *sessions = copy_sessions(history, block, atoms);
+    uint32_t *keys = copy_keys(history, block, atoms),
+             *sessions = copy_sessions(history, block, atoms);
 
     /* operations and transactions first: they use the bases that lists and snapshots then move */
     history_reserve_transactions(history, block->transaction_count);

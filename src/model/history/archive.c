@@ -8,9 +8,12 @@
 
 void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
 {
-    ISO_ARCHIVE_ANY(archive, "atoms.payload", ISO_ARCHIVE_COLUMN, atoms->payload, atoms->count, atoms->capacity);
-    ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count, atoms->capacity);
-    ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size, atoms->text_capacity);
+    ISO_ARCHIVE_ANY(archive, "atoms.payload", ISO_ARCHIVE_COLUMN, atoms->payload, atoms->count,
+                    atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "atoms.form", ISO_ARCHIVE_TWIN, atoms->form, atoms->count,
+                    atoms->capacity);
+    ISO_ARCHIVE_ANY(archive, "atoms.text", ISO_ARCHIVE_COLUMN, atoms->text, atoms->text_size,
+                    atoms->text_capacity);
     iso_archive_index(archive, "atoms.slots", &atoms->table);
     if (archive->restoring && archive->error->status == ISO_OK)
         iso_archive_expect(archive, iso_atoms_refill(atoms));
@@ -19,8 +22,10 @@ void iso_atoms_archive(struct iso_archive *archive, struct iso_atoms *atoms)
 void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *index)
 {
     uint64_t used = index->used, direct = index->direct_capacity;
-    ISO_ARCHIVE_ANY(archive, "index.direct", ISO_ARCHIVE_COLUMN, index->direct, direct, index->direct_capacity);
-    ISO_ARCHIVE_ANY(archive, "index.slots", ISO_ARCHIVE_COLUMN, index->slots, index->slot_count, index->slot_count);
+    ISO_ARCHIVE_ANY(archive, "index.direct", ISO_ARCHIVE_COLUMN, index->direct, direct,
+                    index->direct_capacity);
+    ISO_ARCHIVE_ANY(archive, "index.slots", ISO_ARCHIVE_COLUMN, index->slots, index->slot_count,
+                    index->slot_count);
     iso_archive_value(archive, "index.used", &used, sizeof used);
     iso_archive_expect(archive, direct == index->direct_capacity && used <= index->slot_count &&
                                     !(index->slot_count & (index->slot_count - 1)));
@@ -34,7 +39,8 @@ void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *
 static void archive_transactions(struct iso_archive *archive, struct iso_history *history)
 {
     uint32_t *count = &history->transaction_count, *capacity = &history->transaction_capacity;
-#define TWIN(column) ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->column, *count, *capacity)
+#define TWIN(column)                                                                               \
+    ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->column, *count, *capacity)
     ISO_ARCHIVE_ANY(archive, "flags", ISO_ARCHIVE_COLUMN, history->flags, *count, *capacity);
     TWIN(tid);
     TWIN(session);
@@ -52,8 +58,9 @@ static void archive_transactions(struct iso_archive *archive, struct iso_history
 #undef TWIN
     uint64_t starts = *capacity ? (uint64_t)*count + 1 : 0;
     uint64_t room = *capacity ? (uint64_t)*capacity + 1 : 0;
-    history->first_operation = iso_archive_column(archive, "first_operation", ISO_ARCHIVE_TWIN,
-                                                  history->first_operation, &starts, &room, sizeof(uint32_t));
+    history->first_operation =
+        iso_archive_column(archive, "first_operation", ISO_ARCHIVE_TWIN, history->first_operation,
+                           &starts, &room, sizeof(uint32_t));
 }
 
 static void archive_operations(struct iso_archive *archive, struct iso_history *history)
@@ -63,19 +70,23 @@ static void archive_operations(struct iso_archive *archive, struct iso_history *
     ISO_ARCHIVE_ANY(archive, "key", ISO_ARCHIVE_TWIN, history->key, *count, *capacity);
     ISO_ARCHIVE_ANY(archive, "value", ISO_ARCHIVE_TWIN, history->value, *count, *capacity);
     ISO_ARCHIVE_ANY(archive, "ots", ISO_ARCHIVE_TWIN, history->ots, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ots_logical, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ots_logical, *count,
+                    *capacity);
     uint32_t starts = history->list_first ? history->list_count + 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->list_first, starts, history->list_capacity);
+    ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->list_first, starts,
+                    history->list_capacity);
     history->list_count = starts ? starts - 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "element", ISO_ARCHIVE_COLUMN, history->element, history->element_count,
-                    history->element_capacity);
+    ISO_ARCHIVE_ANY(archive, "element", ISO_ARCHIVE_COLUMN, history->element,
+                    history->element_count, history->element_capacity);
 }
 
 static void archive_sets(struct iso_archive *archive, struct iso_history *history)
 {
     struct iso_ranges *ranges = &history->ranges;
-    ISO_ARCHIVE_ANY(archive, "sets", ISO_ARCHIVE_COLUMN, ranges->list, ranges->count, ranges->capacity);
-    for (uint32_t i = 0; archive->restoring && archive->error->status == ISO_OK && i < ranges->count; i++)
+    ISO_ARCHIVE_ANY(archive, "sets", ISO_ARCHIVE_COLUMN, ranges->list, ranges->count,
+                    ranges->capacity);
+    for (uint32_t i = 0;
+         archive->restoring && archive->error->status == ISO_OK && i < ranges->count; i++)
         iso_archive_expect(archive, ranges->list[i].transaction < history->transaction_count &&
                                         ranges->list[i].form <= ISO_SET_ROW);
 }
@@ -84,9 +95,10 @@ static void archive_names(struct iso_archive *archive, struct iso_history *histo
 {
     ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->key_atom, history->key_count,
                     history->key_capacity);
-    ISO_ARCHIVE_ANY(archive, "key_use", ISO_ARCHIVE_TWIN, history->key_use, history->key_count, history->key_capacity);
-    ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->session_atom, history->session_count,
-                    history->session_capacity);
+    ISO_ARCHIVE_ANY(archive, "key_use", ISO_ARCHIVE_TWIN, history->key_use, history->key_count,
+                    history->key_capacity);
+    ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->session_atom,
+                    history->session_count, history->session_capacity);
     iso_atom_index_archive(archive, history->key_index);
     iso_atom_index_archive(archive, history->session_index);
     iso_atoms_archive(archive, &history->atoms);
@@ -94,8 +106,8 @@ static void archive_names(struct iso_archive *archive, struct iso_history *histo
 
 static void archive_snapshots(struct iso_archive *archive, struct iso_history *history)
 {
-    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots, history->snapshot_count,
-                    history->snapshot_capacity);
+    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots,
+                    history->snapshot_count, history->snapshot_capacity);
     ISO_ARCHIVE_ANY(archive, "xips", ISO_ARCHIVE_COLUMN, history->snapshot_xips, history->xip_count,
                     history->xip_capacity);
 }
@@ -105,8 +117,10 @@ static void archive_initial(struct iso_archive *archive, struct iso_history *his
     uint32_t *count = &history->initial_count;
     ISO_ARCHIVE_VALUE(archive, history->initial_value);
     ISO_ARCHIVE_ANY(archive, "initial_key", ISO_ARCHIVE_HEAP, history->initial_key, *count, *count);
-    ISO_ARCHIVE_ANY(archive, "initial_of_key", ISO_ARCHIVE_HEAP_TWIN, history->initial_of_key, *count, *count);
-    ISO_ARCHIVE_ANY(archive, "initial_is_append", ISO_ARCHIVE_HEAP_TWIN, history->initial_is_append, *count, *count);
+    ISO_ARCHIVE_ANY(archive, "initial_of_key", ISO_ARCHIVE_HEAP_TWIN, history->initial_of_key,
+                    *count, *count);
+    ISO_ARCHIVE_ANY(archive, "initial_is_append", ISO_ARCHIVE_HEAP_TWIN, history->initial_is_append,
+                    *count, *count);
     iso_archive_expect(archive, !*count || (history->initial_of_key && history->initial_is_append));
 }
 

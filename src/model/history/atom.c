@@ -42,13 +42,15 @@ struct probe {
 static struct probe probe_integer(uint64_t bits, bool negative)
 {
     uint32_t form = negative ? ISO_FORM_NEGATIVE : ISO_FORM_UNSIGNED;
-    return (struct probe){.form = form, .payload = bits, .hash = (uint32_t)iso_hash_number(bits + negative)};
+    return (struct probe){
+        .form = form, .payload = bits, .hash = (uint32_t)iso_hash_number(bits + negative)};
 }
 
 static struct probe probe_string(const char *text, size_t length)
 {
     assert(length < ISO_FORM_NEGATIVE);
-    return (struct probe){.form = (uint32_t)length, .text = text, .hash = (uint32_t)iso_hash_text(text, length)};
+    return (struct probe){
+        .form = (uint32_t)length, .text = text, .hash = (uint32_t)iso_hash_text(text, length)};
 }
 
 static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const struct probe *probe)
@@ -57,13 +59,16 @@ static bool entry_equals(const struct iso_atoms *atoms, uint32_t index, const st
         return false;
     if (probe->form >= ISO_FORM_NEGATIVE)
         return atoms->payload[index] == probe->payload;
-    return !probe->form || memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
+    return !probe->form ||
+           memcmp(atoms->text + atoms->payload[index], probe->text, probe->form) == 0;
 }
 
 /* The entry of the probe; false: there is none, and a new one's place in the table is `*at`. */
-static bool find_entry(const struct iso_atoms *atoms, const struct probe *probe, uint32_t *at, uint32_t *entry)
+static bool find_entry(const struct iso_atoms *atoms, const struct probe *probe, uint32_t *at,
+                       uint32_t *entry)
 {
-    for (*at = iso_index_home(probe->hash); iso_index_next(&atoms->table, at, probe->hash, entry); ++*at) {
+    for (*at = iso_index_home(probe->hash); iso_index_next(&atoms->table, at, probe->hash, entry);
+         ++*at) {
         if (entry_equals(atoms, *entry, probe))
             return true;
     }
@@ -79,7 +84,8 @@ bool iso_atoms_refill(struct iso_atoms *atoms)
     for (uint32_t i = 0; i < atoms->count; i++) {
         uint32_t form = atoms->form[i];
         bool is_text = form < ISO_FORM_NEGATIVE;
-        if (is_text && (atoms->payload[i] > atoms->text_size || form > atoms->text_size - atoms->payload[i]))
+        if (is_text &&
+            (atoms->payload[i] > atoms->text_size || form > atoms->text_size - atoms->payload[i]))
             return false;
         struct probe probe = is_text ? probe_string(atoms->text + atoms->payload[i], form)
                                      : probe_integer(atoms->payload[i], form == ISO_FORM_NEGATIVE);
@@ -95,15 +101,19 @@ static void reserve_entry(struct iso_atoms *atoms)
     size_t old = atoms->capacity, next = iso_column_capacity(old, old + 1);
     if (next > ISO_ATOM_TABLE - 1)
         iso_out_of_memory(next * sizeof *atoms->payload);
-    atoms->payload = iso_column_grow(atoms->payload, old * sizeof *atoms->payload, next * sizeof *atoms->payload);
-    atoms->form = iso_column_grow(atoms->form, old * sizeof *atoms->form, next * sizeof *atoms->form);
+    atoms->payload = iso_column_grow(atoms->payload, old * sizeof *atoms->payload,
+                                     next * sizeof *atoms->payload);
+    atoms->form =
+        iso_column_grow(atoms->form, old * sizeof *atoms->form, next * sizeof *atoms->form);
     atoms->capacity = (uint32_t)next;
 }
 
 static uint64_t store_text(struct iso_atoms *atoms, const char *text, size_t length)
 {
     size_t need = atoms->text_size + length;
-    ISO_GROW_COLUMN(atoms->text, need, atoms->text_capacity); /* also for the empty string: `text` is then never NULL */
+    ISO_GROW_COLUMN(
+        atoms->text, need,
+        atoms->text_capacity); /* also for the empty string: `text` is then never NULL */
     if (length)
         memcpy(atoms->text + atoms->text_size, text, length);
     atoms->text_size = need;
@@ -119,8 +129,9 @@ static iso_atom intern(struct iso_atoms *atoms, const struct probe *probe)
     reserve_entry(atoms);
     index = atoms->count++;
     atoms->form[index] = probe->form;
-    atoms->payload[index] =
-        probe->form >= ISO_FORM_NEGATIVE ? probe->payload : store_text(atoms, probe->text, probe->form);
+    atoms->payload[index] = probe->form >= ISO_FORM_NEGATIVE
+                                ? probe->payload
+                                : store_text(atoms, probe->text, probe->form);
     iso_index_fill(&atoms->table, at, probe->hash, index);
     return index | ISO_ATOM_TABLE;
 }
@@ -146,7 +157,8 @@ static inline bool signed_number(uint64_t value, bool negative, uint64_t *bits)
     return !negative || value <= (uint64_t)1 << 63;
 }
 
-/* Canonical decimal: no sign but a leading '-', no leading zero, no "-0", and the value fits in 64 bits. */
+/* Canonical decimal: no sign but a leading '-', no leading zero, no "-0", and the value fits in 64
+ * bits. */
 static bool parse_canonical(const char *text, size_t length, uint64_t *bits, bool *negative)
 {
     size_t i = 0;
@@ -161,7 +173,8 @@ static bool parse_canonical(const char *text, size_t length, uint64_t *bits, boo
         return iso_bytes_number(text + i, digits, &value) && signed_number(value, *negative, bits);
     for (; i < length; i++) {
         unsigned digit = (unsigned char)text[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value))
+        if (digit > 9 || __builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value))
             return false;
     }
     return signed_number(value, *negative, bits);
@@ -171,8 +184,8 @@ iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length
 {
     uint64_t bits;
     bool negative;
-    if (length - 1 < 10 && ((unsigned char)(*text - '1') < 9 || length == 1) && iso_bytes_number(text, length, &bits) &&
-        bits < ISO_ATOM_TABLE) /* as most numbers are */
+    if (length - 1 < 10 && ((unsigned char)(*text - '1') < 9 || length == 1) &&
+        iso_bytes_number(text, length, &bits) && bits < ISO_ATOM_TABLE) /* as most numbers are */
         return (iso_atom)bits;
     if (parse_canonical(text, length, &bits, &negative))
         return iso_atoms_add_integer(atoms, bits, negative);
@@ -210,7 +223,8 @@ iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, is
     return iso_atoms_add_string(into, from->text + from->payload[index], form);
 }
 
-static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_ATOM_TEXT_MAX],
+                                size_t *length)
 {
     char *end = buffer + ISO_ATOM_TEXT_MAX - 1, *at = end;
     uint64_t magnitude = negative ? 0 - bits : bits;
@@ -225,7 +239,8 @@ static const char *integer_text(uint64_t bits, bool negative, char buffer[ISO_AT
     return at;
 }
 
-const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+const char *iso_atom_text(const struct iso_atoms *atoms, iso_atom atom,
+                          char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
 {
     assert(atom != ISO_ABSENT);
     if (!(atom & ISO_ATOM_TABLE))
@@ -255,12 +270,14 @@ int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom righ
     uint64_t left_bits, right_bits;
     if (left == right)
         return 0;
-    int left_rank = rank_of(atoms, left, &left_bits), right_rank = rank_of(atoms, right, &right_bits);
+    int left_rank = rank_of(atoms, left, &left_bits),
+        right_rank = rank_of(atoms, right, &right_bits);
     if (left_rank != right_rank)
         return left_rank < right_rank ? -1 : 1;
     if (left_rank < 2)
         return left_bits < right_bits ? -1 : left_bits > right_bits;
-    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE], right_length = atoms->form[right & ~ISO_ATOM_TABLE];
+    uint32_t left_length = atoms->form[left & ~ISO_ATOM_TABLE],
+             right_length = atoms->form[right & ~ISO_ATOM_TABLE];
     uint32_t common = left_length < right_length ? left_length : right_length;
     int order = memcmp(atoms->text + left_bits, atoms->text + right_bits, common);
     return order ? order : left_length < right_length ? -1 : 1;

@@ -1,4 +1,5 @@
-/* The memory of a history's columns. Optional columns, once there, have the capacity of their fellows. */
+/* The memory of a history's columns. Optional columns, once there, have the capacity of their
+ * fellows. */
 #include <string.h>
 
 #include "history/history_private.h"
@@ -163,7 +164,8 @@ void history_release_operations(struct iso_history *history)
 void history_reserve_lists(struct iso_history *history, uint32_t count)
 {
     bool is_first = !history->list_capacity;
-    ISO_RESERVE_COLUMN(history->list_first, (size_t)history->list_count + count + 1, history->list_capacity);
+    ISO_RESERVE_COLUMN(history->list_first, (size_t)history->list_count + count + 1,
+                       history->list_capacity);
     if (is_first)
         history->list_first[0] = 0;
 }
@@ -175,6 +177,7 @@ void history_reserve_elements(struct iso_history *history, uint64_t count)
 
 void history_reserve_snapshots(struct iso_history *history, uint32_t count, uint64_t xips)
 {
-    ISO_RESERVE_COLUMN(history->snapshots, (size_t)history->snapshot_count + count, history->snapshot_capacity);
+    ISO_RESERVE_COLUMN(history->snapshots, (size_t)history->snapshot_count + count,
+                       history->snapshot_capacity);
     ISO_RESERVE_COLUMN(history->snapshot_xips, history->xip_count + xips, history->xip_capacity);
 }

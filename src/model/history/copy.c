@@ -16,7 +16,8 @@ static uint32_t copy_list(struct iso_history *into, const struct iso_history *fr
 void iso_history_copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o)
 {
     if (from->kind[o] & ISO_OPERATION_SNAPSHOT)
-        iso_history_set_operation_snapshot(into, iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
+        iso_history_set_operation_snapshot(into,
+                                           iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
     else if (from->kind[o] & ISO_OPERATION_OTS)
         iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[o]});
     if (from->kind[o] & ISO_OPERATION_LOCK)
@@ -24,16 +25,16 @@ void iso_history_copy_moment(struct iso_history *into, const struct iso_history 
 }
 
 /* A range keeps its time: reads are made of it once all keys are known. */
-static void copy_range_moment(struct iso_history *into, const struct iso_history *from, struct iso_range *range,
-                              bool timed)
+static void copy_range_moment(struct iso_history *into, const struct iso_history *from,
+                              struct iso_range *range, bool timed)
 {
     range->kind = timed && range->form == ISO_SET_RANGE ? range->kind : 0;
     if (range->kind & ISO_OPERATION_SNAPSHOT)
         range->ots = iso_snapshot_copy(into, from, (uint32_t)range->ots);
 }
 
-static struct iso_range *add_set(struct iso_history *into, const struct iso_history *from, const struct iso_range *set,
-                                 bool timed)
+static struct iso_range *add_set(struct iso_history *into, const struct iso_history *from,
+                                 const struct iso_range *set, bool timed)
 {
     struct iso_range copy = *set;
     copy.from = iso_atoms_copy(&into->atoms, &from->atoms, set->from);
@@ -46,11 +47,14 @@ static struct iso_range *add_set(struct iso_history *into, const struct iso_hist
     return &into->ranges.list[into->ranges.count - 1];
 }
 
-/* The set that the operation belongs to goes with it: whole, if all of its operations are copied one after the other. */
-static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed)
+/* The set that the operation belongs to goes with it: whole, if all of its operations are copied
+ * one after the other. */
+static void copy_set(struct iso_history *into, const struct iso_history *from, uint32_t o,
+                     bool timed)
 {
     const struct iso_range *set = iso_history_set_of(from, o);
-    uint32_t transaction = into->transaction_count - 1, at = into->operation_count - into->first_operation[transaction];
+    uint32_t transaction = into->transaction_count - 1,
+             at = into->operation_count - into->first_operation[transaction];
     if (!set)
         return;
     struct iso_range *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
@@ -65,12 +69,14 @@ static void copy_set(struct iso_history *into, const struct iso_history *from, u
     }
 }
 
-void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from, uint32_t o, bool timed)
+void iso_history_copy_operation(struct iso_history *into, const struct iso_history *from,
+                                uint32_t o, bool timed)
 {
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
     iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
-    uint32_t value = kind == ISO_READ_LIST ? copy_list(into, from, from->value[o])
-                                           : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+    uint32_t value = kind == ISO_READ_LIST
+                         ? copy_list(into, from, from->value[o])
+                         : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
     copy_set(into, from, o, timed);
     iso_history_operation(into, kind, key, value);
     if (timed)
@@ -78,17 +84,20 @@ void iso_history_copy_operation(struct iso_history *into, const struct iso_histo
 }
 
 /* Sets that found nothing have no operations: they go before what stands at their place. */
-static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_history *from, uint32_t next, uint32_t t,
-                                uint32_t place, bool timed)
+static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_history *from,
+                                uint32_t next, uint32_t t, uint32_t place, bool timed)
 {
     const struct iso_ranges *sets = &from->ranges;
-    for (; next < sets->count && sets->list[next].transaction == t && sets->list[next].first <= place; next++)
+    for (;
+         next < sets->count && sets->list[next].transaction == t && sets->list[next].first <= place;
+         next++)
         if (!sets->list[next].count)
             add_set(into, from, &sets->list[next], timed);
     return next;
 }
 
-void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from, uint32_t t, bool timed)
+void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from,
+                                 uint32_t t, bool timed)
 {
     uint32_t first = from->first_operation[t], end = from->first_operation[t + 1];
     uint32_t next = history_ranges_of(from, t, 0, from->ranges.count).first;
@@ -103,9 +112,10 @@ void iso_history_copy_initial(struct iso_history *into, const struct iso_history
 {
     into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
     for (uint32_t i = 0; i < from->initial_count; i++)
-        iso_history_initial(into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
-                            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
-                            from->initial_is_append[i]);
+        iso_history_initial(
+            into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
+            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+            from->initial_is_append[i]);
 }
 
 /* All but the operations. */
@@ -115,7 +125,8 @@ static void copy_head(struct iso_history *into, const struct iso_history *from, 
     while (into->input_count < from->input_count)
         iso_history_input(into, from->inputs[into->input_count]);
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
-    iso_atom session = iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    iso_atom session =
+        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
     iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
     if (from->flags[t] & ISO_HAS_SNO)
         iso_history_set_sno(into, from->sno[t]);
@@ -158,7 +169,8 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
 uint64_t iso_history_size(const struct iso_history *history)
 {
     enum { TRANSACTION = 42, OPERATION = 9, KEY = 13, ATOM = 20 }; /* bytes; see iso/history.h */
-    return TRANSACTION * (uint64_t)history->transaction_count + OPERATION * (uint64_t)history->operation_count +
+    return TRANSACTION * (uint64_t)history->transaction_count +
+           OPERATION * (uint64_t)history->operation_count +
            sizeof(iso_atom) * history->element_count + KEY * (uint64_t)history->key_count +
            ATOM * (uint64_t)history->atoms.count + history->atoms.text_size;
 }

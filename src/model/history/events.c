@@ -38,11 +38,14 @@ void iso_events_add_transaction(struct iso_events *events, uint32_t index, uint6
     if (last && last->type == ISO_EVENT_TRANSACTIONS && last->first + last->count == index)
         last->count++;
     else
-        iso_events_add(
-            events, &(struct iso_event){.type = ISO_EVENT_TRANSACTIONS, .first = index, .count = 1, .origin = origin});
+        iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_TRANSACTIONS,
+                                                   .first = index,
+                                                   .count = 1,
+                                                   .origin = origin});
 }
 
-static inline void start(struct iso_event *event, const struct iso_message *message, enum iso_event_type type)
+static inline void start(struct iso_event *event, const struct iso_message *message,
+                         enum iso_event_type type)
 {
     *event = (struct iso_event){.type = (uint8_t)type,
                                 .source = ISO_ABSENT,
@@ -74,8 +77,8 @@ void iso_events_unreported(struct iso_events *events, uint32_t first)
 {
     for (uint32_t i = first; i < events->count; i++) {
         struct iso_event *event = &events->list[i];
-        if (event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_CELL || event->type == ISO_EVENT_DROP ||
-            event->type == ISO_EVENT_DELETE_IF)
+        if (event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_CELL ||
+            event->type == ISO_EVENT_DROP || event->type == ISO_EVENT_DELETE_IF)
             event->flags |= ISO_EVENT_UNREPORTED;
     }
 }

@@ -7,7 +7,8 @@
 
 /* ---- a tid names one transaction ---- */
 
-static enum iso_status repeated_tid(const struct iso_history *history, uint32_t transaction, struct iso_error *error)
+static enum iso_status repeated_tid(const struct iso_history *history, uint32_t transaction,
+                                    struct iso_error *error)
 {
     char here[512], there[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -17,7 +18,8 @@ static enum iso_status repeated_tid(const struct iso_history *history, uint32_t 
     const char *tid = iso_atom_text(&history->atoms, history->tid[transaction], buffer, &length);
     iso_history_location_text(history, transaction, here, sizeof here);
     iso_history_location_text(history, first, there, sizeof there);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: tid %.*s occurs here and at %s; a tid must be unique", here,
+    return iso_error_set(error, ISO_BAD_INPUT,
+                         "%s: tid %.*s occurs here and at %s; a tid must be unique", here,
                          (int)(length < 100 ? length : 100), tid, there);
 }
 
@@ -72,26 +74,31 @@ static uint32_t first_user(const struct iso_history *history, uint32_t key, uint
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->key[o] == key && history_key_use(iso_kind_of(history, o), history->value[o]) == use)
+            if (history->key[o] == key &&
+                history_key_use(iso_kind_of(history, o), history->value[o]) == use)
                 return t;
         }
     }
     return ISO_NONE;
 }
 
-static enum iso_status mixed_key(const struct iso_history *history, uint32_t key, struct iso_error *error)
+static enum iso_status mixed_key(const struct iso_history *history, uint32_t key,
+                                 struct iso_error *error)
 {
-    char list[512] = "the initial transaction", scalar[512] = "the initial transaction", buffer[ISO_ATOM_TEXT_MAX];
+    char list[512] = "the initial transaction", scalar[512] = "the initial transaction",
+         buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *name = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
-    uint32_t as_list = first_user(history, key, ISO_KEY_LIST), as_scalar = first_user(history, key, ISO_KEY_SCALAR);
+    uint32_t as_list = first_user(history, key, ISO_KEY_LIST),
+             as_scalar = first_user(history, key, ISO_KEY_SCALAR);
     if (as_list != ISO_NONE)
         iso_history_location_text(history, as_list, list, sizeof list);
     if (as_scalar != ISO_NONE)
         iso_history_location_text(history, as_scalar, scalar, sizeof scalar);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "%s: key %.*s is used as a list here and as a single value at %s; a key is one or the other",
-                         list, (int)(length < 100 ? length : 100), name, scalar);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "%s: key %.*s is used as a list here and as a single value at %s; a key is one or the other",
+        list, (int)(length < 100 ? length : 100), name, scalar);
 }
 
 /* Null reads of lists are reads of the empty list. */
@@ -112,7 +119,8 @@ static enum iso_status check_keys(struct iso_history *history, struct iso_error 
 {
     bool lists = false;
     for (uint32_t key = 0; key < history->key_count; key++) {
-        if ((history->key_use[key] & (ISO_KEY_SCALAR | ISO_KEY_LIST)) == (ISO_KEY_SCALAR | ISO_KEY_LIST))
+        if ((history->key_use[key] & (ISO_KEY_SCALAR | ISO_KEY_LIST)) ==
+            (ISO_KEY_SCALAR | ISO_KEY_LIST))
             return mixed_key(history, key, error);
         lists |= history->key_use[key] & ISO_KEY_LIST;
     }
@@ -156,7 +164,8 @@ static uint64_t sno_of(const struct iso_history *history, uint32_t transaction)
 /* Where no sno was given it is the position in the input, from 0. */
 static void default_snos(struct iso_history *history, uint32_t session)
 {
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1]; i++) {
+    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+         i++) {
         uint32_t t = history->session_order[i];
         if (!(history->flags[t] & ISO_HAS_SNO))
             history->sno[t] = i - history->session_first[session];
@@ -168,8 +177,8 @@ struct by_sno {
     uint32_t transaction;
 };
 
-/* Bottom-up merge sort: stable, and one pass where a session is nearly in order is not needed: that case
- * never gets here. */
+/* Bottom-up merge sort: stable, and one pass where a session is nearly in order is not needed: that
+ * case never gets here. */
 static void merge_sort(struct by_sno *items, struct by_sno *other, uint32_t count)
 {
     for (uint32_t width = 1; width < count; width *= 2) {
@@ -178,7 +187,8 @@ static void merge_sort(struct by_sno *items, struct by_sno *other, uint32_t coun
             uint32_t high = middle + width < count ? middle + width : count;
             uint32_t left = low, right = middle;
             for (uint32_t at = low; at < high; at++) {
-                bool take_left = left < middle && (right >= high || items[left].sno <= items[right].sno);
+                bool take_left =
+                    left < middle && (right >= high || items[left].sno <= items[right].sno);
                 other[at] = take_left ? items[left++] : items[right++];
             }
         }
@@ -233,7 +243,8 @@ enum iso_status iso_history_finish(struct iso_history *history, struct iso_error
     history_expand_ranges(history);
     if (status == ISO_OK)
         status = check_keys(history, error);
-    if (status == ISO_OK && history->clock == ISO_CLOCK_NONE && (history->snapshot_count || history->xid))
+    if (status == ISO_OK && history->clock == ISO_CLOCK_NONE &&
+        (history->snapshot_count || history->xid))
         status = history_place_snapshots(history, error);
     if (status != ISO_OK)
         return status;

@@ -1,4 +1,5 @@
-/* Transactions that only a change stream tells of: the join names them so, and nobody recorded what they read.
+/* Transactions that only a change stream tells of: the join names them so, and nobody recorded what
+ * they read.
  *
  * Threads: pure functions.
  */

@@ -42,7 +42,8 @@ static bool read_place(const char *text, size_t length, uint64_t *place)
     const char *end = text + length, *colon = memrchr(text, ':', length);
     const char *at = colon ? memrchr(text, '.', (size_t)(colon - text)) : NULL;
     uint64_t file, offset;
-    if (!at || at++ == text || !take_number(&at, colon, (UINT64_C(1) << (63 - ISO_BINLOG_OFFSET_BITS)) - 1, &file) ||
+    if (!at || at++ == text ||
+        !take_number(&at, colon, (UINT64_C(1) << (63 - ISO_BINLOG_OFFSET_BITS)) - 1, &file) ||
         at != colon)
         return false;
     at = colon + 1;
@@ -67,5 +68,6 @@ bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, ui
 size_t iso_binlog_position_text(uint64_t place, char text[ISO_BINLOG_POSITION_MAX])
 {
     return (size_t)snprintf(text, ISO_BINLOG_POSITION_MAX, "binlog.%06" PRIu64 ":%" PRIu64,
-                            place >> ISO_BINLOG_OFFSET_BITS, place & ((UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1));
+                            place >> ISO_BINLOG_OFFSET_BITS,
+                            place & ((UINT64_C(1) << ISO_BINLOG_OFFSET_BITS) - 1));
 }

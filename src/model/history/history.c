@@ -70,7 +70,8 @@ void iso_history_release(struct iso_history *history)
     iso_column_free(history->element, history->element_capacity * sizeof *history->element);
     iso_column_free(history->key_atom, history->key_capacity * sizeof *history->key_atom);
     iso_column_free(history->key_use, history->key_capacity * sizeof *history->key_use);
-    iso_column_free(history->session_atom, history->session_capacity * sizeof *history->session_atom);
+    iso_column_free(history->session_atom,
+                    history->session_capacity * sizeof *history->session_atom);
     iso_column_free(history->snapshots, history->snapshot_capacity * sizeof *history->snapshots);
     iso_column_free(history->snapshot_xips, history->xip_capacity * sizeof *history->snapshot_xips);
     iso_atom_index_free(history->key_index);
@@ -103,7 +104,8 @@ void iso_history_clear(struct iso_history *history)
 
 uint32_t iso_history_input(struct iso_history *history, const char *name)
 {
-    history->inputs = iso_reallocate(history->inputs, (history->input_count + 1) * sizeof *history->inputs);
+    history->inputs =
+        iso_reallocate(history->inputs, (history->input_count + 1) * sizeof *history->inputs);
     history->inputs[history->input_count] = iso_copy_text(name, strlen(name));
     return history->input_count++;
 }
@@ -143,7 +145,8 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
     history->session[transaction] = ISO_NONE;
     history->sts[transaction] = history->cts[transaction] = 0;
     history->origin[transaction] = origin;
-    history->first_operation[transaction] = history->first_operation[transaction + 1] = history->operation_count;
+    history->first_operation[transaction] = history->first_operation[transaction + 1] =
+        history->operation_count;
     if (history->xid)
         history->xid[transaction] = 0;
     if (history->snapshot)
@@ -157,7 +160,8 @@ uint32_t iso_history_open(struct iso_history *history, uint64_t origin)
     return history->transaction_count++;
 }
 
-uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session, uint8_t status, uint64_t origin)
+uint32_t iso_history_begin(struct iso_history *history, iso_atom tid, iso_atom session,
+                           uint8_t status, uint64_t origin)
 {
     uint32_t transaction = iso_history_open(history, origin);
     history->flags[transaction] = status;
@@ -213,7 +217,8 @@ void iso_history_rewind(struct iso_history *history, const struct iso_history_ma
     history->whole_rows = mark->whole_rows;
 }
 
-static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin, struct iso_stamp stamp)
+static void set_stamp(struct iso_history *history, uint64_t *column, uint64_t **twin,
+                      struct iso_stamp stamp)
 {
     uint32_t transaction = history->transaction_count - 1;
     column[transaction] = stamp.physical;
@@ -273,7 +278,8 @@ void iso_history_set_marks(struct iso_history *history, uint8_t marks)
     history->marks[history->transaction_count - 1] = marks;
 }
 
-uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key, uint32_t value)
+uint32_t iso_history_operation(struct iso_history *history, enum iso_operation_kind kind,
+                               iso_atom key, uint32_t value)
 {
     uint32_t operation = history->operation_count, transaction = history->transaction_count - 1;
     iso_history_reserve_operations(history, 1);
@@ -319,7 +325,8 @@ void iso_history_set_lock(struct iso_history *history)
 uint32_t iso_history_list(struct iso_history *history)
 {
     history_reserve_lists(history, 1);
-    history->list_first[history->list_count] = history->list_first[history->list_count + 1] = history->element_count;
+    history->list_first[history->list_count] = history->list_first[history->list_count + 1] =
+        history->element_count;
     return history->list_count++;
 }
 
@@ -333,17 +340,20 @@ void iso_history_element(struct iso_history *history, iso_atom element)
 void iso_history_initial(struct iso_history *history, iso_atom key, iso_atom value, bool is_append)
 {
     uint32_t index = iso_history_key(history, key), count = history->initial_count++;
-    history->initial_key = iso_reallocate(history->initial_key, (count + 1) * sizeof *history->initial_key);
-    history->initial_of_key = iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
-    history->initial_is_append =
-        iso_reallocate(history->initial_is_append, (count + 1) * sizeof *history->initial_is_append);
+    history->initial_key =
+        iso_reallocate(history->initial_key, (count + 1) * sizeof *history->initial_key);
+    history->initial_of_key =
+        iso_reallocate(history->initial_of_key, (count + 1) * sizeof *history->initial_of_key);
+    history->initial_is_append = iso_reallocate(history->initial_is_append,
+                                                (count + 1) * sizeof *history->initial_is_append);
     history->initial_key[count] = index;
     history->initial_of_key[count] = value;
     history->initial_is_append[count] = is_append;
     history->key_use[index] |= is_append ? ISO_KEY_LIST : ISO_KEY_SCALAR;
 }
 
-void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text, size_t size)
+void iso_history_location_text(const struct iso_history *history, uint32_t transaction, char *text,
+                               size_t size)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
@@ -351,14 +361,17 @@ void iso_history_location_text(const struct iso_history *history, uint32_t trans
              (unsigned long long)iso_origin_offset(origin));
 }
 
-void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp, char text[ISO_STAMP_TEXT])
+void iso_history_stamp_text(const struct iso_history *history, uint64_t timestamp,
+                            char text[ISO_STAMP_TEXT])
 {
     if (!history->rank_physical || timestamp == 0 || timestamp > history->rank_count) {
         snprintf(text, ISO_STAMP_TEXT, "%llu", (unsigned long long)timestamp);
     } else if (!history->rank_logical) {
-        snprintf(text, ISO_STAMP_TEXT, "%llu", (unsigned long long)history->rank_physical[timestamp]);
+        snprintf(text, ISO_STAMP_TEXT, "%llu",
+                 (unsigned long long)history->rank_physical[timestamp]);
     } else {
-        snprintf(text, ISO_STAMP_TEXT, "{%llu,%llu}", (unsigned long long)history->rank_physical[timestamp],
+        snprintf(text, ISO_STAMP_TEXT, "{%llu,%llu}",
+                 (unsigned long long)history->rank_physical[timestamp],
                  (unsigned long long)history->rank_logical[timestamp]);
     }
 }

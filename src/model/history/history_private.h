@@ -24,7 +24,8 @@ static inline iso_atom history_translate(const iso_atom *map, iso_atom atom)
     return !(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT ? atom : map[atom & ~ISO_ATOM_TABLE];
 }
 
-/* What an operation says about its key: ISO_KEY_SCALAR, ISO_KEY_LIST, or nothing (a null read fits both). */
+/* What an operation says about its key: ISO_KEY_SCALAR, ISO_KEY_LIST, or nothing (a null read fits
+ * both). */
 static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t value)
 {
     if (kind == ISO_APPEND || kind == ISO_READ_LIST)
@@ -32,22 +33,24 @@ static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t val
     return kind == ISO_READ && value == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
-/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others it is in progress,
- * and so it is here. */
+/* PostgreSQL counts a transaction's own xid among the finished ones of its snapshots. To all others
+ * it is in progress, and so it is here. */
 void history_hide_own(struct iso_history *history, uint32_t transaction);
 
-/* The row sets of `block`, behind those that are there: its atoms by `atoms`, its transactions from the count that there
- * is, its snapshots likewise. */
-void history_append_ranges(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms);
+/* The row sets of `block`, behind those that are there: its atoms by `atoms`, its transactions from
+ * the count that there is, its snapshots likewise. */
+void history_append_ranges(struct iso_history *history, const struct iso_history *block,
+                           const iso_atom *atoms);
 
 /* A run of row sets: those of one transaction. */
 struct history_range_run {
     uint32_t first, end;
 };
 /* Those of the transaction, among the row sets from `low` to `high` - 1. */
-struct history_range_run history_ranges_of(const struct iso_history *history, uint32_t transaction, uint32_t low,
-                                           uint32_t high);
-bool history_same_ranges(const struct iso_history *history, struct history_range_run a, struct history_range_run b);
+struct history_range_run history_ranges_of(const struct iso_history *history, uint32_t transaction,
+                                           uint32_t low, uint32_t high);
+bool history_same_ranges(const struct iso_history *history, struct history_range_run a,
+                         struct history_range_run b);
 bool history_same_snapshot(const struct iso_history *history, uint64_t a, uint64_t b);
 
 /* Parts of iso_history_finish. */

@@ -39,7 +39,8 @@ static void grow_direct(struct iso_atom_index *index, uint32_t atom)
 {
     uint32_t old = index->direct_capacity;
     uint32_t next = (uint32_t)iso_column_capacity(old, (size_t)atom + 1);
-    index->direct = iso_column_grow(index->direct, old * sizeof *index->direct, next * sizeof *index->direct);
+    index->direct =
+        iso_column_grow(index->direct, old * sizeof *index->direct, next * sizeof *index->direct);
     memset(index->direct + old, 0, (next - old) * sizeof *index->direct);
     index->direct_capacity = next;
 }
@@ -107,6 +108,7 @@ uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, ui
 uint32_t iso_atom_index_find(const struct iso_atom_index *index, iso_atom atom)
 {
     if (atom < DIRECT_LIMIT)
-        return atom < index->direct_capacity && index->direct[atom] ? index->direct[atom] - 1 : ISO_NONE;
+        return atom < index->direct_capacity && index->direct[atom] ? index->direct[atom] - 1
+                                                                    : ISO_NONE;
     return index->slot_count ? (uint32_t)(*find_slot(index, atom) >> 32) - 1 : ISO_NONE;
 }

@@ -1,7 +1,7 @@
 /* Atom to dense index: numbers keys and sessions in the order of their first appearance.
  *
- * Small integers, which most keys are, go through a plain array; the rest through open addressing. Owned by a
- * history.
+ * Small integers, which most keys are, go through a plain array; the rest through open addressing.
+ * Owned by a history.
  */
 #pragma once
 
@@ -22,7 +22,8 @@ void iso_atom_index_clear(struct iso_atom_index *index, const iso_atom *atoms, u
 
 /* The number of `atom`; `next` if it is new (and then it has that number from now on). */
 uint32_t iso_atom_index_get_slow(struct iso_atom_index *index, iso_atom atom, uint32_t next);
-static inline uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom atom, uint32_t next)
+static inline uint32_t iso_atom_index_get(struct iso_atom_index *index, iso_atom atom,
+                                          uint32_t next)
 {
     if (atom < index->direct_capacity && index->direct[atom])
         return index->direct[atom] - 1;
@@ -35,7 +36,8 @@ static inline uint32_t iso_atom_index_known(const struct iso_atom_index *index, 
     return atom < index->direct_capacity ? index->direct[atom] - 1 : UINT32_MAX;
 }
 
-/* After slots of another process were read: all are put where they belong here. False: there are too many. */
+/* After slots of another process were read: all are put where they belong here. False: there are
+ * too many. */
 bool iso_atom_index_refill(struct iso_atom_index *index);
 
 /* The number of `atom`, or ISO_NONE. */

@@ -21,12 +21,15 @@ void iso_inputs_release(struct iso_inputs *inputs)
     iso_inputs_init(inputs);
 }
 
-static bool is_input(const struct iso_inputs_entry *input, const char *topic, size_t length, int32_t partition)
+static bool is_input(const struct iso_inputs_entry *input, const char *topic, size_t length,
+                     int32_t partition)
 {
-    return input->partition == partition && !strncmp(input->topic, topic, length) && !input->topic[length];
+    return input->partition == partition && !strncmp(input->topic, topic, length) &&
+           !input->topic[length];
 }
 
-uint32_t iso_inputs_number(struct iso_inputs *inputs, const char *topic, size_t length, int32_t partition)
+uint32_t iso_inputs_number(struct iso_inputs *inputs, const char *topic, size_t length,
+                           int32_t partition)
 {
     if (inputs->count && is_input(&inputs->list[inputs->latest], topic, length, partition))
         return inputs->latest;
@@ -38,7 +41,8 @@ uint32_t iso_inputs_number(struct iso_inputs *inputs, const char *topic, size_t 
     if (inputs->count == ISO_INPUTS_MAX)
         return ISO_INPUTS_MAX;
     ISO_GROW(inputs->list, inputs->count, inputs->capacity);
-    inputs->list[inputs->count] = (struct iso_inputs_entry){iso_copy_text(topic, length), partition};
+    inputs->list[inputs->count] =
+        (struct iso_inputs_entry){iso_copy_text(topic, length), partition};
     iso_index_add(&inputs->table, hash, inputs->count);
     return inputs->latest = inputs->count++;
 }

@@ -1,7 +1,7 @@
 #include "history/moment.h"
 
-struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                bool is_serial)
+struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction,
+                                uint32_t operation, bool is_serial)
 {
     uint8_t kind = history->kind[operation];
     bool is_point = history->flags[transaction] & ISO_POINT;
@@ -10,7 +10,8 @@ struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t tran
     if (kind & ISO_OPERATION_OTS)
         return (struct iso_moment){.at = history->ots[operation], .inclusive = true, .own = true};
     if (kind & ISO_OPERATION_LOCK)
-        return (struct iso_moment){.at = history->cts[transaction], .inclusive = is_point, .lock = true};
+        return (struct iso_moment){
+            .at = history->cts[transaction], .inclusive = is_point, .lock = true};
     return (struct iso_moment){.at = history->sts[transaction], .inclusive = true};
 }
 
@@ -19,15 +20,18 @@ uint64_t iso_history_latest_time(const struct iso_history *history, uint32_t tra
     uint64_t latest = history->sts[transaction];
     if (!(history->flags[transaction] & ISO_OWN_TIMES) || !history->ots)
         return latest;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
         if ((history->kind[o] & ISO_OPERATION_OTS) && history->ots[o] > latest)
             latest = history->ots[o];
-    /* Where timestamps are ranks by now, sets keep theirs as they were given, and their reads have said the rest. */
+    /* Where timestamps are ranks by now, sets keep theirs as they were given, and their reads have
+     * said the rest. */
     if (history->clock != ISO_CLOCK_SCALAR || history->rank_count || !history->ranges.count)
         return latest;
     uint32_t end, first = iso_history_sets_of(history, transaction, &end);
     for (uint32_t i = first; i < end; i++)
-        if (history->ranges.list[i].kind & ISO_OPERATION_OTS && history->ranges.list[i].ots > latest)
+        if (history->ranges.list[i].kind & ISO_OPERATION_OTS &&
+            history->ranges.list[i].ots > latest)
             latest = history->ranges.list[i].ots;
     return latest;
 }

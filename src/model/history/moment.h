@@ -16,12 +16,13 @@ struct iso_moment {
     bool lock;      /* just below the commit, since the operation held a lock */
 };
 
-/* Where an operation looks: at its ots (or sts); in commit order (`is_serial`) at its transaction's commit. */
-struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction, uint32_t operation,
-                                bool is_serial);
+/* Where an operation looks: at its ots (or sts); in commit order (`is_serial`) at its transaction's
+ * commit. */
+struct iso_moment iso_moment_of(const struct iso_history *history, uint32_t transaction,
+                                uint32_t operation, bool is_serial);
 
-/* The latest of the transaction's sts and its operations' and sets' own timestamps: the cts of one that only read and has
- * none. */
+/* The latest of the transaction's sts and its operations' and sets' own timestamps: the cts of one
+ * that only read and has none. */
 uint64_t iso_history_latest_time(const struct iso_history *history, uint32_t transaction);
 
 static inline bool iso_moment_sees(const struct iso_moment *moment, uint64_t cts)

@@ -49,7 +49,8 @@ static void group_reads(struct iso_part *part, const struct iso_number_map *grou
             part->group[o] = iso_number_map_get(groups, iso_number_pair(key, value));
         for (uint64_t i = kind == ISO_READ_LIST ? history->list_first[value] : 1;
              kind == ISO_READ_LIST && i < history->list_first[value + 1]; i++)
-            part->element_group[i] = iso_number_map_get(groups, iso_number_pair(key, history->element[i]));
+            part->element_group[i] =
+                iso_number_map_get(groups, iso_number_pair(key, history->element[i]));
     }
 }
 
@@ -94,8 +95,10 @@ struct builder {
     const struct iso_history *from;
     struct iso_history *into;
     const struct iso_part *part; /* NULL: everything stays */
-    iso_atom *initial;           /* by key: changes places with null; NULL: nothing does, and lists keep their start */
-    uint32_t *initial_length;    /* by key: elements that lists start with, whoever else appends them */
+    iso_atom *initial; /* by key: changes places with null; NULL: nothing does, and lists keep their
+                          start */
+    uint32_t
+        *initial_length; /* by key: elements that lists start with, whoever else appends them */
 };
 
 static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom value)
@@ -109,14 +112,16 @@ static iso_atom copy_value(const struct builder *builder, uint32_t key, iso_atom
 
 static bool writes_stay(const struct iso_part *part, uint32_t group)
 {
-    return group == ISO_NONE || part->kept[group] == part->first_write[group + 1] - part->first_write[group];
+    return group == ISO_NONE ||
+           part->kept[group] == part->first_write[group + 1] - part->first_write[group];
 }
 
 /* False: an element goes of which another writer stays. */
 static bool list_is_sure(const struct builder *builder, uint32_t key, uint32_t list)
 {
     const struct iso_history *from = builder->from;
-    for (uint64_t i = from->list_first[list] + builder->initial_length[key]; i < from->list_first[list + 1]; i++) {
+    for (uint64_t i = from->list_first[list] + builder->initial_length[key];
+         i < from->list_first[list + 1]; i++) {
         uint32_t group = builder->part->element_group[i];
         if (!writes_stay(builder->part, group) && builder->part->kept[group])
             return false;
@@ -130,8 +135,10 @@ static uint32_t copy_list(const struct builder *builder, uint32_t key, uint32_t 
     uint32_t copy = iso_history_list(builder->into);
     uint64_t first = from->list_first[list], written = first + builder->initial_length[key];
     for (uint64_t i = builder->initial ? written : first; i < from->list_first[list + 1]; i++) {
-        if (!builder->part || i < written || writes_stay(builder->part, builder->part->element_group[i]))
-            iso_history_element(builder->into, iso_atoms_copy(&builder->into->atoms, &from->atoms, from->element[i]));
+        if (!builder->part || i < written ||
+            writes_stay(builder->part, builder->part->element_group[i]))
+            iso_history_element(builder->into, iso_atoms_copy(&builder->into->atoms, &from->atoms,
+                                                              from->element[i]));
     }
     return copy;
 }
@@ -173,7 +180,8 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
     const struct iso_history *from = builder->from;
     struct iso_history *into = builder->into;
     iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
-    iso_atom session = iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    iso_atom session =
+        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
     iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
     if (from->begun && from->begun[t])
         iso_history_set_begun(into, from->begun[t] - 1);
@@ -188,8 +196,8 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
     }
 }
 
-/* Each session's transactions in its order, in the places of the input that the session has: so the order of
- * the part's input is the order of its sessions. */
+/* Each session's transactions in its order, in the places of the input that the session has: so the
+ * order of the part's input is the order of its sessions. */
 static void copy_transactions(const struct builder *builder)
 {
     const struct iso_history *from = builder->from;
@@ -210,9 +218,11 @@ static void copy_initial(const struct iso_history *from, struct iso_history *int
 {
     into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
     for (uint32_t i = 0; i < from->initial_count; i++) {
-        iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
+        iso_atom key =
+            iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
         if (iso_atom_index_find(into->key_index, key) != ISO_NONE)
-            iso_history_initial(into, key, iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
+            iso_history_initial(into, key,
+                                iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
                                 from->initial_is_append[i]);
     }
 }

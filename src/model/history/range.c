@@ -13,7 +13,8 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
     ISO_RESERVE_COLUMN(history->ranges.list, (size_t)at + 1, history->ranges.capacity);
     history->ranges.list[at] = *range;
     history->ranges.list[at].transaction = transaction;
-    history->ranges.list[at].first = history->operation_count - history->first_operation[transaction] - rows;
+    history->ranges.list[at].first =
+        history->operation_count - history->first_operation[transaction] - rows;
     history->ranges.list[at].count = history->ranges.list[at].rows = rows;
     if (!range->kind)
         return;
@@ -31,7 +32,8 @@ void iso_history_range(struct iso_history *history, const struct iso_range *rang
     }
 }
 
-void history_append_ranges(struct iso_history *history, const struct iso_history *block, const iso_atom *atoms)
+void history_append_ranges(struct iso_history *history, const struct iso_history *block,
+                           const iso_atom *atoms)
 {
     if (!block->ranges.count)
         return;
@@ -51,8 +53,8 @@ void history_append_ranges(struct iso_history *history, const struct iso_history
     }
 }
 
-struct history_range_run history_ranges_of(const struct iso_history *history, uint32_t transaction, uint32_t low,
-                                           uint32_t high)
+struct history_range_run history_ranges_of(const struct iso_history *history, uint32_t transaction,
+                                           uint32_t low, uint32_t high)
 {
     uint32_t end = high;
     ISO_BISECT(low, high, middle, history->ranges.list[middle].transaction < transaction);
@@ -61,23 +63,26 @@ struct history_range_run history_ranges_of(const struct iso_history *history, ui
     return (struct history_range_run){low, high};
 }
 
-static bool same_range(const struct iso_history *history, const struct iso_range *a, const struct iso_range *b)
+static bool same_range(const struct iso_history *history, const struct iso_range *a,
+                       const struct iso_range *b)
 {
-    if (a->first != b->first || a->count != b->count || a->from != b->from || a->to != b->to || a->kind != b->kind ||
-        a->is_partial != b->is_partial || a->form != b->form || a->table != b->table || a->where != b->where ||
-        a->returned != b->returned)
+    if (a->first != b->first || a->count != b->count || a->from != b->from || a->to != b->to ||
+        a->kind != b->kind || a->is_partial != b->is_partial || a->form != b->form ||
+        a->table != b->table || a->where != b->where || a->returned != b->returned)
         return false;
     if (a->kind & ISO_OPERATION_SNAPSHOT)
         return history_same_snapshot(history, a->ots, b->ots);
     return a->ots == b->ots && a->ots_logical == b->ots_logical;
 }
 
-bool history_same_ranges(const struct iso_history *history, struct history_range_run a, struct history_range_run b)
+bool history_same_ranges(const struct iso_history *history, struct history_range_run a,
+                         struct history_range_run b)
 {
     if (a.end - a.first != b.end - b.first)
         return false;
     for (uint32_t i = 0; i < a.end - a.first; i++)
-        if (!same_range(history, &history->ranges.list[a.first + i], &history->ranges.list[b.first + i]))
+        if (!same_range(history, &history->ranges.list[a.first + i],
+                        &history->ranges.list[b.first + i]))
             return false;
     return true;
 }
@@ -91,8 +96,10 @@ enum iso_status iso_history_refuse_ranges(const struct iso_history *history, con
         number++;
     if (number == history->ranges.count)
         return ISO_OK;
-    iso_history_location_text(history, history->ranges.list[number].transaction, location, sizeof location);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: a row set without \"table\", expected %s", location, expected);
+    iso_history_location_text(history, history->ranges.list[number].transaction, location,
+                              sizeof location);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: a row set without \"table\", expected %s",
+                         location, expected);
 }
 
 bool iso_history_has_queries(const struct iso_history *history)
@@ -105,12 +112,14 @@ bool iso_history_has_queries(const struct iso_history *history)
 
 bool iso_history_leaves_queries(const struct iso_history *history)
 {
-    return iso_history_has_queries(history) && (!history->ranges.are_implied || history->ranges.not_implied);
+    return iso_history_has_queries(history) &&
+           (!history->ranges.are_implied || history->ranges.not_implied);
 }
 
 uint32_t iso_history_sets_of(const struct iso_history *history, uint32_t transaction, uint32_t *end)
 {
-    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
+    struct history_range_run run =
+        history_ranges_of(history, transaction, 0, history->ranges.count);
     *end = run.end;
     return run.first;
 }
@@ -121,7 +130,8 @@ const struct iso_range *iso_history_set_of(const struct iso_history *history, ui
         return NULL;
     uint32_t transaction = iso_history_owner(history, operation);
     uint32_t at = operation - history->first_operation[transaction];
-    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
+    struct history_range_run run =
+        history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end; i++)
         if (at - history->ranges.list[i].first < history->ranges.list[i].count)
             return &history->ranges.list[i];
@@ -137,10 +147,12 @@ bool iso_history_in_range(const struct iso_history *history, uint32_t operation,
     return true;
 }
 
-uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction, uint32_t operation)
+uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction,
+                          uint32_t operation)
 {
     uint32_t at = operation - history->first_operation[transaction], step = at;
-    struct history_range_run run = history_ranges_of(history, transaction, 0, history->ranges.count);
+    struct history_range_run run =
+        history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end && history->ranges.list[i].first <= at; i++) {
         const struct iso_range *range = &history->ranges.list[i];
         bool inside = at - range->first < range->count;
@@ -152,7 +164,8 @@ uint32_t iso_history_step(const struct iso_history *history, uint32_t transactio
 uint32_t iso_history_set_step(const struct iso_history *history, const struct iso_range *set)
 {
     uint32_t step = set->first;
-    for (const struct iso_range *range = set; range > history->ranges.list; step -= range->count - 1)
+    for (const struct iso_range *range = set; range > history->ranges.list;
+         step -= range->count - 1)
         if ((--range)->transaction != set->transaction)
             break;
     return step;

@@ -1,8 +1,9 @@
-/* What row sets say of rows that they did not find: reads of nothing, which are put behind the rows of each.
+/* What row sets say of rows that they did not find: reads of nothing, which are put behind the rows
+ * of each.
  *
- * Of a finished history all keys in the range get them. Of a stream nobody knows which keys there are when a range
- * arrives: those get them that its own transaction names, so that INT and EXT of one key meet in them. Of all other
- * keys the ranges' judge says it (rowsets/rowsets.h).
+ * Of a finished history all keys in the range get them. Of a stream nobody knows which keys there
+ * are when a range arrives: those get them that its own transaction names, so that INT and EXT of
+ * one key meet in them. Of all other keys the ranges' judge says it (rowsets/rowsets.h).
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -62,7 +63,8 @@ static uint32_t keys_before(const struct universe *universe, iso_atom bound, boo
     const struct iso_history *history = universe->history;
     uint32_t low = 0, high = universe->key_count;
     ISO_BISECT(low, high, middle,
-               iso_atom_compare(&history->atoms, history->key_atom[universe->keys[middle]], bound) < (int)too);
+               iso_atom_compare(&history->atoms, history->key_atom[universe->keys[middle]], bound) <
+                   (int)too);
     return low;
 }
 
@@ -86,7 +88,8 @@ static void note_returned(const struct universe *universe, uint32_t number)
         universe->returned_by[history->key[o]] = number + 1;
 }
 
-static bool is_skipped(const struct universe *universe, struct iso_range *range, uint32_t keys, uint64_t total)
+static bool is_skipped(const struct universe *universe, struct iso_range *range, uint32_t keys,
+                       uint64_t total)
 {
     struct iso_history *history = universe->history;
     uint32_t limit = history->ranges.limit ? history->ranges.limit : ISO_SCAN_LIMIT;
@@ -103,7 +106,8 @@ static uint64_t count_implied(struct universe *universe)
     uint64_t total = 0;
     for (uint32_t i = universe->first_set; i < history->ranges.count; i++) {
         struct iso_range *range = &history->ranges.list[i];
-        if (universe->own && (i == universe->first_set || range[-1].transaction != range->transaction))
+        if (universe->own &&
+            (i == universe->first_set || range[-1].transaction != range->transaction))
             take_keys_of(universe, range->transaction);
         if (range->form != ISO_SET_RANGE || range->is_partial ||
             (!universe->own && iso_status_of(history, range->transaction) != ISO_COMMITTED))
@@ -127,7 +131,8 @@ static void move_operations(struct iso_history *history, uint32_t to, uint32_t f
     if (history->ots)
         memmove(history->ots + to, history->ots + from, count * sizeof *history->ots);
     if (history->ots_logical)
-        memmove(history->ots_logical + to, history->ots_logical + from, count * sizeof *history->ots_logical);
+        memmove(history->ots_logical + to, history->ots_logical + from,
+                count * sizeof *history->ots_logical);
 }
 
 /* The reads of null of a row set, in the order of keys, from operation `at` on. */
@@ -150,10 +155,10 @@ static void imply_reads(const struct universe *universe, uint32_t number, uint32
     }
 }
 
-/* Puts the implied reads of transaction t behind the rows of their sets. All of its operations end at `end`, which they
- * have to reach; returns where they begin. */
-static uint32_t expand_transaction(const struct universe *universe, uint32_t t, struct history_range_run run,
-                                   uint32_t end)
+/* Puts the implied reads of transaction t behind the rows of their sets. All of its operations end
+ * at `end`, which they have to reach; returns where they begin. */
+static uint32_t expand_transaction(const struct universe *universe, uint32_t t,
+                                   struct history_range_run run, uint32_t end)
 {
     struct iso_history *history = universe->history;
     uint32_t first = history->first_operation[t], tail = history->first_operation[t + 1];
@@ -179,7 +184,8 @@ static void expand_all(struct universe *universe, uint32_t from, uint32_t total)
     iso_history_reserve_operations(history, total);
     for (uint32_t t = history->transaction_count; t-- > from && ranges > universe->first_set;) {
         struct history_range_run run = {ranges, ranges};
-        while (run.first > universe->first_set && history->ranges.list[run.first - 1].transaction == t)
+        while (run.first > universe->first_set &&
+               history->ranges.list[run.first - 1].transaction == t)
             run.first--;
         if (universe->own && run.first < run.end)
             take_keys_of(universe, t);
@@ -198,7 +204,8 @@ static void place_ranges(const struct universe *universe)
     uint32_t before = 0;
     for (uint32_t i = universe->first_set; i < history->ranges.count; i++) {
         struct iso_range *range = &history->ranges.list[i];
-        before = i > universe->first_set && range[-1].transaction == range->transaction ? before : 0;
+        before =
+            i > universe->first_set && range[-1].transaction == range->transaction ? before : 0;
         range->first += before;
         range->count += universe->implied[i];
         before += universe->implied[i];
@@ -233,7 +240,8 @@ void history_expand_ranges(struct iso_history *history)
 
 void iso_history_imply_own(struct iso_history *history, uint32_t from)
 {
-    struct universe universe = {.history = history, .own = true, .first_set = history->ranges.count};
+    struct universe universe = {
+        .history = history, .own = true, .first_set = history->ranges.count};
     while (universe.first_set && history->ranges.list[universe.first_set - 1].transaction >= from)
         universe.first_set--;
     expand(&universe, from);

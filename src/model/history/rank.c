@@ -1,6 +1,6 @@
-/* Timestamps to ranks: pairs are compared as pairs, so a finished history replaces each by its rank, from 1.
- * Scalars stay as they are unless the largest 64-bit number is among them: engines need one number above all
- * timestamps. */
+/* Timestamps to ranks: pairs are compared as pairs, so a finished history replaces each by its
+ * rank, from 1. Scalars stay as they are unless the largest 64-bit number is among them: engines
+ * need one number above all timestamps. */
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -18,13 +18,16 @@ static void for_each_stamp(struct iso_history *history, visit *visitor, struct s
 {
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (history->flags[t] & ISO_HAS_STS)
-            visitor(&history->sts[t], history->sts_logical ? &history->sts_logical[t] : NULL, stamps);
+            visitor(&history->sts[t], history->sts_logical ? &history->sts_logical[t] : NULL,
+                    stamps);
         if (history->flags[t] & ISO_HAS_CTS)
-            visitor(&history->cts[t], history->cts_logical ? &history->cts_logical[t] : NULL, stamps);
+            visitor(&history->cts[t], history->cts_logical ? &history->cts_logical[t] : NULL,
+                    stamps);
     }
     for (uint32_t o = 0; history->ots && o < history->operation_count; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)
-            visitor(&history->ots[o], history->ots_logical ? &history->ots_logical[o] : NULL, stamps);
+            visitor(&history->ots[o], history->ots_logical ? &history->ots_logical[o] : NULL,
+                    stamps);
     }
 }
 
@@ -45,7 +48,8 @@ ISO_ORDER_BY_TWO(compare_stamps, struct iso_stamp, physical, logical)
 static void replace_stamp(uint64_t *physical, uint64_t *logical, struct stamps *stamps)
 {
     struct iso_stamp wanted = {*physical, logical ? *logical : 0};
-    const struct iso_stamp *found = bsearch(&wanted, stamps->values, stamps->count, sizeof wanted, compare_stamps);
+    const struct iso_stamp *found =
+        bsearch(&wanted, stamps->values, stamps->count, sizeof wanted, compare_stamps);
     *physical = (uint64_t)(found - stamps->values) + 1;
 }
 
@@ -69,7 +73,8 @@ static void keep_originals(struct iso_history *history, const struct stamps *sta
     bool pairs = history->clock == ISO_CLOCK_PAIR;
     history->rank_count = stamps->count;
     history->rank_physical = iso_allocate((stamps->count + 1) * sizeof *history->rank_physical);
-    history->rank_logical = pairs ? iso_allocate((stamps->count + 1) * sizeof *history->rank_logical) : NULL;
+    history->rank_logical =
+        pairs ? iso_allocate((stamps->count + 1) * sizeof *history->rank_logical) : NULL;
     for (size_t i = 0; i < stamps->count; i++) {
         history->rank_physical[i + 1] = stamps->values[i].physical;
         if (pairs)

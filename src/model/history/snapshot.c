@@ -12,7 +12,8 @@ static bool read_number(const char **at, const char *end, uint64_t *number)
     const char *start = *at;
     uint64_t value = 0;
     for (; *at < end && **at >= '0' && **at <= '9'; ++*at) {
-        if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, (unsigned)(**at - '0'), &value))
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (unsigned)(**at - '0'), &value))
             return false;
     }
     *number = value;
@@ -35,12 +36,13 @@ static bool read_xips(struct iso_history *history, const char *at, const char *e
     return true;
 }
 
-bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length, uint32_t *snapshot)
+bool iso_history_snapshot(struct iso_history *history, const char *text, size_t length,
+                          uint32_t *snapshot)
 {
     const char *at = text, *end = text + length;
     struct iso_snapshot one = {.first_xip = history->xip_count};
-    if (!read_number(&at, end, &one.xmin) || at == end || *at++ != ':' || !read_number(&at, end, &one.xmax) ||
-        at == end || *at++ != ':' || one.xmin > one.xmax)
+    if (!read_number(&at, end, &one.xmin) || at == end || *at++ != ':' ||
+        !read_number(&at, end, &one.xmax) || at == end || *at++ != ':' || one.xmin > one.xmax)
         return false;
     if (!read_xips(history, at, end)) {
         history->xip_count = one.first_xip;
@@ -48,14 +50,16 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
     }
     one.xip_count = (uint32_t)(history->xip_count - one.first_xip);
     if (one.xip_count)
-        qsort(history->snapshot_xips + one.first_xip, one.xip_count, sizeof one.xmin, iso_order_u64);
+        qsort(history->snapshot_xips + one.first_xip, one.xip_count, sizeof one.xmin,
+              iso_order_u64);
     history_reserve_snapshots(history, 1, 0);
     *snapshot = history->snapshot_count;
     history->snapshots[history->snapshot_count++] = one;
     return true;
 }
 
-/* Adds `xid` to those in progress. The list stays sorted, and becomes the newest of the history's. */
+/* Adds `xid` to those in progress. The list stays sorted, and becomes the newest of the
+ * history's. */
 static void hide(struct iso_history *history, struct iso_snapshot *snapshot, uint64_t xid)
 {
     uint32_t count = snapshot->xip_count, smaller = 0;
@@ -85,14 +89,16 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
         if (iso_snapshot_sees(history, own, xid))
             hide(history, own, xid);
     }
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
             continue;
         struct iso_snapshot *its = &history->snapshots[history->ots[o]];
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }
-    for (uint32_t i = history->ranges.count; i-- > 0 && history->ranges.list[i].transaction == transaction;) {
+    for (uint32_t i = history->ranges.count;
+         i-- > 0 && history->ranges.list[i].transaction == transaction;) {
         if (!(history->ranges.list[i].kind & ISO_OPERATION_SNAPSHOT))
             continue;
         struct iso_snapshot *its = &history->snapshots[history->ranges.list[i].ots];
@@ -101,7 +107,8 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
     }
 }
 
-uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot)
+uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from,
+                           uint32_t snapshot)
 {
     struct iso_snapshot one = from->snapshots[snapshot];
     uint64_t first = one.first_xip;
@@ -115,21 +122,25 @@ uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *f
     return into->snapshot_count++;
 }
 
-static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
+static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot,
+                        uint64_t xid)
 {
     const uint64_t *xips = iso_snapshot_xips(history, snapshot);
-    return snapshot->xip_count && bsearch(&xid, xips, snapshot->xip_count, sizeof xid, iso_order_u64);
+    return snapshot->xip_count &&
+           bsearch(&xid, xips, snapshot->xip_count, sizeof xid, iso_order_u64);
 }
 
-bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid)
+bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot,
+                       uint64_t xid)
 {
     return xid < snapshot->xmin || (xid < snapshot->xmax && !in_progress(history, snapshot, xid));
 }
 
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size)
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot,
+                       char *text, size_t size)
 {
-    int used =
-        snprintf(text, size, "%llu:%llu:", (unsigned long long)snapshot->xmin, (unsigned long long)snapshot->xmax);
+    int used = snprintf(text, size, "%llu:%llu:", (unsigned long long)snapshot->xmin,
+                        (unsigned long long)snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count && used > 0 && (size_t)used < size; i++)
         used += snprintf(text + used, size - (size_t)used, i ? ",%llu" : "%llu",
                          (unsigned long long)history->snapshot_xips[snapshot->first_xip + i]);

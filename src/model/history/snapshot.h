@@ -1,9 +1,10 @@
 /* PostgreSQL's snapshots in place of timestamps.
  *
- * All snapshots are ordered by how many committed xids they see; in a correct system each contains the one
- * before. A transaction's sts is the place of its own snapshot, its cts lies just below the first snapshot
- * that sees its xid. A snapshot that does not contain the one before it is a snapshot-order violation: TIMESTAMP, kind
- * snapshot-order. Commit LSN order is no substitute, it gives false alarms (docs/semantics.md).
+ * All snapshots are ordered by how many committed xids they see; in a correct system each contains
+ * the one before. A transaction's sts is the place of its own snapshot, its cts lies just below the
+ * first snapshot that sees its xid. A snapshot that does not contain the one before it is a
+ * snapshot-order violation: TIMESTAMP, kind snapshot-order. Commit LSN order is no substitute, it
+ * gives false alarms (docs/semantics.md).
  */
 #pragma once
 
@@ -19,17 +20,22 @@ struct iso_snapshot_violation {
     uint64_t only_later;     /* and one that only the later one sees */
 };
 
-/* The xids that a snapshot lists as in progress, sorted; NULL: it lists none, and there may be no column at all. */
-static inline const uint64_t *iso_snapshot_xips(const struct iso_history *history, const struct iso_snapshot *snapshot)
+/* The xids that a snapshot lists as in progress, sorted; NULL: it lists none, and there may be no
+ * column at all. */
+static inline const uint64_t *iso_snapshot_xips(const struct iso_history *history,
+                                                const struct iso_snapshot *snapshot)
 {
     return snapshot->xip_count ? &history->snapshot_xips[snapshot->first_xip] : NULL;
 }
 
 /* True if the snapshot sees `xid`, provided that it committed. */
-bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot, uint64_t xid);
+bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot,
+                       uint64_t xid);
 
 /* The same snapshot in a history that is building; returns its index there. */
-uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from, uint32_t snapshot);
+uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from,
+                           uint32_t snapshot);
 
 /* "xmin:xmax:xip,..." as it was given; cut at `size`. */
-void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot, char *text, size_t size);
+void iso_snapshot_text(const struct iso_history *history, const struct iso_snapshot *snapshot,
+                       char *text, size_t size);

@@ -1,4 +1,5 @@
-/* The snapshots of a finished history in their order, and the places of transactions by them (snapshot.h). */
+/* The snapshots of a finished history in their order, and the places of transactions by them
+ * (snapshot.h). */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -33,7 +34,8 @@ ISO_ORDER_BY(compare_committed, struct committed, xid)
 static enum iso_status collect_committed(struct chain *chain, struct iso_error *error)
 {
     struct iso_history *history = chain->history;
-    chain->committed = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *chain->committed);
+    chain->committed =
+        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *chain->committed);
     for (uint32_t t = 0; history->xid && t < history->transaction_count; t++) {
         if (history->xid[t] && iso_status_of(history, t) == ISO_COMMITTED)
             chain->committed[chain->committed_count++] = (struct committed){history->xid[t], t};
@@ -43,18 +45,21 @@ static enum iso_status collect_committed(struct chain *chain, struct iso_error *
         if (chain->committed[i].xid != chain->committed[i - 1].xid)
             continue;
         char first[512], second[512];
-        iso_history_location_text(history, chain->committed[i - 1].transaction, first, sizeof first);
+        iso_history_location_text(history, chain->committed[i - 1].transaction, first,
+                                  sizeof first);
         iso_history_location_text(history, chain->committed[i].transaction, second, sizeof second);
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: xid %llu occurs here and at %s; an xid belongs to one transaction", second,
-                             (unsigned long long)chain->committed[i].xid, first);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: xid %llu occurs here and at %s; an xid belongs to one transaction", second,
+            (unsigned long long)chain->committed[i].xid, first);
     }
     return ISO_OK;
 }
 
 static struct iso_sorted committed_xids(const struct chain *chain)
 {
-    return (struct iso_sorted){&chain->committed->xid, sizeof *chain->committed, chain->committed_count};
+    return (struct iso_sorted){&chain->committed->xid, sizeof *chain->committed,
+                               chain->committed_count};
 }
 
 static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
@@ -62,10 +67,12 @@ static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
     const struct chain *chain = context;
     struct iso_sorted xids = committed_xids(chain);
     uint32_t at = iso_sorted_below(&xids, from);
-    return at < chain->committed_count && chain->committed[at].xid < end ? chain->committed[at].xid : 0;
+    return at < chain->committed_count && chain->committed[at].xid < end ? chain->committed[at].xid
+                                                                         : 0;
 }
 
-static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one, const struct iso_snapshot *other)
+static uint64_t only_in(const struct chain *chain, const struct iso_snapshot *one,
+                        const struct iso_snapshot *other)
 {
     struct iso_committed committed = {next_committed, chain};
     return iso_snapshot_only_in(chain->history, one, chain->history, other, &committed);
@@ -101,12 +108,14 @@ static void collect_links(struct chain *chain)
     }
 }
 
-/* By what they see; then, so that the order does not depend on the input's, by their own numbers. */
+/* By what they see; then, so that the order does not depend on the input's, by their own
+ * numbers. */
 static int compare_links(const void *left, const void *right, void *context)
 {
     const struct link *a = left, *b = right;
     const struct iso_history *history = context;
-    const struct iso_snapshot *x = &history->snapshots[a->snapshot], *y = &history->snapshots[b->snapshot];
+    const struct iso_snapshot *x = &history->snapshots[a->snapshot],
+                              *y = &history->snapshots[b->snapshot];
     if (a->seen != b->seen)
         return a->seen < b->seen ? -1 : 1;
     int order = iso_snapshot_compare(history, x, y);
@@ -118,7 +127,8 @@ static int compare_links(const void *left, const void *right, void *context)
 static void add_violation(struct chain *chain, struct iso_snapshot_violation snapshot_violation)
 {
     struct iso_history *history = chain->history;
-    ISO_GROW(history->snapshot_violations, history->snapshot_violation_count, chain->violation_capacity);
+    ISO_GROW(history->snapshot_violations, history->snapshot_violation_count,
+             chain->violation_capacity);
     history->snapshot_violations[history->snapshot_violation_count++] = snapshot_violation;
 }
 
@@ -135,7 +145,9 @@ static void place_links(struct chain *chain)
         if (i) {
             const struct iso_snapshot *before = &history->snapshots[chain->links[i - 1].snapshot];
             lost = only_in(chain, before, here);
-            gained = lost || chain->links[i].seen != chain->links[i - 1].seen ? only_in(chain, here, before) : 0;
+            gained = lost || chain->links[i].seen != chain->links[i - 1].seen
+                         ? only_in(chain, here, before)
+                         : 0;
         }
         if (!i || lost || gained) {
             place += 2;
@@ -145,8 +157,9 @@ static void place_links(struct chain *chain)
         }
         chain->place[chain->links[i].snapshot] = place;
         if (only_earlier)
-            add_violation(chain, (struct iso_snapshot_violation){chain->links[i].owner, chain->links[previous].snapshot,
-                                                                 chain->links[i].snapshot, only_earlier, only_later});
+            add_violation(chain, (struct iso_snapshot_violation){
+                                     chain->links[i].owner, chain->links[previous].snapshot,
+                                     chain->links[i].snapshot, only_earlier, only_later});
     }
 }
 
@@ -156,7 +169,8 @@ static void set_cts(struct iso_history *history, uint32_t transaction, uint64_t 
     history->flags[transaction] |= ISO_HAS_CTS;
 }
 
-/* cts: just below the first snapshot of the chain that sees the xid. Few xids are in progress at a time. */
+/* cts: just below the first snapshot of the chain that sees the xid. Few xids are in progress at a
+ * time. */
 static void place_commits(struct chain *chain)
 {
     struct iso_history *history = chain->history;
@@ -190,12 +204,13 @@ static uint32_t links_up_to(const struct chain *chain, uint64_t seen)
 {
     if (!chain->link_count)
         return 0;
-    return iso_sorted_below(&(struct iso_sorted){&chain->links->seen, sizeof *chain->links, chain->link_count},
-                            seen + 1);
+    return iso_sorted_below(
+        &(struct iso_sorted){&chain->links->seen, sizeof *chain->links, chain->link_count},
+        seen + 1);
 }
 
-/* Where a snapshot that no committed transaction used stands: with the last link that sees no more than it
- * does. */
+/* Where a snapshot that no committed transaction used stands: with the last link that sees no more
+ * than it does. */
 static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
 {
     if (chain->place[snapshot])
@@ -213,16 +228,19 @@ static void place_owners(struct chain *chain)
         if (history->snapshot && history->snapshot[t] != ISO_NONE) {
             history->sts[t] = place_of(chain, history->snapshot[t]);
             history->flags[t] |= ISO_HAS_STS;
-            /* Snapshots of one place differ in transactions of unknown outcome: one that began there may have committed
-             * before another snapshot of that place was taken, which then sees it. */
+            /* Snapshots of one place differ in transactions of unknown outcome: one that began
+             * there may have committed before another snapshot of that place was taken, which then
+             * sees it. */
             if (iso_status_of(history, t) == ISO_UNKNOWN && history->sts[t])
                 history->sts[t]--;
         }
-        for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->first_operation[t];
+             history->ots && o < history->first_operation[t + 1]; o++) {
             if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
                 continue;
             history->ots[o] = place_of(chain, (uint32_t)history->ots[o]);
-            history->kind[o] = (uint8_t)((history->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+            history->kind[o] =
+                (uint8_t)((history->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
         }
     }
 }

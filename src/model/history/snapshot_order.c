@@ -16,14 +16,16 @@ int iso_snapshot_compare(const struct iso_history *history, const struct iso_sna
     return 0;
 }
 
-uint64_t iso_snapshot_count_seen(const struct iso_history *history, const struct iso_snapshot *snapshot,
+uint64_t iso_snapshot_count_seen(const struct iso_history *history,
+                                 const struct iso_snapshot *snapshot,
                                  const struct iso_sorted *committed)
 {
     const uint64_t *xips = iso_snapshot_xips(history, snapshot);
     uint64_t seen = iso_sorted_below(committed, snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count; i++) {
         bool repeated = i && xips[i] == xips[i - 1];
-        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax && iso_sorted_has(committed, xips[i]))
+        if (!repeated && xips[i] >= snapshot->xmin && xips[i] < snapshot->xmax &&
+            iso_sorted_has(committed, xips[i]))
             seen--;
     }
     return seen;
@@ -35,7 +37,8 @@ uint64_t iso_snapshot_only_in(const struct iso_history *one_of, const struct iso
 {
     const uint64_t *xips = iso_snapshot_xips(other_of, other);
     for (uint32_t i = 0; i < other->xip_count; i++)
-        if (iso_snapshot_sees(one_of, one, xips[i]) && !iso_snapshot_sees(other_of, other, xips[i]) &&
+        if (iso_snapshot_sees(one_of, one, xips[i]) &&
+            !iso_snapshot_sees(other_of, other, xips[i]) &&
             committed->next(committed->context, xips[i], xips[i] + 1))
             return xips[i];
     uint64_t xid = other->xmax;

@@ -1,7 +1,7 @@
 /* The order of PostgreSQL's snapshots: what a finished history and a stream have in common.
  *
- * Snapshots stand by how many committed xids they see, and those that see equally many by their own numbers, so that
- * the order does not depend on the input's. Threads: constant.
+ * Snapshots stand by how many committed xids they see, and those that see equally many by their own
+ * numbers, so that the order does not depend on the input's. Threads: constant.
  */
 #pragma once
 
@@ -15,17 +15,20 @@ int iso_snapshot_compare(const struct iso_history *history, const struct iso_sna
                          const struct iso_snapshot *right);
 
 /* How many of the committed xids the snapshot sees. */
-uint64_t iso_snapshot_count_seen(const struct iso_history *history, const struct iso_snapshot *snapshot,
+uint64_t iso_snapshot_count_seen(const struct iso_history *history,
+                                 const struct iso_snapshot *snapshot,
                                  const struct iso_sorted *committed);
 
-/* However the caller keeps them: the smallest committed xid from `from` on and below `end`; 0: none. */
+/* However the caller keeps them: the smallest committed xid from `from` on and below `end`; 0:
+ * none. */
 struct iso_committed {
     uint64_t (*next)(const void *context, uint64_t from, uint64_t end);
     const void *context;
 };
 
-/* A committed xid that `one` sees and `other` does not; 0: none. `other` does not see what was in progress in it, nor
- * what lies at its xmax or above: no xid in between needs a look, however old its xmin is. */
+/* A committed xid that `one` sees and `other` does not; 0: none. `other` does not see what was in
+ * progress in it, nor what lies at its xmax or above: no xid in between needs a look, however old
+ * its xmin is. */
 uint64_t iso_snapshot_only_in(const struct iso_history *one_of, const struct iso_snapshot *one,
                               const struct iso_history *other_of, const struct iso_snapshot *other,
                               const struct iso_committed *committed);

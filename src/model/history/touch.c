@@ -1,8 +1,9 @@
 /* Updates of rows whose columns are cells, where an order of the transactions is sought.
  *
- * An update writes the row's key `true` once more (docs/semantics.md), so that writers of a row meet. Of the order it says no
- * more than that the row was there: as a write it would stand between those that read other columns. So it is with a
- * transaction that deletes a row and inserts it again. What it reads in between is its own, and goes with the writes.
+ * An update writes the row's key `true` once more (docs/semantics.md), so that writers of a row
+ * meet. Of the order it says no more than that the row was there: as a write it would stand between
+ * those that read other columns. So it is with a transaction that deletes a row and inserts it
+ * again. What it reads in between is its own, and goes with the writes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -54,7 +55,8 @@ static void collect(struct touches *touches)
             continue;
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             uint32_t key = history->key[o];
-            if (!touches->is_row[key] || (!iso_kind_writes(history->kind[o]) && touches->writer[key] != t + 1))
+            if (!touches->is_row[key] ||
+                (!iso_kind_writes(history->kind[o]) && touches->writer[key] != t + 1))
                 continue;
             touches->writer[key] = t + 1;
             ISO_GROW(touches->list, touches->count, touches->capacity);
@@ -91,7 +93,8 @@ static iso_atom left_by(const struct touches *touches, uint32_t first, uint32_t 
     return history->value[touches->list[end - 1].operation];
 }
 
-/* Whether they only touch a row that is there: writes of `true`, deletions with one behind them, and reads that see so. */
+/* Whether they only touch a row that is there: writes of `true`, deletions with one behind them,
+ * and reads that see so. */
 static bool only_touch(const struct touches *touches, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = touches->history;
@@ -110,12 +113,15 @@ static bool only_touch(const struct touches *touches, uint32_t first, uint32_t e
     return now == touches->there;
 }
 
-/* The operations from `first` to before `end` are one transaction's of one key, and `was_there` is what they found. */
-static void read_run(const struct touches *touches, uint32_t first, uint32_t end, bool was_there, uint64_t since)
+/* The operations from `first` to before `end` are one transaction's of one key, and `was_there` is
+ * what they found. */
+static void read_run(const struct touches *touches, uint32_t first, uint32_t end, bool was_there,
+                     uint64_t since)
 {
     struct iso_history *history = touches->history;
     uint32_t t = touches->list[first].transaction;
-    if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] || !only_touch(touches, first, end))
+    if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] ||
+        !only_touch(touches, first, end))
         return;
     for (uint32_t i = first; i < end; i++) {
         uint32_t o = touches->list[i].operation;

@@ -10,8 +10,10 @@
 static const struct {
     const char *name;
     enum iso_aggregate_kind kind;
-} functions[] = {
-    {"count", ISO_AGGREGATE_COUNT}, {"sum", ISO_AGGREGATE_SUM}, {"min", ISO_AGGREGATE_MIN}, {"max", ISO_AGGREGATE_MAX}};
+} functions[] = {{"count", ISO_AGGREGATE_COUNT},
+                 {"sum", ISO_AGGREGATE_SUM},
+                 {"min", ISO_AGGREGATE_MIN},
+                 {"max", ISO_AGGREGATE_MAX}};
 
 static bool parse_function(struct predicate_lexer *lexer, struct iso_aggregate *aggregate)
 {
@@ -33,8 +35,9 @@ static bool parse_column(struct predicate_lexer *lexer, struct iso_aggregate *ag
         predicate_word_unquote(&lexer->word, &name);
     else
         return predicate_lexer_refuse(lexer, "a column");
-    aggregate->column = (struct iso_condition_column){
-        .name = {name.bytes, name.used}, .place = predicate_lexer_place(lexer), .is_exact = kind == PREDICATE_QUOTED};
+    aggregate->column = (struct iso_condition_column){.name = {name.bytes, name.used},
+                                                      .place = predicate_lexer_place(lexer),
+                                                      .is_exact = kind == PREDICATE_QUOTED};
     return predicate_lexer_next(lexer);
 }
 
@@ -60,8 +63,8 @@ static bool parse(struct predicate_lexer *lexer, struct iso_aggregate *aggregate
            (lexer->word.kind == PREDICATE_END || predicate_lexer_refuse(lexer, "the end"));
 }
 
-enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text, size_t length,
-                                    struct iso_error *error)
+enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text,
+                                    size_t length, struct iso_error *error)
 {
     struct predicate_lexer lexer;
     *aggregate = (struct iso_aggregate){0};
@@ -84,7 +87,8 @@ static const struct iso_scalar_type numeric = {.value = {.kind = ISO_VALUE_NUMER
 void iso_aggregation_init(struct iso_aggregation *total, const struct iso_aggregate *aggregate,
                           struct iso_scalar_type type)
 {
-    *total = (struct iso_aggregation){.kind = aggregate->kind, .type = type, .best = {.kind = ISO_SCALAR_NULL}};
+    *total = (struct iso_aggregation){
+        .kind = aggregate->kind, .type = type, .best = {.kind = ISO_SCALAR_NULL}};
 }
 
 void iso_aggregation_of_numbers(struct iso_aggregation *total)
@@ -104,14 +108,17 @@ void iso_aggregation_doubt(struct iso_aggregation *total, enum iso_predicate_rea
 }
 
 /* An integer is one, whatever it was meant for. False: it is no number that can be added up. */
-static bool read_number(struct iso_aggregation *total, const struct iso_scalar *cell, struct iso_scalar *number)
+static bool read_number(struct iso_aggregation *total, const struct iso_scalar *cell,
+                        struct iso_scalar *number)
 {
     *number = *cell;
     if (cell->kind == ISO_SCALAR_UNTYPED)
         *number = iso_scalar_read(numeric, (struct iso_json_text){cell->text, cell->length});
-    if (number->kind == ISO_SCALAR_INTEGER || (number->kind == ISO_SCALAR_DECIMAL && cell->kind != ISO_SCALAR_UNTYPED))
+    if (number->kind == ISO_SCALAR_INTEGER ||
+        (number->kind == ISO_SCALAR_DECIMAL && cell->kind != ISO_SCALAR_UNTYPED))
         return true;
-    iso_aggregation_doubt(total, number->kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN : ISO_PREDICATE_TYPE);
+    iso_aggregation_doubt(total, number->kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN
+                                                                    : ISO_PREDICATE_TYPE);
     return false;
 }
 
@@ -179,7 +186,8 @@ static iso_truth is_number(struct iso_aggregation *total, struct iso_json_text t
 {
     struct iso_text text = {0}, spelt = {0};
     iso_aggregation_put(total, &text);
-    struct iso_scalar value = iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
+    struct iso_scalar value =
+        iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
     struct iso_scalar other = iso_scalar_spell(numeric, told, &spelt);
     iso_truth truth = iso_scalar_test(&value, &other, ISO_ORDER_EQUAL);
     iso_text_release(&text);
@@ -204,5 +212,6 @@ iso_truth iso_aggregation_is(struct iso_aggregation *total, struct iso_json_text
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, total->doubt);
     if (!told.at || (!counts && !total->count))
         return iso_truth_of(!told.at && !counts && !total->count);
-    return counts || total->kind == ISO_AGGREGATE_SUM ? is_number(total, told) : is_best(total, told);
+    return counts || total->kind == ISO_AGGREGATE_SUM ? is_number(total, told)
+                                                      : is_best(total, told);
 }

@@ -1,18 +1,23 @@
 /* Aggregates: one value of many rows, and whether it is what a client was told.
  *
- *     iso_aggregate_parse(&aggregate, "sum(amount)", 11, &error)       count, count(*), count(c), sum(c), min(c), max(c)
+ *     iso_aggregate_parse(&aggregate, "sum(amount)", 11, &error)       count, count(*), count(c),
+ *                                                                      sum(c), min(c), max(c)
  *     iso_aggregation_init(&total, &aggregate, type)                   the type of the column
  *     iso_aggregation_add(&total, &cell)                               of each row that matches
- *     iso_aggregation_is(&total, told)                                 true, false, or not known for a reason
+ *     iso_aggregation_is(&total, told)                                 true, false, or not known
+ *                                                                      for a reason
  *
- * NULLs are passed over; over nothing a count is 0 and all else NULL. Sums are exact, of integers and numerics; min and max
- * of whatever has an order (scalar.h). A cell that is unknown or not of its type, a double in a sum, or two of which it
- * is not known which is less make the whole unjudged, with the reason of the first. A count needs only to know what is NULL.
- * Of a column without a type a sum is one of integers; so are min and max where the caller knows that there are numbers in
- * it (iso_aggregation_of_numbers), and else they are not known: texts of digits may have another order.
+ * NULLs are passed over; over nothing a count is 0 and all else NULL. Sums are exact, of integers
+ * and numerics; min and max of whatever has an order (scalar.h). A cell that is unknown or not of
+ * its type, a double in a sum, or two of which it is not known which is less make the whole
+ * unjudged, with the reason of the first. A count needs only to know what is NULL. Of a column
+ * without a type a sum is one of integers; so are min and max where the caller knows that there are
+ * numbers in it (iso_aggregation_of_numbers), and else they are not known: texts of digits may have
+ * another order.
  *
- * Errors: ISO_BAD_INPUT, "byte 5: found 'x', expected ...". Ownership: an aggregate owns its column's name; an aggregation
- * owns its sum, and refers to the text of the least or greatest cell until it is released. Threads: one at a time.
+ * Errors: ISO_BAD_INPUT, "byte 5: found 'x', expected ...". Ownership: an aggregate owns its
+ * column's name; an aggregation owns its sum, and refers to the text of the least or greatest cell
+ * until it is released. Threads: one at a time.
  */
 #pragma once
 
@@ -33,8 +38,8 @@ struct iso_aggregate {
     struct iso_condition_column column; /* but of ISO_AGGREGATE_ROWS */
 };
 
-enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text, size_t length,
-                                    struct iso_error *error);
+enum iso_status iso_aggregate_parse(struct iso_aggregate *aggregate, const char *text,
+                                    size_t length, struct iso_error *error);
 void iso_aggregate_release(struct iso_aggregate *aggregate); /* a zeroed one is empty */
 
 struct iso_aggregation {

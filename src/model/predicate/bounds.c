@@ -33,7 +33,8 @@ static struct iso_scalar read_untyped(struct iso_scalar_type type, struct iso_js
     return iso_scalar_read(type, text);
 }
 
-/* A schema that says "string" is one: whether digits are in the order of their bytes or by size only both can say. */
+/* A schema that says "string" is one: whether digits are in the order of their bytes or by size
+ * only both can say. */
 static bool is_untyped(const struct iso_scalar_type *type)
 {
     return type->value.kind == ISO_VALUE_UNKNOWN;
@@ -72,9 +73,10 @@ static iso_order compare_parts(const struct iso_bounds *bounds, const struct iso
 
 /* ---- reading ---- */
 
-/* False: it is more parts than the key has, or none where some have to be; `parts` are then not all there. */
-static bool split(const struct iso_bounds *bounds, struct iso_json_text text, struct iso_json_text *parts,
-                  uint32_t *count)
+/* False: it is more parts than the key has, or none where some have to be; `parts` are then not all
+ * there. */
+static bool split(const struct iso_bounds *bounds, struct iso_json_text text,
+                  struct iso_json_text *parts, uint32_t *count)
 {
     struct iso_json_text rest = text;
     *count = 0;
@@ -89,7 +91,8 @@ static bool split(const struct iso_bounds *bounds, struct iso_json_text text, st
 }
 
 /* Adds the part as its column spells it. False: it has an escape that is none. */
-static bool put_part(const struct iso_bounds *bounds, uint32_t which, struct iso_json_text part, struct iso_text *out)
+static bool put_part(const struct iso_bounds *bounds, uint32_t which, struct iso_json_text part,
+                     struct iso_text *out)
 {
     struct iso_text plain = {0};
     bool fine = true;
@@ -97,39 +100,45 @@ static bool put_part(const struct iso_bounds *bounds, uint32_t which, struct iso
     if (bounds->is_plain)
         iso_text_put_bytes(out, part.at, part.length);
     else if ((fine = unescape(part, &plain)) &&
-             !iso_value_spell(bounds->types[which].value, (struct iso_json_text){plain.bytes, plain.used}, out))
+             !iso_value_spell(bounds->types[which].value,
+                              (struct iso_json_text){plain.bytes, plain.used}, out))
         iso_text_put_bytes(out, plain.bytes, plain.used);
     iso_text_release(&plain);
     return fine;
 }
 
-static enum iso_status refuse(const char *name, size_t place, const char *expected, struct iso_error *error)
+static enum iso_status refuse(const char *name, size_t place, const char *expected,
+                              struct iso_error *error)
 {
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", name, place + 1, expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", name, place + 1,
+                         expected);
 }
 
-static enum iso_status read_bound(const struct iso_bounds *bounds, const char *name, struct iso_json_text text,
-                                  struct iso_bound *bound, struct iso_error *error)
+static enum iso_status read_bound(const struct iso_bounds *bounds, const char *name,
+                                  struct iso_json_text text, struct iso_bound *bound,
+                                  struct iso_error *error)
 {
     struct iso_json_text parts[ISO_KEY_PARTS + 1];
     size_t ends[ISO_KEY_PARTS], start = 0;
     if (!text.at)
         return ISO_OK;
     if (!split(bounds, text, parts, &bound->count))
-        return refuse(name, (size_t)(parts[bound->count - 1].at - text.at), "no more parts than the key has", error);
+        return refuse(name, (size_t)(parts[bound->count - 1].at - text.at),
+                      "no more parts than the key has", error);
     iso_text_reserve(&bound->text, 1);
     for (uint32_t i = 0; i < bound->count; i++) {
         if (!put_part(bounds, i, parts[i], &bound->text))
-            return refuse(name, (size_t)(parts[i].at - text.at), "%25, %2F or %2C for each %, / and ,", error);
+            return refuse(name, (size_t)(parts[i].at - text.at),
+                          "%25, %2F or %2C for each %, / and ,", error);
         ends[i] = bound->text.used;
     }
     bound->parts = iso_allocate(bound->count * sizeof *bound->parts);
     for (uint32_t i = 0; i < bound->count; start = ends[i++]) {
-        bound->parts[i] =
-            read_part(&bounds->types[i], (struct iso_json_text){bound->text.bytes + start, ends[i] - start});
+        bound->parts[i] = read_part(
+            &bounds->types[i], (struct iso_json_text){bound->text.bytes + start, ends[i] - start});
         if (bound->parts[i].kind == ISO_SCALAR_OPAQUE)
-            return refuse(name, (size_t)(parts[i].at - text.at), "a value of the column's type that has an order",
-                          error);
+            return refuse(name, (size_t)(parts[i].at - text.at),
+                          "a value of the column's type that has an order", error);
     }
     return ISO_OK;
 }
@@ -138,12 +147,14 @@ static enum iso_status check_order(const struct iso_bounds *bounds, struct iso_e
 {
     uint32_t common = bounds->from.count < bounds->to.count ? bounds->from.count : bounds->to.count;
     if (compare_parts(bounds, bounds->from.parts, bounds->to.parts, common) == ISO_ORDER_GREATER)
-        return iso_error_set(error, ISO_BAD_INPUT, "to: byte 1: expected a bound that is not before `from`");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "to: byte 1: expected a bound that is not before `from`");
     return ISO_OK;
 }
 
-enum iso_status iso_bounds_read(struct iso_bounds *bounds, const struct iso_scalar_type *types, uint32_t parts,
-                                struct iso_json_text from, struct iso_json_text to, struct iso_error *error)
+enum iso_status iso_bounds_read(struct iso_bounds *bounds, const struct iso_scalar_type *types,
+                                uint32_t parts, struct iso_json_text from, struct iso_json_text to,
+                                struct iso_error *error)
 {
     static const struct iso_scalar_type plain = {.text = ISO_TEXT_ORDERED};
     assert(parts <= ISO_KEY_PARTS);
@@ -151,7 +162,8 @@ enum iso_status iso_bounds_read(struct iso_bounds *bounds, const struct iso_scal
     bounds->types = iso_allocate(bounds->part_count * sizeof *bounds->types);
     memcpy(bounds->types, types ? types : &plain, bounds->part_count * sizeof *bounds->types);
     if (read_bound(bounds, "from", from, &bounds->from, error) == ISO_OK &&
-        read_bound(bounds, "to", to, &bounds->to, error) == ISO_OK && check_order(bounds, error) == ISO_OK)
+        read_bound(bounds, "to", to, &bounds->to, error) == ISO_OK &&
+        check_order(bounds, error) == ISO_OK)
         return ISO_OK;
     iso_bounds_release(bounds);
     return error->status;
@@ -174,8 +186,8 @@ void iso_bounds_release(struct iso_bounds *bounds)
 /* ---- a key ---- */
 
 /* Its parts: unescaped where that has to be, in `room`. */
-static bool read_key(const struct iso_bounds *bounds, struct iso_json_text key, struct iso_scalar *parts,
-                     struct iso_text *room)
+static bool read_key(const struct iso_bounds *bounds, struct iso_json_text key,
+                     struct iso_scalar *parts, struct iso_text *room)
 {
     struct iso_json_text texts[ISO_KEY_PARTS + 1];
     uint32_t count;
@@ -196,13 +208,14 @@ static bool read_key(const struct iso_bounds *bounds, struct iso_json_text key, 
     return true;
 }
 
-static iso_truth test(const struct iso_bounds *bounds, const struct iso_scalar *key, const struct iso_bound *bound,
-                      unsigned accepted)
+static iso_truth test(const struct iso_bounds *bounds, const struct iso_scalar *key,
+                      const struct iso_bound *bound, unsigned accepted)
 {
     return iso_order_test(compare_parts(bounds, key, bound->parts, bound->count), accepted);
 }
 
-iso_truth iso_bounds_cover(const struct iso_bounds *bounds, struct iso_json_text key, struct iso_text *room)
+iso_truth iso_bounds_cover(const struct iso_bounds *bounds, struct iso_json_text key,
+                           struct iso_text *room)
 {
     struct iso_scalar parts[ISO_KEY_PARTS];
     if (!read_key(bounds, key, parts, room))

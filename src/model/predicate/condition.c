@@ -10,8 +10,8 @@
 
 static bool is_number_type(struct iso_value_type type)
 {
-    return type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64 || type.kind == ISO_VALUE_DECIMAL ||
-           type.kind == ISO_VALUE_NUMERIC;
+    return type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64 ||
+           type.kind == ISO_VALUE_DECIMAL || type.kind == ISO_VALUE_NUMERIC;
 }
 
 static bool is_untyped(struct iso_value_type type)
@@ -23,18 +23,21 @@ static bool is_untyped(struct iso_value_type type)
 static bool is_count(struct iso_json_text text)
 {
     for (size_t i = 0; i < text.length; i++)
-        if ((text.at[i] < '0' || text.at[i] > '9') && (i || (text.at[i] != '-' && text.at[i] != '+')))
+        if ((text.at[i] < '0' || text.at[i] > '9') &&
+            (i || (text.at[i] != '-' && text.at[i] != '+')))
             return false;
     return true;
 }
 
-static struct iso_scalar number_as(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+static struct iso_scalar number_as(struct iso_value_type type, struct iso_json_text text,
+                                   struct iso_text *out)
 {
     type.kind = type.kind == ISO_VALUE_DOUBLE ? ISO_VALUE_DOUBLE : ISO_VALUE_NUMERIC;
     return iso_scalar_spell((struct iso_scalar_type){.value = type}, text, out);
 }
 
-static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_text text, struct iso_text *out)
+static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_text text,
+                                   struct iso_text *out)
 {
     bool begins_with_digit = text.length && *text.at >= '0' && *text.at <= '9';
     bool is_hex = text.length >= 2 && *text.at == '\\';
@@ -45,11 +48,13 @@ static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_
     case ISO_VALUE_NUMERIC:
         return number_as(type.value, text, out);
     case ISO_VALUE_BOOLEAN:
-        return begins_with_digit ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE) : iso_scalar_spell(type, text, out);
+        return begins_with_digit ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE)
+                                 : iso_scalar_spell(type, text, out);
     case ISO_VALUE_DATE:
     case ISO_VALUE_TIMESTAMP:
     case ISO_VALUE_TIME:
-        return is_count(text) ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE) : iso_scalar_spell(type, text, out);
+        return is_count(text) ? iso_scalar_of_kind(ISO_SCALAR_OPAQUE)
+                              : iso_scalar_spell(type, text, out);
     case ISO_VALUE_BYTES:
         return is_hex ? iso_scalar_spell(type, text, out) : iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
     default:
@@ -58,8 +63,9 @@ static struct iso_scalar string_as(struct iso_scalar_type type, struct iso_json_
 }
 
 /* Constants that are compared with constants are what they look like. */
-static struct iso_scalar constant_as(const struct iso_scalar_type *type, enum condition_literal_kind kind,
-                                     struct iso_json_text text, struct iso_text *out)
+static struct iso_scalar constant_as(const struct iso_scalar_type *type,
+                                     enum condition_literal_kind kind, struct iso_json_text text,
+                                     struct iso_text *out)
 {
     static const struct iso_scalar_type plain_text = {.value = {.kind = ISO_VALUE_TEXT}};
     static const struct iso_scalar_type bytes = {.value = {.kind = ISO_VALUE_BYTES}};
@@ -132,7 +138,8 @@ static void find_numbers(struct iso_condition *condition, const struct iso_scala
             continue;
         }
         for (uint32_t c = 0; step->code == CONDITION_IN && c < step->count; c++)
-            number = (number || !c) && is_number(condition, (uint16_t)(CONDITION_CONSTANT | (step->right + c)));
+            number = (number || !c) &&
+                     is_number(condition, (uint16_t)(CONDITION_CONSTANT | (step->right + c)));
         if (step->code <= CONDITION_IS)
             meets(condition, step->left, number);
     }
@@ -143,14 +150,16 @@ void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar
     struct iso_text *spelt = &condition->spelt;
     spelt->used = 0;
     condition->misfit = 0;
-    condition->constants =
-        iso_reallocate(condition->constants, condition->constant_count * sizeof *condition->constants);
+    condition->constants = iso_reallocate(condition->constants,
+                                          condition->constant_count * sizeof *condition->constants);
     for (uint32_t i = 0; i < condition->constant_count; i++) {
         const struct condition_literal *literal = &condition->literals[i];
-        const struct iso_scalar_type *type = literal->column == CONDITION_NO_COLUMN ? NULL : &types[literal->column];
+        const struct iso_scalar_type *type =
+            literal->column == CONDITION_NO_COLUMN ? NULL : &types[literal->column];
         struct iso_json_text text = {condition->names.bytes + literal->start, literal->length};
         size_t start = spelt->used;
-        condition->constants[i] = constant_as(type, (enum condition_literal_kind)literal->kind, text, spelt);
+        condition->constants[i] =
+            constant_as(type, (enum condition_literal_kind)literal->kind, text, spelt);
         keep_text(spelt, start, &condition->constants[i]);
         if (condition->constants[i].kind == ISO_SCALAR_OPAQUE && !condition->misfit)
             condition->misfit = literal->place;
@@ -170,10 +179,12 @@ struct row {
 
 static inline const struct iso_scalar *operand_of(struct row row, uint16_t operand)
 {
-    return operand & CONDITION_CONSTANT ? &row.constants[operand & ~(unsigned)CONDITION_CONSTANT] : &row.cells[operand];
+    return operand & CONDITION_CONSTANT ? &row.constants[operand & ~(unsigned)CONDITION_CONSTANT]
+                                        : &row.cells[operand];
 }
 
-static iso_truth is_in(const struct iso_scalar *value, const struct iso_scalar *list, uint32_t count)
+static iso_truth is_in(const struct iso_scalar *value, const struct iso_scalar *list,
+                       uint32_t count)
 {
     iso_truth found = ISO_TRUTH_FALSE;
     for (uint32_t i = 0; i < count && found != ISO_TRUTH_TRUE; i++)
@@ -211,16 +222,19 @@ iso_truth iso_condition_judge(const struct iso_condition *condition, const struc
         iso_truth *top = &stack[used ? used - 1 : 0];
         switch ((enum condition_code)step->code) {
         case CONDITION_COMPARE:
-            stack[used++] = iso_scalar_test(operand_of(row, step->left), operand_of(row, step->right), step->set);
+            stack[used++] = iso_scalar_test(operand_of(row, step->left),
+                                            operand_of(row, step->right), step->set);
             break;
         case CONDITION_IN:
-            stack[used++] = is_in(operand_of(row, step->left), &row.constants[step->right], step->count);
+            stack[used++] =
+                is_in(operand_of(row, step->left), &row.constants[step->right], step->count);
             break;
         case CONDITION_IS_NULL:
             stack[used++] = is_null(operand_of(row, step->left));
             break;
         case CONDITION_BEGINS:
-            stack[used++] = begins(operand_of(row, step->left), &row.constants[step->right], step->set);
+            stack[used++] =
+                begins(operand_of(row, step->left), &row.constants[step->right], step->set);
             break;
         case CONDITION_IS:
             stack[used++] = is_true(operand_of(row, step->left));

@@ -3,39 +3,47 @@
  *     account_id = 7 AND status IN ('open', 'paid') AND (amount > 10 OR note IS NULL)
  *
  *     iso_condition_parse(&condition, text, length, &error)     columns and equalities are listed
- *     iso_condition_bind(&condition, types)                      a type a column; again when a schema changes
+ *     iso_condition_bind(&condition, types)                      a type a column; again when a
+ *                                                                schema changes
  *     iso_condition_judge(&condition, cells)                     a cell a column
  *
  * Grammar, keywords in any case:
  *
- *     condition  = term { OR term }            term = factor { AND factor }            factor = NOT factor | test
+ *     condition  = term { OR term } term = factor { AND factor } factor = NOT factor | test
  *     test       = operand ( = | <> | != | < | <= | > | >= ) operand
  *                | operand [NOT] BETWEEN operand AND operand
  *                | operand [NOT] IN ( constant, ... )
- *                | column [NOT] LIKE 'prefix%'                 one % at the end, or none; no _ and no backslash
+ *                | column [NOT] LIKE 'prefix%'                 one % at the end, or none; no _ and
+ *                                                              no backslash
  *                | operand IS [NOT] NULL
  *                | ( operand | "(" condition ")" ) [ IS [NOT] ( TRUE | FALSE | UNKNOWN ) ]
  *     operand    = column | constant | "(" operand ")"
  *     column     = name, "name" with "" for a quote, `name` with `` for one
- *     constant   = [+|-] 12 | 1.5 | .5 | 1e3 | 'text' with '' for a quote | X'00ff' | TRUE | FALSE | NULL
+ *     constant   = [+|-] 12 | 1.5 | .5 | 1e3 | 'text' with '' for a quote | X'00ff' | TRUE | FALSE
+ *                | NULL
  *
- * A column without double quotes is meant in any case of letters, one with them as it is written. There are no comments,
- * functions, casts, arithmetic, parameters and no qualified names: they are refused, with the place and with what could
- * stand there.
+ * A column without double quotes is meant in any case of letters, one with them as it is written.
+ * There are no comments, functions, casts, arithmetic, parameters and no qualified names: they are
+ * refused, with the place and with what could stand there.
  *
- * The program is flat: steps of eight bytes that push truths on a stack (truth.h) or skip what no longer matters,
+ * The program is flat: steps of eight bytes that push truths on a stack (truth.h) or skip what no
+ * longer matters,
  *
- *     COMPARE account_id {equal} 7 | SKIP unless it may match | IN status 2 constants | AND | SKIP ... | AND
+ *     COMPARE account_id {equal} 7 | SKIP unless it may match | IN status 2 constants | AND | SKIP
+ *       ... | AND
  *
- * and refer to columns and constants by number. What a constant means depends on its column's type: '2024-02-29' is a
- * date's count of days, 1.50 is 1.5. A constant that is no value of that type makes its test unjudged.
+ * and refer to columns and constants by number. What a constant means depends on its column's type:
+ * '2024-02-29' is a date's count of days, 1.50 is 1.5. A constant that is no value of that type
+ * makes its test unjudged.
  *
- * Limits: ISO_CONDITION_TEXT bytes, _COLUMNS columns, _DEPTH levels of brackets and NOTs. Beyond them it is refused.
+ * Limits: ISO_CONDITION_TEXT bytes, _COLUMNS columns, _DEPTH levels of brackets and NOTs. Beyond
+ * them it is refused.
  *
- * Errors: ISO_BAD_INPUT, "byte 17: found 'x', expected ...", bytes from 1. Cost: parsing and binding are linear in the
- * text; judging is linear in the steps that are not skipped, and allocates nothing (but see scalar.h, of texts without a
- * type). Ownership: a condition owns all that it lists, constants too, until it is bound again or released; cells are the
- * caller's. Threads: one to parse and bind; any number to judge.
+ * Errors: ISO_BAD_INPUT, "byte 17: found 'x', expected ...", bytes from 1. Cost: parsing and
+ * binding are linear in the text; judging is linear in the steps that are not skipped, and
+ * allocates nothing (but see scalar.h, of texts without a type). Ownership: a condition owns all
+ * that it lists, constants too, until it is bound again or released; cells are the caller's.
+ * Threads: one to parse and bind; any number to judge.
  */
 #pragma once
 
@@ -50,7 +58,8 @@ struct iso_condition_column {
     struct iso_json_text name; /* without quotes */
     uint32_t place;            /* its first byte in the text, from 1 */
     bool is_exact;             /* as it is written, not in any case of letters */
-    bool meets_numbers; /* once it is bound: of no type, and compared with numbers only: iso_scalar_integer will do */
+    bool meets_numbers;        /* once it is bound: of no type, and compared with numbers only:
+                                  iso_scalar_integer will do */
 };
 
 /* column = constant, in every row that matches. */
@@ -63,7 +72,8 @@ struct iso_condition {
     struct iso_condition_column *columns; /* each once, as they come */
     struct iso_scalar *constants;         /* once it is bound */
     struct iso_condition_equality *equalities;
-    uint32_t misfit; /* once it is bound: where the first constant stands that is no value of its column; 0: none */
+    uint32_t misfit; /* once it is bound: where the first constant stands that is no value of its
+                        column; 0: none */
 
     /* The rest is the module's. */
     struct condition_step *steps;
@@ -71,8 +81,8 @@ struct iso_condition {
     struct iso_text names, spelt;       /* what names and literals refer to; what constants do */
 };
 
-enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text, size_t length,
-                                    struct iso_error *error);
+enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text,
+                                    size_t length, struct iso_error *error);
 void iso_condition_release(struct iso_condition *condition); /* a zeroed one is empty */
 
 /* Whether the column is the one of that name. */
@@ -80,10 +90,11 @@ bool iso_condition_column_is(const struct iso_condition_column *column, struct i
 
 void iso_condition_bind(struct iso_condition *condition, const struct iso_scalar_type *types);
 
-iso_truth iso_condition_judge(const struct iso_condition *condition, const struct iso_scalar *cells);
+iso_truth iso_condition_judge(const struct iso_condition *condition,
+                              const struct iso_scalar *cells);
 
-/* Whether an index of the column by iso_scalar_hash finds all rows that the equality may match, but those whose cells are
- * not exact themselves (iso_scalar_is_exact). */
+/* Whether an index of the column by iso_scalar_hash finds all rows that the equality may match, but
+ * those whose cells are not exact themselves (iso_scalar_is_exact). */
 static inline bool iso_condition_is_indexed(const struct iso_condition *condition,
                                             const struct iso_condition_equality *equality)
 {

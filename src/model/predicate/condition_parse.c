@@ -1,4 +1,5 @@
-/* The text of a condition as a program: by recursive descent, each test's steps where it is read. */
+/* The text of a condition as a program: by recursive descent, each test's steps where it is
+ * read. */
 #include <assert.h>
 #include <strings.h>
 
@@ -7,7 +8,8 @@
 #include "predicate/condition_private.h"
 #include "predicate/lexer.h"
 
-/* What an operand is until it is known what it is compared with: a literal's type is its column's. */
+/* What an operand is until it is known what it is compared with: a literal's type is its
+ * column's. */
 struct operand {
     bool is_column;
     uint16_t column;
@@ -53,7 +55,8 @@ static bool expect(struct parser *parser, enum predicate_word_kind kind, const c
 
 static bool deeper(struct parser *parser)
 {
-    return ++parser->depth <= ISO_CONDITION_DEPTH || refuse(parser, "at most 64 brackets and NOTs within one another");
+    return ++parser->depth <= ISO_CONDITION_DEPTH ||
+           refuse(parser, "at most 64 brackets and NOTs within one another");
 }
 
 /* ---- the program ---- */
@@ -66,13 +69,15 @@ static uint32_t emit(struct parser *parser, struct condition_step step)
     return condition->step_count++;
 }
 
-static uint16_t add_constant(struct parser *parser, const struct condition_literal *literal, uint16_t column)
+static uint16_t add_constant(struct parser *parser, const struct condition_literal *literal,
+                             uint16_t column)
 {
     struct iso_condition *condition = parser->condition;
     ISO_GROW(condition->literals, condition->constant_count, parser->literals);
     condition->literals[condition->constant_count] = *literal;
     condition->literals[condition->constant_count].column = column;
-    assert(condition->constant_count < CONDITION_CONSTANT); /* each has a byte of its own, and one beside it */
+    assert(condition->constant_count <
+           CONDITION_CONSTANT); /* each has a byte of its own, and one beside it */
     return (uint16_t)condition->constant_count++;
 }
 
@@ -82,11 +87,13 @@ static uint16_t column_of(const struct operand *operand)
 }
 
 /* As a step names it, if it is compared with `other`. */
-static uint16_t operand_of(struct parser *parser, const struct operand *operand, const struct operand *other)
+static uint16_t operand_of(struct parser *parser, const struct operand *operand,
+                           const struct operand *other)
 {
     if (operand->is_column)
         return operand->column;
-    return CONDITION_CONSTANT | add_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
+    return CONDITION_CONSTANT |
+           add_constant(parser, &operand->literal, other ? column_of(other) : CONDITION_NO_COLUMN);
 }
 
 static void emit_test(struct parser *parser, uint16_t left, unsigned accepted, uint16_t right)
@@ -119,7 +126,8 @@ static void emit_truth(struct parser *parser, const struct expression *expressio
 {
     if (expression->is_operand)
         emit(parser,
-             (struct condition_step){.code = CONDITION_IS, .left = operand_of(parser, &expression->operand, NULL)});
+             (struct condition_step){.code = CONDITION_IS,
+                                     .left = operand_of(parser, &expression->operand, NULL)});
 }
 
 /* ---- columns and constants ---- */
@@ -152,8 +160,9 @@ static bool parse_column(struct parser *parser, struct operand *operand)
     size_t before = condition->names.used;
     column.name = read_name(parser);
     uint32_t i = 0;
-    while (i < condition->column_count && (condition->columns[i].is_exact != column.is_exact ||
-                                           !iso_condition_column_is(&condition->columns[i], column.name)))
+    while (i < condition->column_count &&
+           (condition->columns[i].is_exact != column.is_exact ||
+            !iso_condition_column_is(&condition->columns[i], column.name)))
         i++;
     if (i == ISO_CONDITION_COLUMNS)
         return refuse(parser, "at most 256 columns");
@@ -186,7 +195,9 @@ static bool end_literal(struct parser *parser, struct condition_literal *literal
 static int hex_digit(char byte)
 {
     char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9' ? byte - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+    return byte >= '0' && byte <= '9'       ? byte - '0'
+           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+                                            : -1;
 }
 
 /* X'00ff' to base64. */
@@ -217,11 +228,13 @@ static bool parse_number(struct parser *parser, struct condition_literal *litera
     if (!is_at(parser, PREDICATE_NUMBER))
         return refuse(parser, "a number behind its sign");
     iso_text_put(&parser->condition->names, negative ? "-" : "");
-    iso_text_put_bytes(&parser->condition->names, parser->lexer.word.text.at, parser->lexer.word.text.length);
+    iso_text_put_bytes(&parser->condition->names, parser->lexer.word.text.at,
+                       parser->lexer.word.text.length);
     return end_literal(parser, literal);
 }
 
-static bool parse_constant(struct parser *parser, struct condition_literal *literal, const char *expected)
+static bool parse_constant(struct parser *parser, struct condition_literal *literal,
+                           const char *expected)
 {
     switch (parser->lexer.word.kind) {
     case PREDICATE_NUMBER:
@@ -229,7 +242,8 @@ static bool parse_constant(struct parser *parser, struct condition_literal *lite
     case PREDICATE_MINUS:
         if (!parse_number(parser, literal))
             return false;
-        return !(is_at(parser, PREDICATE_PLUS) || is_at(parser, PREDICATE_MINUS) || is_at(parser, PREDICATE_STAR)) ||
+        return !(is_at(parser, PREDICATE_PLUS) || is_at(parser, PREDICATE_MINUS) ||
+                 is_at(parser, PREDICATE_STAR)) ||
                refuse(parser, "an operator that compares: there is no arithmetic");
     case PREDICATE_STRING:
         *literal = literal_at(parser, CONDITION_STRING);
@@ -253,7 +267,8 @@ static bool parse_constant(struct parser *parser, struct condition_literal *lite
 
 static bool parse_plain_operand(struct parser *parser, struct operand *operand)
 {
-    if (is_at(parser, PREDICATE_NAME) || is_at(parser, PREDICATE_QUOTED) || is_at(parser, PREDICATE_TICKED))
+    if (is_at(parser, PREDICATE_NAME) || is_at(parser, PREDICATE_QUOTED) ||
+        is_at(parser, PREDICATE_TICKED))
         return parse_column(parser, operand);
     operand->is_column = false;
     return parse_constant(parser, &operand->literal, "a column or a constant");
@@ -304,8 +319,8 @@ static bool parse_compare(struct parser *parser, const struct operand *left, uns
 static bool parse_between(struct parser *parser, const struct operand *left, bool is_not)
 {
     struct operand low, high;
-    if (!next_word(parser) || !parse_operand(parser, &low) || !expect(parser, PREDICATE_AND, "AND of a BETWEEN") ||
-        !parse_operand(parser, &high))
+    if (!next_word(parser) || !parse_operand(parser, &low) ||
+        !expect(parser, PREDICATE_AND, "AND of a BETWEEN") || !parse_operand(parser, &high))
         return false;
     emit_compare(parser, left, ISO_ORDER_GREATER | ISO_ORDER_EQUAL, &low);
     emit_compare(parser, left, ISO_ORDER_LESS | ISO_ORDER_EQUAL, &high);
@@ -359,12 +374,14 @@ static bool parse_like(struct parser *parser, const struct operand *left, bool i
     bool open = length && text[length - 1] == '%';
     for (uint32_t i = 0; i < length - open; i++)
         if (text[i] == '%' || text[i] == '_' || text[i] == '\\')
-            return predicate_lexer_refuse(&at, "a text with one % at its end or none, and no _ and no backslash");
+            return predicate_lexer_refuse(
+                &at, "a text with one % at its end or none, and no _ and no backslash");
     if (predicate_word_is(&parser->lexer.word, "escape"))
         return refuse(parser, "AND, OR or the end: escapes are not taken");
     pattern.literal.length -= open;
     uint16_t constant = add_constant(parser, &pattern.literal, left->column);
-    emit(parser, (struct condition_step){CONDITION_BEGINS, (uint8_t)open, left->column, constant, 0});
+    emit(parser,
+         (struct condition_step){CONDITION_BEGINS, (uint8_t)open, left->column, constant, 0});
     emit_not(parser, is_not);
     return true;
 }
@@ -381,10 +398,11 @@ static bool parse_is(struct parser *parser, const struct expression *left)
             return false;
     }
     is_null = is_at(parser, PREDICATE_NULL);
-    unsigned outcome = is_at(parser, PREDICATE_TRUE)                                  ? ISO_TRUTH_TRUE
-                       : is_at(parser, PREDICATE_FALSE)                               ? ISO_TRUTH_FALSE
-                       : is_null || predicate_word_is(&parser->lexer.word, "unknown") ? ISO_TRUTH_NULL
-                                                                                      : 0;
+    unsigned outcome = is_at(parser, PREDICATE_TRUE)    ? ISO_TRUTH_TRUE
+                       : is_at(parser, PREDICATE_FALSE) ? ISO_TRUTH_FALSE
+                       : is_null || predicate_word_is(&parser->lexer.word, "unknown")
+                           ? ISO_TRUTH_NULL
+                           : 0;
     if (!outcome)
         return refuse(parser, "NULL, TRUE, FALSE or UNKNOWN, or NOT before them");
     if (is_null && left->is_operand) {
@@ -400,10 +418,10 @@ static bool parse_is(struct parser *parser, const struct expression *left)
 
 static bool parse_brackets(struct parser *parser, struct expression *expression)
 {
-    bool fine =
-        deeper(parser) && next_word(parser) && parse_any(parser, expression) &&
-        expect(parser, PREDICATE_CLOSE,
-               is_at(parser, PREDICATE_COMMA) ? "')': lists stand behind IN only" : "an operator, AND, OR or ')'");
+    bool fine = deeper(parser) && next_word(parser) && parse_any(parser, expression) &&
+                expect(parser, PREDICATE_CLOSE,
+                       is_at(parser, PREDICATE_COMMA) ? "')': lists stand behind IN only"
+                                                      : "an operator, AND, OR or ')'");
     parser->depth--;
     return fine;
 }
@@ -473,7 +491,8 @@ static bool parse_factor(struct parser *parser, struct expression *expression)
 /* Behind the left side of AND or OR: what of it settles the whole is left as it is. */
 static uint32_t emit_skip(struct parser *parser, unsigned outcome)
 {
-    return emit(parser, (struct condition_step){.code = CONDITION_SKIP_ALL, .set = (uint8_t)outcome});
+    return emit(parser,
+                (struct condition_step){.code = CONDITION_SKIP_ALL, .set = (uint8_t)outcome});
 }
 
 static void join_sides(struct parser *parser, uint32_t skip, enum condition_code code)
@@ -525,17 +544,18 @@ static bool parse_whole(struct parser *parser)
     if (!parse_any(parser, &expression))
         return false;
     emit_truth(parser, &expression);
-    return is_at(parser, PREDICATE_END) || refuse(parser, expression.is_operand ? "an operator" : "AND, OR or the end");
+    return is_at(parser, PREDICATE_END) ||
+           refuse(parser, expression.is_operand ? "an operator" : "AND, OR or the end");
 }
 
-enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text, size_t length,
-                                    struct iso_error *error)
+enum iso_status iso_condition_parse(struct iso_condition *condition, const char *text,
+                                    size_t length, struct iso_error *error)
 {
     struct parser parser = {.condition = condition};
     *condition = (struct iso_condition){0};
     if (length > ISO_CONDITION_TEXT)
-        return iso_error_set(error, ISO_BAD_INPUT, "byte %d: expected at most %d bytes", ISO_CONDITION_TEXT + 1,
-                             ISO_CONDITION_TEXT);
+        return iso_error_set(error, ISO_BAD_INPUT, "byte %d: expected at most %d bytes",
+                             ISO_CONDITION_TEXT + 1, ISO_CONDITION_TEXT);
     iso_text_reserve(&condition->names, 1); /* empty texts have a place, too */
     if (predicate_lexer_start(&parser.lexer, text, length, error) && parse_whole(&parser))
         return ISO_OK;

@@ -3,7 +3,8 @@
 
 #include "predicate/condition.h"
 
-/* Most push one truth; AND and OR take two and push one, those behind them take one and push one. */
+/* Most push one truth; AND and OR take two and push one, those behind them take one and push
+ * one. */
 enum condition_code {
     CONDITION_COMPARE, /* operands `left` and `right`: the order is one of `set` */
     CONDITION_IN,      /* operand `left`: one of `count` constants from `right` on */
@@ -14,7 +15,8 @@ enum condition_code {
     CONDITION_OR,
     CONDITION_NOT,      /* pops one */
     CONDITION_OUTCOME,  /* pops one: it is the outcome `set` */
-    CONDITION_SKIP_ALL, /* what is on top stays, and `right` steps are skipped, if it is nothing but `set` */
+    CONDITION_SKIP_ALL, /* what is on top stays, and `right` steps are skipped, if it is nothing but
+                           `set` */
 };
 
 enum { CONDITION_CONSTANT = 0x8000 }; /* an operand with this bit is a constant, else a column */

@@ -30,7 +30,8 @@ bool predicate_digits_read(struct predicate_digits *digits, struct iso_json_text
     return true;
 }
 
-struct predicate_digits predicate_digits_of_integer(uint64_t number, char room[PREDICATE_INTEGER_DIGITS])
+struct predicate_digits predicate_digits_of_integer(uint64_t number,
+                                                    char room[PREDICATE_INTEGER_DIGITS])
 {
     char *end = room + PREDICATE_INTEGER_DIGITS, *at = end;
     for (; number; number /= 10)
@@ -38,7 +39,8 @@ struct predicate_digits predicate_digits_of_integer(uint64_t number, char room[P
     return (struct predicate_digits){{at, (size_t)(end - at)}, {end, 0}};
 }
 
-int predicate_digits_compare(const struct predicate_digits *left, const struct predicate_digits *right)
+int predicate_digits_compare(const struct predicate_digits *left,
+                             const struct predicate_digits *right)
 {
     const struct iso_json_text *a = &left->whole, *b = &right->whole;
     int order = (a->length > b->length) - (a->length < b->length);

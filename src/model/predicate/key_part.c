@@ -64,7 +64,8 @@ static int compare_texts(struct iso_json_text left, struct iso_json_text right)
 {
     bool is_damaged = false;
     for (;;) {
-        int one = iso_key_next_byte(&left, &is_damaged), other = iso_key_next_byte(&right, &is_damaged);
+        int one = iso_key_next_byte(&left, &is_damaged),
+            other = iso_key_next_byte(&right, &is_damaged);
         if (one != other || one < 0)
             return one - other;
     }
@@ -73,7 +74,8 @@ static int compare_texts(struct iso_json_text left, struct iso_json_text right)
 static int compare_parts(struct iso_json_text left, struct iso_json_text right)
 {
     int64_t one = 0, other = 0;
-    bool is_number = iso_key_read_integer(left, &one), other_is = iso_key_read_integer(right, &other);
+    bool is_number = iso_key_read_integer(left, &one),
+         other_is = iso_key_read_integer(right, &other);
     if (is_number != other_is)
         return is_number ? -1 : 1;
     return is_number ? (one > other) - (one < other) : compare_texts(left, right);

@@ -11,12 +11,14 @@ static const struct {
     const char *word;
     enum predicate_word_kind kind;
 } keywords[] = {
-    {"and", PREDICATE_AND},   {"or", PREDICATE_OR},           {"not", PREDICATE_NOT},   {"in", PREDICATE_IN},
-    {"is", PREDICATE_IS},     {"between", PREDICATE_BETWEEN}, {"like", PREDICATE_LIKE}, {"null", PREDICATE_NULL},
-    {"true", PREDICATE_TRUE}, {"false", PREDICATE_FALSE},
+    {"and", PREDICATE_AND},     {"or", PREDICATE_OR},     {"not", PREDICATE_NOT},
+    {"in", PREDICATE_IN},       {"is", PREDICATE_IS},     {"between", PREDICATE_BETWEEN},
+    {"like", PREDICATE_LIKE},   {"null", PREDICATE_NULL}, {"true", PREDICATE_TRUE},
+    {"false", PREDICATE_FALSE},
 };
 
-/* Signs of SQL that are refused, each with what to do instead; longer ones before their beginnings. */
+/* Signs of SQL that are refused, each with what to do instead; longer ones before their
+ * beginnings. */
 static const struct {
     const char *sign, *advice;
 } refused[] = {
@@ -57,12 +59,13 @@ static void put_found(struct iso_text *text, struct iso_json_text found)
     iso_text_put(text, length < found.length ? "...'" : "'");
 }
 
-static bool refuse(struct predicate_lexer *lexer, struct iso_json_text found, const char *joint, const char *advice)
+static bool refuse(struct predicate_lexer *lexer, struct iso_json_text found, const char *joint,
+                   const char *advice)
 {
     struct iso_text text = {0};
     put_found(&text, found);
-    iso_error_set(lexer->error, ISO_BAD_INPUT, "byte %zu: found %.*s%s%s", (size_t)(found.at - lexer->start) + 1,
-                  (int)text.used, text.bytes, joint, advice);
+    iso_error_set(lexer->error, ISO_BAD_INPUT, "byte %zu: found %.*s%s%s",
+                  (size_t)(found.at - lexer->start) + 1, (int)text.used, text.bytes, joint, advice);
     iso_text_release(&text);
     return false;
 }
@@ -79,14 +82,16 @@ uint32_t predicate_lexer_place(const struct predicate_lexer *lexer)
 
 bool predicate_word_is(const struct predicate_word *word, const char *name)
 {
-    return word->kind != PREDICATE_QUOTED && word->kind != PREDICATE_TICKED && word->text.length == strlen(name) &&
+    return word->kind != PREDICATE_QUOTED && word->kind != PREDICATE_TICKED &&
+           word->text.length == strlen(name) &&
            !strncasecmp(word->text.at, name, word->text.length);
 }
 
 void predicate_word_unquote(const struct predicate_word *word, struct iso_text *out)
 {
     char quote = word->text.at[word->text.length - 1];
-    const char *at = memchr(word->text.at, quote, word->text.length), *end = word->text.at + word->text.length - 1;
+    const char *at = memchr(word->text.at, quote, word->text.length),
+               *end = word->text.at + word->text.length - 1;
     for (at++; at < end; at++) {
         iso_text_put_bytes(out, at, 1);
         at += *at == quote;
@@ -102,7 +107,8 @@ static bool is_digit(char byte)
 
 static bool begins_name(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' || (unsigned char)byte > 127;
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_' ||
+           (unsigned char)byte > 127;
 }
 
 static bool is_of_name(char byte)
@@ -138,18 +144,19 @@ static const char *end_of_quoted(const struct predicate_lexer *lexer, const char
     return NULL;
 }
 
-static bool take_quoted(struct predicate_lexer *lexer, enum predicate_word_kind kind, const char *from,
-                        const char *what)
+static bool take_quoted(struct predicate_lexer *lexer, enum predicate_word_kind kind,
+                        const char *from, const char *what)
 {
     const char *end = end_of_quoted(lexer, from);
     struct iso_json_text found = {lexer->at, (size_t)(lexer->end - lexer->at)};
     if (!end)
         return refuse(lexer, found, ", expected the end of ", what);
     if (is_of_name(byte_at(lexer, end)) || byte_at(lexer, end) == '\'')
-        return refuse(lexer, (struct iso_json_text){end, (size_t)(lexer->end - end)}, ", expected a space behind ",
-                      what);
+        return refuse(lexer, (struct iso_json_text){end, (size_t)(lexer->end - end)},
+                      ", expected a space behind ", what);
     if (kind != PREDICATE_STRING && kind != PREDICATE_BYTES && end - from == 2)
-        return refuse(lexer, (struct iso_json_text){from, 2}, ", expected ", "a name between the quotes");
+        return refuse(lexer, (struct iso_json_text){from, 2}, ", expected ",
+                      "a name between the quotes");
     return take_word(lexer, kind, end);
 }
 
@@ -160,7 +167,8 @@ static bool take_name(struct predicate_lexer *lexer)
         end++;
     struct iso_json_text name = {lexer->at, (size_t)(end - lexer->at)};
     if (byte_at(lexer, end) == '\'' && name.length == 1 && (*name.at | 0x20) == 'x')
-        return take_quoted(lexer, PREDICATE_BYTES, end, "these bytes: an even number of hex digits in quotes");
+        return take_quoted(lexer, PREDICATE_BYTES, end,
+                           "these bytes: an even number of hex digits in quotes");
     if (byte_at(lexer, end) == '\'')
         return refuse(lexer, name, " before a string: ", "write a plain 'string'");
     take_word(lexer, PREDICATE_NAME, end);
@@ -189,8 +197,8 @@ static bool take_number(struct predicate_lexer *lexer)
     }
     char next = byte_at(lexer, end);
     if (is_of_name(next) || next == '.' || next == '\'')
-        return refuse(lexer, (struct iso_json_text){lexer->at, (size_t)(end + 1 - lexer->at)}, ", expected ",
-                      "a decimal number");
+        return refuse(lexer, (struct iso_json_text){lexer->at, (size_t)(end + 1 - lexer->at)},
+                      ", expected ", "a decimal number");
     return take_word(lexer, PREDICATE_NUMBER, end);
 }
 
@@ -210,14 +218,16 @@ static bool take_sign(struct predicate_lexer *lexer)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         size_t length = strlen(refused[i].sign);
         if (length <= left && !memcmp(lexer->at, refused[i].sign, length))
-            return refuse(lexer, (struct iso_json_text){lexer->at, length}, ": ", refused[i].advice);
+            return refuse(lexer, (struct iso_json_text){lexer->at, length}, ": ",
+                          refused[i].advice);
     }
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t length = strlen(signs[i].sign);
         if (length <= left && !memcmp(lexer->at, signs[i].sign, length))
             return take_word(lexer, signs[i].kind, lexer->at + length);
     }
-    return refuse(lexer, (struct iso_json_text){lexer->at, 1}, ", expected ", "a column, a constant or an operator");
+    return refuse(lexer, (struct iso_json_text){lexer->at, 1}, ", expected ",
+                  "a column, a constant or an operator");
 }
 
 bool predicate_lexer_next(struct predicate_lexer *lexer)
@@ -235,7 +245,8 @@ bool predicate_lexer_next(struct predicate_lexer *lexer)
     if (byte == '\'')
         return take_quoted(lexer, PREDICATE_STRING, lexer->at, "the string");
     if (byte == '"' || byte == '`')
-        return take_quoted(lexer, byte == '"' ? PREDICATE_QUOTED : PREDICATE_TICKED, lexer->at, "the name");
+        return take_quoted(lexer, byte == '"' ? PREDICATE_QUOTED : PREDICATE_TICKED, lexer->at,
+                           "the name");
     return take_sign(lexer);
 }
 
@@ -253,10 +264,12 @@ static size_t valid_length(const char *text, size_t length)
     return at;
 }
 
-bool predicate_lexer_start(struct predicate_lexer *lexer, const char *text, size_t length, struct iso_error *error)
+bool predicate_lexer_start(struct predicate_lexer *lexer, const char *text, size_t length,
+                           struct iso_error *error)
 {
     size_t valid = valid_length(text, length);
-    *lexer = (struct predicate_lexer){.start = text, .at = text, .end = text + length, .error = error};
+    *lexer =
+        (struct predicate_lexer){.start = text, .at = text, .end = text + length, .error = error};
     if (valid == length)
         return predicate_lexer_next(lexer);
     iso_error_set(error, ISO_BAD_INPUT, "byte %zu: expected UTF-8 without zero bytes", valid + 1);

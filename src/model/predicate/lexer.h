@@ -1,5 +1,5 @@
-/* The words of conditions and aggregates. Ownership: the text is the caller's, as is what words refer to. Threads: one at
- * a time for each lexer. */
+/* The words of conditions and aggregates. Ownership: the text is the caller's, as is what words
+ * refer to. Threads: one at a time for each lexer. */
 #pragma once
 
 #include "base/json.h"
@@ -50,7 +50,8 @@ struct predicate_lexer {
 };
 
 /* Goes to the first word. False, here and below: there is none, and the error says why. */
-bool predicate_lexer_start(struct predicate_lexer *lexer, const char *text, size_t length, struct iso_error *error);
+bool predicate_lexer_start(struct predicate_lexer *lexer, const char *text, size_t length,
+                           struct iso_error *error);
 bool predicate_lexer_next(struct predicate_lexer *lexer);
 
 /* The place of the word at hand, from 1. */

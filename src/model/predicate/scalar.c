@@ -63,7 +63,8 @@ static bool read_special(struct iso_json_text text, struct iso_scalar *scalar)
 static bool fits(const struct predicate_digits *digits, uint64_t *number)
 {
     return !digits->fraction.length &&
-           (!digits->whole.length || iso_bytes_number(digits->whole.at, digits->whole.length, number));
+           (!digits->whole.length ||
+            iso_bytes_number(digits->whole.at, digits->whole.length, number));
 }
 
 static struct iso_scalar read_long_number(struct iso_json_text text)
@@ -74,13 +75,15 @@ static struct iso_scalar read_long_number(struct iso_json_text text)
     bool negative = text.length && *text.at == '-';
     if (read_special(text, &scalar))
         return scalar;
-    if (!predicate_digits_read(&digits, (struct iso_json_text){text.at + negative, text.length - negative}))
+    if (!predicate_digits_read(&digits,
+                               (struct iso_json_text){text.at + negative, text.length - negative}))
         return iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
     if (fits(&digits, &number) && number <= (uint64_t)INT64_MAX + negative)
         return iso_scalar_integer(negative ? (int64_t)(0 - number) : (int64_t)number);
-    const char *end =
-        digits.fraction.length ? digits.fraction.at + digits.fraction.length : digits.whole.at + digits.whole.length;
-    scalar = of_text(ISO_SCALAR_DECIMAL, (struct iso_json_text){digits.whole.at, (size_t)(end - digits.whole.at)});
+    const char *end = digits.fraction.length ? digits.fraction.at + digits.fraction.length
+                                             : digits.whole.at + digits.whole.length;
+    scalar = of_text(ISO_SCALAR_DECIMAL,
+                     (struct iso_json_text){digits.whole.at, (size_t)(end - digits.whole.at)});
     scalar.is_negative = negative;
     return scalar;
 }
@@ -89,7 +92,8 @@ static inline struct iso_scalar read_number(struct iso_json_text text)
 {
     uint64_t number;
     bool negative = text.length && *text.at == '-';
-    if (text.length - negative <= SAFE_DIGITS && iso_bytes_number(text.at + negative, text.length - negative, &number))
+    if (text.length - negative <= SAFE_DIGITS &&
+        iso_bytes_number(text.at + negative, text.length - negative, &number))
         return iso_scalar_integer(negative ? -(int64_t)number : (int64_t)number);
     return read_long_number(text);
 }
@@ -109,7 +113,8 @@ static struct iso_scalar read_double(struct iso_json_text text)
     char copy[DOUBLE_TEXT], *end;
     if (read_special(text, &scalar))
         return scalar;
-    if (!text.length || text.length >= sizeof copy || !(*text.at == '-' || (*text.at >= '0' && *text.at <= '9')))
+    if (!text.length || text.length >= sizeof copy ||
+        !(*text.at == '-' || (*text.at >= '0' && *text.at <= '9')))
         return iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
     memcpy(copy, text.at, text.length);
     copy[text.length] = 0;
@@ -130,17 +135,21 @@ static struct iso_scalar read_count(struct iso_value_type type, struct iso_json_
     struct iso_scalar scalar = read_number(text);
     if (scalar.kind != ISO_SCALAR_INTEGER)
         return iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
-    return (struct iso_scalar){
-        .kind = ISO_SCALAR_COUNT, .type = type.kind, .length = (uint16_t)type.detail, .number = scalar.number};
+    return (struct iso_scalar){.kind = ISO_SCALAR_COUNT,
+                               .type = type.kind,
+                               .length = (uint16_t)type.detail,
+                               .number = scalar.number};
 }
 
-/* 2024-02-29T11:34:56Z, 2024-02-29T11:34:56.5Z: as all of them have one form, their bytes are in order, but for the Z. */
+/* 2024-02-29T11:34:56Z, 2024-02-29T11:34:56.5Z: as all of them have one form, their bytes are in
+ * order, but for the Z. */
 static struct iso_scalar read_instant(struct iso_json_text text)
 {
     static const char form[] = "0000-00-00T00:00:00";
     size_t whole = sizeof form - 1, length = text.length - 1;
-    if (text.length <= whole || text.at[length] != 'Z' || (length > whole && text.at[whole] != '.') ||
-        length == whole + 1 || (length > whole && text.at[length - 1] == '0'))
+    if (text.length <= whole || text.at[length] != 'Z' ||
+        (length > whole && text.at[whole] != '.') || length == whole + 1 ||
+        (length > whole && text.at[length - 1] == '0'))
         return iso_scalar_of_kind(ISO_SCALAR_OPAQUE);
     for (size_t i = 0; i < length; i++) {
         bool digit = text.at[i] >= '0' && text.at[i] <= '9', other = i < whole && form[i] != '0';
@@ -150,7 +159,8 @@ static struct iso_scalar read_instant(struct iso_json_text text)
     return of_text(ISO_SCALAR_INSTANT, (struct iso_json_text){text.at, length});
 }
 
-static struct iso_scalar read_text(enum iso_scalar_kind kind, struct iso_scalar_type type, struct iso_json_text text)
+static struct iso_scalar read_text(enum iso_scalar_kind kind, struct iso_scalar_type type,
+                                   struct iso_json_text text)
 {
     struct iso_scalar scalar = of_text(kind, text);
     scalar.type = type.value.kind;
@@ -195,7 +205,8 @@ struct iso_scalar iso_scalar_read(struct iso_scalar_type type, struct iso_json_t
     }
 }
 
-struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_text text, struct iso_text *out)
+struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_text text,
+                                   struct iso_text *out)
 {
     size_t start = out->used;
     bool is_token = type.value.kind == ISO_VALUE_BITS || type.value.kind == ISO_VALUE_UUID;
@@ -208,20 +219,22 @@ struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_
 /* ---- comparing numbers ---- */
 
 /* Its digits, and whether it is below 0. */
-static struct predicate_digits digits_of(const struct iso_scalar *scalar, char room[PREDICATE_INTEGER_DIGITS],
-                                         bool *negative)
+static struct predicate_digits digits_of(const struct iso_scalar *scalar,
+                                         char room[PREDICATE_INTEGER_DIGITS], bool *negative)
 {
     *negative = scalar->kind == ISO_SCALAR_INTEGER ? scalar->number < 0 : scalar->is_negative;
     if (scalar->kind == ISO_SCALAR_DECIMAL)
         return predicate_digits_of(text_of(scalar));
-    return predicate_digits_of_integer(*negative ? 0 - (uint64_t)scalar->number : (uint64_t)scalar->number, room);
+    return predicate_digits_of_integer(
+        *negative ? 0 - (uint64_t)scalar->number : (uint64_t)scalar->number, room);
 }
 
 static iso_order compare_digits(const struct iso_scalar *left, const struct iso_scalar *right)
 {
     char rooms[2][PREDICATE_INTEGER_DIGITS];
     bool minus, other_minus;
-    struct predicate_digits one = digits_of(left, rooms[0], &minus), other = digits_of(right, rooms[1], &other_minus);
+    struct predicate_digits one = digits_of(left, rooms[0], &minus),
+                            other = digits_of(right, rooms[1], &other_minus);
     if (minus != other_minus)
         return minus ? ISO_ORDER_LESS : ISO_ORDER_GREATER;
     int order = predicate_digits_compare(&one, &other);
@@ -269,8 +282,8 @@ static iso_order compare_numbers(const struct iso_scalar *left, const struct iso
 static iso_order turned(iso_order order)
 {
     unsigned outcomes = iso_order_outcomes(order), swapped = outcomes & ISO_ORDER_EQUAL;
-    swapped |=
-        (outcomes & ISO_ORDER_LESS ? ISO_ORDER_GREATER : 0u) | (outcomes & ISO_ORDER_GREATER ? ISO_ORDER_LESS : 0u);
+    swapped |= (outcomes & ISO_ORDER_LESS ? ISO_ORDER_GREATER : 0u) |
+               (outcomes & ISO_ORDER_GREATER ? ISO_ORDER_LESS : 0u);
     return (iso_order)((order & ~(unsigned)ISO_ORDER_ANY) | swapped);
 }
 
@@ -280,13 +293,15 @@ static iso_order compare_wrapped(const struct iso_scalar *left, const struct iso
     char room[PREDICATE_INTEGER_DIGITS];
     struct iso_scalar meant = iso_scalar_integer(left->number);
     if (!is_number(right))
-        return iso_order_make(ISO_ORDER_ANY,
-                              right->kind == ISO_SCALAR_WRAPPED ? ISO_PREDICATE_SIGN : ISO_PREDICATE_TYPE);
+        return iso_order_make(ISO_ORDER_ANY, right->kind == ISO_SCALAR_WRAPPED
+                                                 ? ISO_PREDICATE_SIGN
+                                                 : ISO_PREDICATE_TYPE);
     iso_order orders = iso_scalar_compare(&meant, right);
     struct predicate_digits digits = predicate_digits_of_integer((uint64_t)left->number, room);
     meant = of_text(ISO_SCALAR_DECIMAL, digits.whole);
     iso_order other = iso_scalar_compare(&meant, right);
-    return iso_order_make(iso_order_outcomes(orders) | iso_order_outcomes(other), ISO_PREDICATE_SIGN);
+    return iso_order_make(iso_order_outcomes(orders) | iso_order_outcomes(other),
+                          ISO_PREDICATE_SIGN);
 }
 
 /* ---- comparing texts ---- */
@@ -300,12 +315,15 @@ static int compare_bytes(const struct iso_scalar *left, const struct iso_scalar 
 
 static bool are_same(const struct iso_scalar *left, const struct iso_scalar *right)
 {
-    return left->length == right->length && (!left->length || !memcmp(left->text, right->text, left->length));
+    return left->length == right->length &&
+           (!left->length || !memcmp(left->text, right->text, left->length));
 }
 
-static enum iso_text_order order_of_texts(const struct iso_scalar *left, const struct iso_scalar *right)
+static enum iso_text_order order_of_texts(const struct iso_scalar *left,
+                                          const struct iso_scalar *right)
 {
-    return (enum iso_text_order)(left->text_order < right->text_order ? left->text_order : right->text_order);
+    return (enum iso_text_order)(left->text_order < right->text_order ? left->text_order
+                                                                      : right->text_order);
 }
 
 static iso_order compare_texts(const struct iso_scalar *left, const struct iso_scalar *right)
@@ -337,15 +355,19 @@ static iso_order compare_base64(const struct iso_scalar *left, const struct iso_
 
 static iso_order of_likeness(enum iso_likeness likeness)
 {
-    return likeness == ISO_VALUES_EQUAL     ? ISO_ORDER_EQUAL
-           : likeness == ISO_VALUES_UNCLEAR ? iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_SPELLING)
-                                            : iso_order_make(ISO_ORDER_LESS | ISO_ORDER_GREATER, ISO_PREDICATE_TYPE);
+    return likeness == ISO_VALUES_EQUAL ? ISO_ORDER_EQUAL
+           : likeness == ISO_VALUES_UNCLEAR
+               ? iso_order_make(ISO_ORDER_ANY, ISO_PREDICATE_SPELLING)
+               : iso_order_make(ISO_ORDER_LESS | ISO_ORDER_GREATER, ISO_PREDICATE_TYPE);
 }
 
-static enum iso_likeness likeness_of(uint8_t kind, const struct iso_scalar *left, const struct iso_scalar *right)
+static enum iso_likeness likeness_of(uint8_t kind, const struct iso_scalar *left,
+                                     const struct iso_scalar *right)
 {
-    struct iso_spellers spellers = {.client = true, .only_signed = left->is_signed && right->is_signed};
-    return iso_values_compare((struct iso_value_type){.kind = kind}, text_of(left), text_of(right), spellers);
+    struct iso_spellers spellers = {.client = true,
+                                    .only_signed = left->is_signed && right->is_signed};
+    return iso_values_compare((struct iso_value_type){.kind = kind}, text_of(left), text_of(right),
+                              spellers);
 }
 
 /* ---- comparing what has no type ---- */
@@ -370,7 +392,8 @@ static bool begins_with_letter(const struct iso_scalar *untyped)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte > 127;
 }
 
-/* A text's or a number's, where nobody said which: by size, or by bytes, where both say the same. */
+/* A text's or a number's, where nobody said which: by size, or by bytes, where both say the
+ * same. */
 static iso_order compare_untyped(const struct iso_scalar *left, const struct iso_scalar *right)
 {
     struct iso_scalar one, other;
@@ -385,11 +408,14 @@ static iso_order compare_untyped(const struct iso_scalar *left, const struct iso
         return of_likeness(likeness);
     iso_order by_bytes = iso_order_of(compare_bytes(left, right));
     bool letters = begins_with_letter(left) && begins_with_letter(right);
-    return letters || (integers && iso_scalar_compare(&one, &other) == by_bytes) ? by_bytes : of_likeness(likeness);
+    return letters || (integers && iso_scalar_compare(&one, &other) == by_bytes)
+               ? by_bytes
+               : of_likeness(likeness);
 }
 
 /* With something that has one. */
-static iso_order compare_half_typed(const struct iso_scalar *untyped, const struct iso_scalar *typed)
+static iso_order compare_half_typed(const struct iso_scalar *untyped,
+                                    const struct iso_scalar *typed)
 {
     struct iso_scalar integer, boolean;
     if (is_number(typed) && read_integer(untyped, &integer))
@@ -456,7 +482,8 @@ iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scal
         return ISO_TRUTH_NULL;
     if (text->kind == ISO_SCALAR_UNKNOWN)
         return iso_truth_make(ISO_TRUTH_ANY, ISO_PREDICATE_UNKNOWN);
-    if (text->kind != prefix->kind || (text->kind != ISO_SCALAR_TEXT && text->kind != ISO_SCALAR_UNTYPED))
+    if (text->kind != prefix->kind ||
+        (text->kind != ISO_SCALAR_TEXT && text->kind != ISO_SCALAR_UNTYPED))
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_TYPE);
     if (order_of_texts(text, prefix) != ISO_TEXT_ORDERED)
         return iso_truth_make(ISO_TRUTH_TRUE | ISO_TRUTH_FALSE, ISO_PREDICATE_COLLATION);
@@ -486,7 +513,8 @@ bool iso_scalar_is_exact(const struct iso_scalar *scalar)
 uint64_t iso_scalar_hash(const struct iso_scalar *scalar)
 {
     bool is_text = scalar->kind == ISO_SCALAR_DECIMAL || scalar->kind >= ISO_SCALAR_INSTANT;
-    uint64_t hash = is_text ? iso_hash_text(scalar->text, scalar->length) : iso_hash_number((uint64_t)scalar->number);
+    uint64_t hash = is_text ? iso_hash_text(scalar->text, scalar->length)
+                            : iso_hash_number((uint64_t)scalar->number);
     return hash + (scalar->kind == ISO_SCALAR_DECIMAL && scalar->is_negative);
 }
 

@@ -1,27 +1,35 @@
-/* A scalar: the value of one cell, or a constant, ready to be compared with others by what its column's type means.
+/* A scalar: the value of one cell, or a constant, ready to be compared with others by what its
+ * column's type means.
  *
  *     struct iso_scalar cell = iso_scalar_read(type, text)       the canonical text of values/row.h
- *     iso_scalar_compare(&cell, &other)                          {less}, {equal}, {greater}, or several of them
+ *     iso_scalar_compare(&cell, &other)                          {less}, {equal}, {greater}, or
+ *                                                                several of them
  *
- * Reading makes one form of each value, so that comparing is cheap: 1.50, 1.5 and 01.5 are the digits `1.5`, 2.00 is the
- * integer 2. What there is, and how it compares:
+ * Reading makes one form of each value, so that comparing is cheap: 1.50, 1.5 and 01.5 are the
+ * digits `1.5`, 2.00 is the integer 2. What there is, and how it compares:
  *
- *     numbers     integers of any size and numerics by value, exactly; with a double both as doubles, as databases do
+ *     numbers     integers of any size and numerics by value, exactly; with a double both as
+ *                 doubles, as databases do
  *     booleans    false before true
- *     DATE, TIMESTAMP, TIME    by their count, with such of the same unit;  INSTANT  by its moment in UTC
- *     texts       equal by bytes; unequal and in order as the column's collation allows (enum iso_text_order)
+ *     DATE, TIMESTAMP, TIME    by their count, with such of the same unit; INSTANT by its moment in
+ *                              UTC
+ *     texts       equal by bytes; unequal and in order as the column's collation allows (enum
+ *                 iso_text_order)
  *     bytes       by bytes
  *     bits, UUIDs, JSON        equal or not: canonical texts. No order: databases differ
- *     untyped     (no schema, or one that says "string")  equal where values/spelling.h says so; integers by size where
- *                 both are; in order of bytes where both begin with a letter and texts are in that order
- *     all else    (FLOAT, zoned times, lists, other pairs of types, a text that is no value of its type) does not compare
+ *     untyped     (no schema, or one that says "string")  equal where values/spelling.h says so;
+ *                                                         integers by size where
+ *                 both are; in order of bytes where both begin with a letter and texts are in that
+ *                   order
+ *     all else    (FLOAT, zoned times, lists, other pairs of types, a text that is no value of its
+ *                 type) does not compare
  *
- * An order is a set, as a truth is: of several it is not known which, and a reason says why. `=` is false where {less,
- * greater}, and `<` is then not known.
+ * An order is a set, as a truth is: of several it is not known which, and a reason says why. `=` is
+ * false where {less, greater}, and `<` is then not known.
  *
- * Ownership: a scalar refers to the text that it was read from, which stays the caller's. Nothing is allocated, but where
- * two unequal texts without a type, or of JSON, are compared whose beginnings do not tell that they are two values.
- * Threads: any; no state.
+ * Ownership: a scalar refers to the text that it was read from, which stays the caller's. Nothing
+ * is allocated, but where two unequal texts without a type, or of JSON, are compared whose
+ * beginnings do not tell that they are two values. Threads: any; no state.
  */
 #pragma once
 
@@ -84,7 +92,8 @@ static inline struct iso_scalar iso_scalar_of_kind(enum iso_scalar_kind kind)
     return (struct iso_scalar){.kind = (uint8_t)kind};
 }
 
-/* Of a column of integers, without its text; not of one below 0 that may be meant without a sign. */
+/* Of a column of integers, without its text; not of one below 0 that may be meant without a
+ * sign. */
 static inline struct iso_scalar iso_scalar_integer(int64_t number)
 {
     return (struct iso_scalar){.kind = ISO_SCALAR_INTEGER, .number = number};
@@ -93,15 +102,22 @@ static inline struct iso_scalar iso_scalar_integer(int64_t number)
 /* A canonical text, as decoders make it, of a cell that is not NULL. */
 struct iso_scalar iso_scalar_read(struct iso_scalar_type type, struct iso_json_text text);
 
-/* The same of a text as clients spell it: made canonical at the end of `out` where its type knows how. The scalar may
- * refer to `text` or to `out`, until that grows. */
-struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_text text, struct iso_text *out);
+/* The same of a text as clients spell it: made canonical at the end of `out` where its type knows
+ * how. The scalar may refer to `text` or to `out`, until that grows. */
+struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_text text,
+                                   struct iso_text *out);
 
 /* ---- comparing ---- */
 
 /* Orders in the low three bits, a reason above them where there are several. */
 typedef uint8_t iso_order;
-enum { ISO_ORDER_LESS = 1, ISO_ORDER_EQUAL = 2, ISO_ORDER_GREATER = 4, ISO_ORDER_ANY = 7, ISO_ORDER_REASON = 3 };
+enum {
+    ISO_ORDER_LESS = 1,
+    ISO_ORDER_EQUAL = 2,
+    ISO_ORDER_GREATER = 4,
+    ISO_ORDER_ANY = 7,
+    ISO_ORDER_REASON = 3
+};
 
 static inline unsigned iso_order_outcomes(iso_order order)
 {
@@ -115,14 +131,16 @@ static inline enum iso_predicate_reason iso_order_reason(iso_order order)
 
 static inline iso_order iso_order_make(unsigned outcomes, unsigned reason)
 {
-    return (iso_order)(outcomes & (outcomes - 1) ? outcomes | reason << ISO_ORDER_REASON : outcomes);
+    return (iso_order)(outcomes & (outcomes - 1) ? outcomes | reason << ISO_ORDER_REASON
+                                                 : outcomes);
 }
 
 /* Whether it is one of `accepted`: ISO_ORDER_LESS | ISO_ORDER_EQUAL for <=. */
 static inline iso_truth iso_order_test(iso_order order, unsigned accepted)
 {
     unsigned outcomes = iso_order_outcomes(order);
-    return iso_truth_make((outcomes & accepted ? ISO_TRUTH_TRUE : 0u) | (outcomes & ~accepted ? ISO_TRUTH_FALSE : 0u),
+    return iso_truth_make((outcomes & accepted ? ISO_TRUTH_TRUE : 0u) |
+                              (outcomes & ~accepted ? ISO_TRUTH_FALSE : 0u),
                           iso_order_reason(order));
 }
 
@@ -134,7 +152,8 @@ static inline iso_order iso_order_of(int order) /* <0, 0, >0 */
 iso_order iso_scalar_compare_slow(const struct iso_scalar *left, const struct iso_scalar *right);
 
 /* Of two that are neither NULL nor unknown. */
-static inline iso_order iso_scalar_compare(const struct iso_scalar *left, const struct iso_scalar *right)
+static inline iso_order iso_scalar_compare(const struct iso_scalar *left,
+                                           const struct iso_scalar *right)
 {
     if (left->kind != ISO_SCALAR_INTEGER || right->kind != ISO_SCALAR_INTEGER)
         return iso_scalar_compare_slow(left, right);
@@ -142,8 +161,8 @@ static inline iso_order iso_scalar_compare(const struct iso_scalar *left, const 
 }
 
 /* Of any two: null if one is NULL. */
-static inline iso_truth iso_scalar_test(const struct iso_scalar *left, const struct iso_scalar *right,
-                                        unsigned accepted)
+static inline iso_truth iso_scalar_test(const struct iso_scalar *left,
+                                        const struct iso_scalar *right, unsigned accepted)
 {
     if (left->kind == ISO_SCALAR_NULL || right->kind == ISO_SCALAR_NULL)
         return ISO_TRUTH_NULL;
@@ -152,10 +171,12 @@ static inline iso_truth iso_scalar_test(const struct iso_scalar *left, const str
     return iso_order_test(iso_scalar_compare(left, right), accepted);
 }
 
-/* Whether the text begins with `prefix` (both of one column): by bytes, and only if its texts are in their order. */
+/* Whether the text begins with `prefix` (both of one column): by bytes, and only if its texts are
+ * in their order. */
 iso_truth iso_scalar_begins(const struct iso_scalar *text, const struct iso_scalar *prefix);
 
-/* Whether equal scalars of this kind have equal hashes and no other is equal: what an index may use. */
+/* Whether equal scalars of this kind have equal hashes and no other is equal: what an index may
+ * use. */
 bool iso_scalar_is_exact(const struct iso_scalar *scalar);
 uint64_t iso_scalar_hash(const struct iso_scalar *scalar);
 

@@ -25,7 +25,8 @@ static void reserve(struct iso_sum *sum, uint32_t whole, uint32_t fraction)
     fraction = fraction > sum->fraction ? fraction : sum->fraction;
     int64_t *groups = iso_allocate_zeroed((size_t)whole + fraction, sizeof *groups);
     if (sum->groups)
-        memcpy(groups + (fraction - sum->fraction), sum->groups, ((size_t)sum->whole + sum->fraction) * sizeof *groups);
+        memcpy(groups + (fraction - sum->fraction), sum->groups,
+               ((size_t)sum->whole + sum->fraction) * sizeof *groups);
     iso_free(sum->groups);
     sum->groups = groups;
     sum->whole = whole;
@@ -88,7 +89,8 @@ void iso_sum_add(struct iso_sum *sum, const struct iso_scalar *number)
         sum->integers += number->number;
         return;
     }
-    struct predicate_digits digits = predicate_digits_of((struct iso_json_text){number->text, number->length});
+    struct predicate_digits digits =
+        predicate_digits_of((struct iso_json_text){number->text, number->length});
     add_digits(sum, &digits, number->is_negative);
 }
 
@@ -97,7 +99,8 @@ static void add_integers(struct iso_sum *sum)
 {
     char room[40], *end = room + sizeof room, *at = end;
     bool negative = sum->integers < 0;
-    unsigned __int128 left = negative ? 0 - (unsigned __int128)sum->integers : (unsigned __int128)sum->integers;
+    unsigned __int128 left =
+        negative ? 0 - (unsigned __int128)sum->integers : (unsigned __int128)sum->integers;
     for (; left; left /= 10)
         *--at = (char)('0' + (int)(left % 10));
     struct predicate_digits digits = {{at, (size_t)(end - at)}, {end, 0}};

@@ -1,12 +1,14 @@
 /* A sum of numbers, exact however long they are and however many.
  *
- * Integers of 64 bits are added in 128; all others to groups of nine digits around the decimal point, each of which
- * keeps what is beyond nine digits, with its sign, until the sum is asked for:
+ * Integers of 64 bits are added in 128; all others to groups of nine digits around the decimal
+ * point, each of which keeps what is beyond nine digits, with its sign, until the sum is asked for:
  *
  *     group    1          0     .     -1        -2
- *           000000012 345678901 . 250000000 000000000          carries wait in 64 bits: room for 2^33 additions
+ *           000000012 345678901 . 250000000 000000000          carries wait in 64 bits: room for
+ *                                                              2^33 additions
  *
- * Memory: 8 bytes for nine digits of the longest number. Ownership: a sum owns its groups. Threads: one at a time.
+ * Memory: 8 bytes for nine digits of the longest number. Ownership: a sum owns its groups. Threads:
+ * one at a time.
  */
 #pragma once
 

@@ -1,13 +1,14 @@
 /* What a condition may be of a row: SQL's three truths, and how much is known of which.
  *
- * A truth is a set of outcomes: one of them is a fact; of several it is not known which, and a reason says why. So an
- * unknown cell is {true, false, null}, and what is known absorbs it by itself:
+ * A truth is a set of outcomes: one of them is a fact; of several it is not known which, and a
+ * reason says why. So an unknown cell is {true, false, null}, and what is known absorbs it by
+ * itself:
  *
- *     false AND {true, false, null}   false            null AND {true, false}   {null, false}: no row matches
+ *     false AND {true, false, null}   false null AND {true, false} {null, false}: no row matches
  *     true  OR  {true, false, null}   true             NOT {null, false}        {null, true}
  *
- * Both sides of AND and OR are taken for independent: a set may be larger than it has to be, never smaller.
- * Plain; threads: any.
+ * Both sides of AND and OR are taken for independent: a set may be larger than it has to be, never
+ * smaller. Plain; threads: any.
  */
 #pragma once
 
@@ -17,7 +18,13 @@
 /* Outcomes in the low three bits, enum iso_predicate_reason above them where there are several. */
 typedef uint8_t iso_truth;
 
-enum { ISO_TRUTH_TRUE = 1, ISO_TRUTH_FALSE = 2, ISO_TRUTH_NULL = 4, ISO_TRUTH_ANY = 7, ISO_TRUTH_REASON = 3 };
+enum {
+    ISO_TRUTH_TRUE = 1,
+    ISO_TRUTH_FALSE = 2,
+    ISO_TRUTH_NULL = 4,
+    ISO_TRUTH_ANY = 7,
+    ISO_TRUTH_REASON = 3
+};
 
 /* Why something is not known. */
 enum iso_predicate_reason {
@@ -46,7 +53,8 @@ static inline uint8_t iso_truth_outcomes(iso_truth truth)
 /* A set of outcomes as a truth: one that is a fact has no reason. */
 static inline iso_truth iso_truth_make(unsigned outcomes, unsigned reason)
 {
-    return (iso_truth)(outcomes & (outcomes - 1) ? outcomes | reason << ISO_TRUTH_REASON : outcomes);
+    return (iso_truth)(outcomes & (outcomes - 1) ? outcomes | reason << ISO_TRUTH_REASON
+                                                 : outcomes);
 }
 
 static inline enum iso_predicate_reason iso_truth_reason(iso_truth truth)
@@ -54,12 +62,14 @@ static inline enum iso_predicate_reason iso_truth_reason(iso_truth truth)
     return (enum iso_predicate_reason)(truth >> ISO_TRUTH_REASON);
 }
 
-/* Of a WHERE: ISO_TRUTH_TRUE, the row is one of its; ISO_TRUTH_FALSE, it is not (false or null); both, with the reason:
- * not judged. */
+/* Of a WHERE: ISO_TRUTH_TRUE, the row is one of its; ISO_TRUTH_FALSE, it is not (false or null);
+ * both, with the reason: not judged. */
 static inline iso_truth iso_truth_matches(iso_truth truth)
 {
-    unsigned outcomes = iso_truth_outcomes(truth), others = outcomes & (ISO_TRUTH_FALSE | ISO_TRUTH_NULL);
-    return iso_truth_make((outcomes & ISO_TRUTH_TRUE) | (others ? ISO_TRUTH_FALSE : 0u), iso_truth_reason(truth));
+    unsigned outcomes = iso_truth_outcomes(truth),
+             others = outcomes & (ISO_TRUTH_FALSE | ISO_TRUTH_NULL);
+    return iso_truth_make((outcomes & ISO_TRUTH_TRUE) | (others ? ISO_TRUTH_FALSE : 0u),
+                          iso_truth_reason(truth));
 }
 
 static inline iso_truth iso_truth_not(iso_truth truth)
@@ -78,7 +88,8 @@ static inline iso_truth iso_truth_and(iso_truth left, iso_truth right)
 {
     enum { NOT_FALSE = ISO_TRUTH_TRUE | ISO_TRUTH_NULL };
     unsigned outcomes = (left & right & ISO_TRUTH_TRUE) | ((left | right) & ISO_TRUTH_FALSE);
-    if ((left & ISO_TRUTH_NULL && right & NOT_FALSE) || (right & ISO_TRUTH_NULL && left & NOT_FALSE))
+    if ((left & ISO_TRUTH_NULL && right & NOT_FALSE) ||
+        (right & ISO_TRUTH_NULL && left & NOT_FALSE))
         outcomes |= ISO_TRUTH_NULL;
     if (iso_truth_outcomes(left) == ISO_TRUTH_FALSE || iso_truth_outcomes(right) == ISO_TRUTH_FALSE)
         outcomes = ISO_TRUTH_FALSE;
@@ -94,6 +105,7 @@ static inline iso_truth iso_truth_or(iso_truth left, iso_truth right)
 static inline iso_truth iso_truth_is(iso_truth truth, unsigned outcome)
 {
     unsigned outcomes = iso_truth_outcomes(truth);
-    unsigned found = (outcomes & outcome ? ISO_TRUTH_TRUE : 0u) | (outcomes & ~outcome ? ISO_TRUTH_FALSE : 0u);
+    unsigned found =
+        (outcomes & outcome ? ISO_TRUTH_TRUE : 0u) | (outcomes & ~outcome ? ISO_TRUTH_FALSE : 0u);
     return iso_truth_make(found, iso_truth_reason(truth));
 }

@@ -25,7 +25,8 @@ void iso_row_release(struct iso_row *row)
 void iso_row_swap(struct iso_row *left, struct iso_row *right)
 {
     struct iso_cell *cells = left->cells;
-    uint32_t *order = left->order, count = left->count, capacity = left->capacity, order_count = left->order_count;
+    uint32_t *order = left->order, count = left->count, capacity = left->capacity,
+             order_count = left->order_count;
     left->cells = right->cells;
     left->order = right->order;
     left->count = right->count;
@@ -89,7 +90,8 @@ static bool has_special(const char *at, size_t length)
     for (size_t i = 0; i < length; i += 8) {
         uint64_t word = iso_bytes_load_short(at + i, length - i);
         uint64_t percent = word ^ ones * '%', slash = word ^ ones * '/', comma = word ^ ones * ',';
-        found |= ((percent - ones) & ~percent) | ((slash - ones) & ~slash) | ((comma - ones) & ~comma);
+        found |=
+            ((percent - ones) & ~percent) | ((slash - ones) & ~slash) | ((comma - ones) & ~comma);
     }
     return found & ones << 7;
 }
@@ -134,8 +136,8 @@ void iso_row_names_release(struct iso_row_names *names)
     *names = (struct iso_row_names){0};
 }
 
-static void put_together(struct iso_row_name *known, struct iso_json_text schema, struct iso_json_text table,
-                         bool marks)
+static void put_together(struct iso_row_name *known, struct iso_json_text schema,
+                         struct iso_json_text table, bool marks)
 {
     struct iso_text *text = &known->text;
     text->used = 0;
@@ -155,12 +157,13 @@ static void put_together(struct iso_row_name *known, struct iso_json_text schema
 }
 
 const struct iso_row_name *iso_row_names_find(struct iso_row_names *names, struct iso_atoms *atoms,
-                                              struct iso_json_text schema, struct iso_json_text table)
+                                              struct iso_json_text schema,
+                                              struct iso_json_text table)
 {
     unsigned last = table.length ? (unsigned char)table.at[table.length - 1] : 0;
     struct iso_row_name *known = &names->list[(last ^ table.length) % ISO_ROW_NAMES];
-    if (known->schema_length != schema.length || known->table_length != table.length || !known->name.length ||
-        !iso_bytes_equal(known->text.bytes, schema.at, schema.length) ||
+    if (known->schema_length != schema.length || known->table_length != table.length ||
+        !known->name.length || !iso_bytes_equal(known->text.bytes, schema.at, schema.length) ||
         !iso_bytes_equal(known->text.bytes + schema.length, table.at, table.length))
         put_together(known, schema, table, names->marks);
     if (!iso_atom_is_still(atoms, known->atom, known->name.at, known->name.length))
@@ -176,7 +179,8 @@ static bool has_keys(const struct iso_row *row)
     return false;
 }
 
-iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct iso_row_name *table)
+iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms,
+                     const struct iso_row_name *table)
 {
     struct iso_text *text = &keys->text;
     bool all = !has_keys(keys), first = true;
@@ -209,12 +213,16 @@ iso_atom iso_row_key(struct iso_row *keys, struct iso_atoms *atoms, const struct
 /* <0, 0, >0. */
 static int compare_names(const struct iso_cell *left, const struct iso_cell *right)
 {
-    uint32_t common = left->name_length < right->name_length ? left->name_length : right->name_length;
+    uint32_t common =
+        left->name_length < right->name_length ? left->name_length : right->name_length;
     int order = memcmp(left->name, right->name, common);
-    return order ? order : left->name_length < right->name_length ? -1 : left->name_length > right->name_length;
+    return order                                    ? order
+           : left->name_length < right->name_length ? -1
+                                                    : left->name_length > right->name_length;
 }
 
-/* Sorts by insertion, from the order of the row before, which mostly is the order of this one. False: a name twice. */
+/* Sorts by insertion, from the order of the row before, which mostly is the order of this one.
+ * False: a name twice. */
 static bool sort(struct iso_row *row)
 {
     bool distinct = true;
@@ -225,7 +233,8 @@ static bool sort(struct iso_row *row)
     for (uint32_t i = 1; i < row->count; i++) {
         uint32_t cell = row->order[i], place = i;
         int order = 1;
-        while (place && (order = compare_names(&row->cells[row->order[place - 1]], &row->cells[cell])) > 0) {
+        while (place &&
+               (order = compare_names(&row->cells[row->order[place - 1]], &row->cells[cell])) > 0) {
             row->order[place] = row->order[place - 1];
             place--;
         }
@@ -235,7 +244,8 @@ static bool sort(struct iso_row *row)
     return distinct;
 }
 
-/* A value of which its sender has several spellings, as the canonical one; what none could be made of stays. */
+/* A value of which its sender has several spellings, as the canonical one; what none could be made
+ * of stays. */
 static struct iso_cell respell(struct iso_row *row, const struct iso_cell *cell)
 {
     struct iso_text other = {0};
@@ -263,7 +273,8 @@ static bool is_respelt(const struct iso_cell *cell)
     return __builtin_expect(cell->value.is_respelt, 0) && cell->kind != ISO_CELL_NULL;
 }
 
-static iso_atom respelt_atom(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell);
+static iso_atom respelt_atom(struct iso_row *row, struct iso_atoms *atoms,
+                             const struct iso_cell *cell);
 
 iso_atom iso_row_cell(struct iso_row *row, struct iso_atoms *atoms, const struct iso_cell *cell)
 {
@@ -296,8 +307,8 @@ static __attribute__((noinline)) void put_respelt(struct iso_row *row, const str
     iso_cell_put_json(&row->text, &spelt);
 }
 
-static enum iso_row_value column_value(struct iso_row *row, struct iso_atoms *atoms, const char *column,
-                                       iso_atom *value)
+static enum iso_row_value column_value(struct iso_row *row, struct iso_atoms *atoms,
+                                       const char *column, iso_atom *value)
 {
     size_t length = strlen(column);
     const struct iso_cell *found = NULL;
@@ -332,7 +343,8 @@ static void put_name_of(struct iso_text *text, const struct iso_cell *cell)
     iso_text_put_bytes(text, ":", 1);
 }
 
-enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column, iso_atom *value)
+enum iso_row_value iso_row_value(struct iso_row *row, struct iso_atoms *atoms, const char *column,
+                                 iso_atom *value)
 {
     struct iso_text *text = &row->text;
     if (column)

@@ -22,7 +22,8 @@ static bool put_special(struct iso_text *text, double number)
     return true;
 }
 
-/* The shortest text that reads as the same number. Below the smallest normal one that may be any number of digits. */
+/* The shortest text that reads as the same number. Below the smallest normal one that may be any
+ * number of digits. */
 static void put_double(struct iso_text *text, double number)
 {
     char digits[NUMBER_MAX];
@@ -49,7 +50,8 @@ static void put_float(struct iso_text *text, float number)
     iso_text_put(text, digits);
 }
 
-/* A number of JSON with a fraction or an exponent, or beyond 64 bits. What a double may have rounded stays as it is. */
+/* A number of JSON with a fraction or an exponent, or beyond 64 bits. What a double may have
+ * rounded stays as it is. */
 static void put_number(struct iso_text *text, const char *literal, size_t length)
 {
     char copy[NUMBER_MAX];
@@ -82,7 +84,8 @@ static size_t big_digits(const uint8_t *bytes, size_t size, bool negative, char 
     size_t count = (size + 3) / 4, used = 0;
     uint32_t carry = negative;
     for (size_t i = 0; i < size; i++)
-        words[(size - 1 - i) / 4] |= (uint32_t)(uint8_t)(negative ? ~bytes[i] : bytes[i]) << (size - 1 - i) % 4 * 8;
+        words[(size - 1 - i) / 4] |= (uint32_t)(uint8_t)(negative ? ~bytes[i] : bytes[i])
+                                     << (size - 1 - i) % 4 * 8;
     for (size_t i = 0; carry && i < count; i++)
         carry = ++words[i] == 0;
     words[count] = carry;
@@ -113,7 +116,8 @@ static size_t decimal_digits(const uint8_t *bytes, size_t size, bool negative, c
     uint64_t value = negative ? UINT64_MAX : 0;
     for (size_t i = 0; i < size; i++)
         value = value << 8 | bytes[i];
-    return (size_t)snprintf(digits, NUMBER_MAX, "%llu", (unsigned long long)(negative ? 0 - value : value));
+    return (size_t)snprintf(digits, NUMBER_MAX, "%llu",
+                            (unsigned long long)(negative ? 0 - value : value));
 }
 
 static void put_zeros(struct iso_text *text, size_t count)
@@ -129,7 +133,8 @@ static void put_decimal(struct iso_text *text, const struct iso_cell *cell)
     bool negative = cell->length && bytes[0] & 0x80;
     size_t count = decimal_digits(bytes, cell->length, negative, digits);
     bool zero = count == 1 && digits[0] == '0';
-    size_t places = cell->scale > 0 ? (size_t)cell->scale : 0, before = count > places ? count - places : 0;
+    size_t places = cell->scale > 0 ? (size_t)cell->scale : 0,
+           before = count > places ? count - places : 0;
     if (negative)
         iso_text_put(text, "-");
     if (before)
@@ -219,8 +224,10 @@ static bool is_finite(const struct iso_cell *cell)
 
 void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell)
 {
-    bool quoted = cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES || cell->kind == ISO_CELL_DECIMAL ||
-                  ((cell->kind == ISO_CELL_DOUBLE || cell->kind == ISO_CELL_FLOAT) && !is_finite(cell));
+    bool quoted =
+        cell->kind == ISO_CELL_TEXT || cell->kind == ISO_CELL_BYTES ||
+        cell->kind == ISO_CELL_DECIMAL ||
+        ((cell->kind == ISO_CELL_DOUBLE || cell->kind == ISO_CELL_FLOAT) && !is_finite(cell));
     if (cell->kind == ISO_CELL_TEXT && !cell->is_plain) {
         iso_text_put_string(text, cell->text, cell->length);
     } else if (cell->kind == ISO_CELL_NULL) {
@@ -236,7 +243,8 @@ void iso_cell_put_json(struct iso_text *text, const struct iso_cell *cell)
 
 /* ---- types ---- */
 
-uint32_t iso_type_digest(const char *type, size_t length, const char *meaning, size_t meaning_length)
+uint32_t iso_type_digest(const char *type, size_t length, const char *meaning,
+                         size_t meaning_length)
 {
     uint32_t digest = 0x811c9dc5u;
     for (size_t i = 0; i < length; i++)

@@ -8,7 +8,8 @@ static bool parse_integer(const char *at, size_t length, struct iso_cell *cell)
     bool negative = *at == '-';
     for (size_t i = negative; i < length; i++) {
         unsigned digit = (unsigned char)at[i] - '0';
-        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) || __builtin_add_overflow(bits, digit, &bits))
+        if (digit > 9 || __builtin_mul_overflow(bits, 10u, &bits) ||
+            __builtin_add_overflow(bits, digit, &bits))
             return false;
     }
     if (negative && bits > (uint64_t)1 << 63)

@@ -74,7 +74,8 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
     case BYTES:
         return spelling_spell_bytes(type, text, out);
     case NESTED:
-        return type.kind == ISO_VALUE_JSON ? spelling_spell_json(text, false, out) : spelling_compact_json(text, out);
+        return type.kind == ISO_VALUE_JSON ? spelling_spell_json(text, false, out)
+                                           : spelling_compact_json(text, out);
     default:
         return false;
     }
@@ -96,8 +97,8 @@ static enum relation relate_labels(struct iso_json_text one, struct iso_json_tex
     return is_integer(one) != is_integer(other) ? RELATION_SIMILAR : RELATION_OTHER;
 }
 
-static enum relation relate(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                            bool rounds)
+static enum relation relate(struct iso_value_type type, struct iso_json_text one,
+                            struct iso_json_text other, bool rounds)
 {
     if (type.kind == ISO_VALUE_LABEL)
         return relate_labels(one, other);
@@ -129,9 +130,11 @@ static bool is_nested(struct iso_json_text text)
 /* The stream's own two spellings: a snapshot's and a change's. */
 static bool are_of_stream(struct iso_json_text one, struct iso_json_text other)
 {
-    static const struct iso_value_type instant = {ISO_VALUE_INSTANT, false, 0}, local = {ISO_VALUE_TIMESTAMP, false, 9};
+    static const struct iso_value_type instant = {ISO_VALUE_INSTANT, false, 0},
+                                       local = {ISO_VALUE_TIMESTAMP, false, 9};
     bool integers = is_integer(one) && is_integer(other);
-    return spelling_are_like_numbers(one, other) || relate(instant, one, other, false) == RELATION_SAME ||
+    return spelling_are_like_numbers(one, other) ||
+           relate(instant, one, other, false) == RELATION_SAME ||
            (!integers && relate(local, one, other, false) == RELATION_SAME);
 }
 
@@ -149,7 +152,8 @@ static bool is_other_form(struct iso_json_text one, struct iso_json_text other)
 static bool are_bits(struct iso_json_text one, struct iso_json_text other)
 {
     size_t length = one.length > other.length ? one.length : other.length;
-    struct iso_value_type type = {ISO_VALUE_BITS, false, (int16_t)(length < INT16_MAX ? length : INT16_MAX)};
+    struct iso_value_type type = {ISO_VALUE_BITS, false,
+                                  (int16_t)(length < INT16_MAX ? length : INT16_MAX)};
     return length && relate(type, one, other, false) == RELATION_SAME;
 }
 
@@ -157,18 +161,22 @@ static bool are_bits(struct iso_json_text one, struct iso_json_text other)
 static bool are_wrapped(struct iso_json_text one, struct iso_json_text other)
 {
     static const struct iso_value_type wide = {ISO_VALUE_INTEGER_64, false, 0};
-    return (*one.at == '-') != (*other.at == '-') && relate(wide, one, other, false) == RELATION_SAME;
+    return (*one.at == '-') != (*other.at == '-') &&
+           relate(wide, one, other, false) == RELATION_SAME;
 }
 
 /* There is a type by which they are one value, or may be. */
 static bool may_be_one(struct iso_json_text one, struct iso_json_text other, bool only_signed)
 {
     static const struct iso_value_type types[] = {
-        {ISO_VALUE_BOOLEAN, false, 0},    {ISO_VALUE_DATE, false, 0},      {ISO_VALUE_TIMESTAMP, false, 3},
-        {ISO_VALUE_TIMESTAMP, false, 6},  {ISO_VALUE_TIMESTAMP, false, 9}, {ISO_VALUE_INSTANT, false, 0},
-        {ISO_VALUE_TIME, false, 3},       {ISO_VALUE_TIME, false, 6},      {ISO_VALUE_TIME, false, 9},
-        {ISO_VALUE_ZONED_TIME, false, 0}, {ISO_VALUE_BYTES, false, 0},     {ISO_VALUE_UUID, false, 0}};
-    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0}, list = {ISO_VALUE_NESTED, false, 0};
+        {ISO_VALUE_BOOLEAN, false, 0},   {ISO_VALUE_DATE, false, 0},
+        {ISO_VALUE_TIMESTAMP, false, 3}, {ISO_VALUE_TIMESTAMP, false, 6},
+        {ISO_VALUE_TIMESTAMP, false, 9}, {ISO_VALUE_INSTANT, false, 0},
+        {ISO_VALUE_TIME, false, 3},      {ISO_VALUE_TIME, false, 6},
+        {ISO_VALUE_TIME, false, 9},      {ISO_VALUE_ZONED_TIME, false, 0},
+        {ISO_VALUE_BYTES, false, 0},     {ISO_VALUE_UUID, false, 0}};
+    static const struct iso_value_type json = {ISO_VALUE_JSON, false, 0},
+                                       list = {ISO_VALUE_NESTED, false, 0};
     if (is_integer(one) && is_integer(other))
         return !only_signed && are_wrapped(one, other);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -176,17 +184,19 @@ static bool may_be_one(struct iso_json_text one, struct iso_json_text other, boo
         if (relation == RELATION_SAME || relation == RELATION_SIMILAR)
             return true;
     }
-    bool nested =
-        is_nested(one) && is_nested(other) &&
-        (relate(json, one, other, false) <= RELATION_SIMILAR || relate(list, one, other, false) == RELATION_SAME);
-    return nested || is_other_form(one, other) || spelling_is_unscaled(one, other) || are_bits(one, other);
+    bool nested = is_nested(one) && is_nested(other) &&
+                  (relate(json, one, other, false) <= RELATION_SIMILAR ||
+                   relate(list, one, other, false) == RELATION_SAME);
+    return nested || is_other_form(one, other) || spelling_is_unscaled(one, other) ||
+           are_bits(one, other);
 }
 
 /* A letter before it, and no quote, bracket or padding behind it. */
 static bool is_word(struct iso_json_text text)
 {
     unsigned char first = text.length ? (unsigned char)(*text.at | 0x20) : 0;
-    return first >= 'a' && (first <= 'z' || first > 127) && !memchr("='\")", text.at[text.length - 1], 4);
+    return first >= 'a' && (first <= 'z' || first > 127) &&
+           !memchr("='\")", text.at[text.length - 1], 4);
 }
 
 /* True and false have short forms; of base64 the bytes, or hex digits, may be the other. */
@@ -194,16 +204,18 @@ static bool may_be_forms(struct iso_json_text one, struct iso_json_text other)
 {
     unsigned char first = (unsigned char)(*one.at | 0x20);
     bool boolean = (first == 't' || first == 'f') && one.length <= 5 && other.length <= 5;
-    bool base64 = one.length % 4 == 0 && (other.length == one.length / 4 * 3 || other.length == one.length / 2 * 3);
+    bool base64 = one.length % 4 == 0 &&
+                  (other.length == one.length / 4 * 3 || other.length == one.length / 2 * 3);
     return boolean || base64;
 }
 
-/* Texts as most are, such as a status or a name, which are one value if they are equal: whatever type they have. */
+/* Texts as most are, such as a status or a name, which are one value if they are equal: whatever
+ * type they have. */
 static bool are_two_words(struct iso_json_text one, struct iso_json_text other)
 {
     enum { UUID = 32 };
-    return is_word(one) && is_word(other) && !may_be_forms(one, other) && !may_be_forms(other, one) &&
-           (one.length < UUID || other.length < UUID);
+    return is_word(one) && is_word(other) && !may_be_forms(one, other) &&
+           !may_be_forms(other, one) && (one.length < UUID || other.length < UUID);
 }
 
 static enum iso_likeness compare_untyped(struct iso_json_text one, struct iso_json_text other,
@@ -214,7 +226,8 @@ static enum iso_likeness compare_untyped(struct iso_json_text one, struct iso_js
     if (differ)
         return ISO_VALUES_DIFFER;
 #endif
-    bool may_be = are_of_stream(one, other) || (spellers.client && may_be_one(one, other, spellers.only_signed));
+    bool may_be = are_of_stream(one, other) ||
+                  (spellers.client && may_be_one(one, other, spellers.only_signed));
     assert(!differ || !may_be);
     return may_be ? ISO_VALUES_UNCLEAR : ISO_VALUES_DIFFER;
 }
@@ -223,11 +236,12 @@ static enum iso_likeness compare_untyped(struct iso_json_text one, struct iso_js
 
 static bool is_plain(struct iso_value_type type)
 {
-    return type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64 || type.kind == ISO_VALUE_TEXT;
+    return type.kind == ISO_VALUE_INTEGER || type.kind == ISO_VALUE_INTEGER_64 ||
+           type.kind == ISO_VALUE_TEXT;
 }
 
-enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                                     struct iso_spellers spellers)
+enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json_text one,
+                                     struct iso_json_text other, struct iso_spellers spellers)
 {
     if (spelling_equal(one, other))
         return ISO_VALUES_EQUAL;
@@ -237,7 +251,8 @@ enum iso_likeness iso_values_compare(struct iso_value_type type, struct iso_json
     case RELATION_SAME:
         return ISO_VALUES_EQUAL;
     case RELATION_SIMILAR:
-        return spellers.client || type.kind == ISO_VALUE_FLOAT ? ISO_VALUES_UNCLEAR : ISO_VALUES_DIFFER;
+        return spellers.client || type.kind == ISO_VALUE_FLOAT ? ISO_VALUES_UNCLEAR
+                                                               : ISO_VALUES_DIFFER;
     case RELATION_UNREADABLE:
         return spellers.client && !is_plain(type) ? ISO_VALUES_UNCLEAR : ISO_VALUES_DIFFER;
     default:

@@ -13,7 +13,9 @@ struct bytes {
 static int digit_of(char byte)
 {
     char letter = (char)(byte | 0x20);
-    return byte >= '0' && byte <= '9' ? byte - '0' : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+    return byte >= '0' && byte <= '9'       ? byte - '0'
+           : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+                                            : -1;
 }
 
 /* Each reader takes room for as many bytes as the text has. */
@@ -56,7 +58,8 @@ static bool take_python_byte(const char **at, const char *end, uint8_t *byte)
     if (end - *at < 2)
         return false;
     if ((*at)[1] == 'x') {
-        int high = end - *at >= 4 ? digit_of((*at)[2]) : -1, low = end - *at >= 4 ? digit_of((*at)[3]) : -1;
+        int high = end - *at >= 4 ? digit_of((*at)[2]) : -1,
+            low = end - *at >= 4 ? digit_of((*at)[3]) : -1;
         if (high < 0 || low < 0)
             return false;
         *at += 4;
@@ -123,7 +126,8 @@ static struct bytes room_for(struct iso_json_text text)
 
 /* ---- bits ---- */
 
-/* "100000001": as many digits as the column has bits, the least significant last; bytes have it first. */
+/* "100000001": as many digits as the column has bits, the least significant last; bytes have it
+ * first. */
 static bool read_bits(struct iso_value_type type, struct iso_json_text text, struct bytes *bytes)
 {
     size_t bits = (size_t)type.detail;
@@ -176,7 +180,8 @@ static bool read_as(struct iso_value_type type, struct iso_json_text text, struc
     return read_sure(text, bytes);
 }
 
-bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text,
+                          struct iso_text *out)
 {
     if (type.kind == ISO_VALUE_UUID)
         return spell_uuid(text, out);
@@ -202,11 +207,14 @@ static bool may_mean(struct iso_json_text text, struct iso_json_text sure)
     return may;
 }
 
-enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other)
+enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one,
+                                    struct iso_json_text other)
 {
     struct iso_text left = {0}, right = {0};
-    bool spelt = spelling_spell_bytes(type, one, &left) && spelling_spell_bytes(type, other, &right);
-    bool same = spelt && left.used == right.used && (!left.used || !memcmp(left.bytes, right.bytes, left.used));
+    bool spelt =
+        spelling_spell_bytes(type, one, &left) && spelling_spell_bytes(type, other, &right);
+    bool same = spelt && left.used == right.used &&
+                (!left.used || !memcmp(left.bytes, right.bytes, left.used));
     iso_text_release(&left);
     iso_text_release(&right);
     if (same)
@@ -218,7 +226,8 @@ enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_
 
 /* ---- decimals whose scale nobody said ---- */
 
-/* The digits of big-endian bytes in two's complement, most significant first, without zeros at either end. */
+/* The digits of big-endian bytes in two's complement, most significant first, without zeros at
+ * either end. */
 static int digits_of(uint8_t *bytes, size_t size, char *digits)
 {
     int count = 0;
@@ -259,7 +268,8 @@ static bool is_unscaled(struct iso_json_text text, struct iso_json_text base64)
         carry = sum >> 8;
     }
     int count = digits_of(bytes, size, digits);
-    return count == number.count && negative == number.negative && !memcmp(digits, number.digits, (size_t)count);
+    return count == number.count && negative == number.negative &&
+           !memcmp(digits, number.digits, (size_t)count);
 }
 
 bool spelling_is_unscaled(struct iso_json_text one, struct iso_json_text other)

@@ -55,8 +55,8 @@ static struct member *add_member(struct speller *speller)
     return &speller->members[speller->count++];
 }
 
-/* The values stand in the output from `start` on, in any order; members take their place. False: a name twice, of which
- * readers take the first or the last. */
+/* The values stand in the output from `start` on, in any order; members take their place. False: a
+ * name twice, of which readers take the first or the last. */
 static bool put_members(struct speller *speller, uint32_t first, size_t start)
 {
     struct iso_text *out = speller->out;
@@ -163,26 +163,33 @@ bool spelling_spell_json(struct iso_json_text text, bool rounds, struct iso_text
 bool spelling_compact_json(struct iso_json_text text, struct iso_text *out)
 {
     struct iso_text canonical = {0};
-    bool is_json = spelling_spell_json(text, false, &canonical) && (*canonical.bytes == '{' || *canonical.bytes == '[');
+    bool is_json = spelling_spell_json(text, false, &canonical) &&
+                   (*canonical.bytes == '{' || *canonical.bytes == '[');
     iso_text_release(&canonical);
     if (is_json)
-        iso_cell_put(out, &(struct iso_cell){.kind = ISO_CELL_JSON, .text = text.at, .length = (uint32_t)text.length});
+        iso_cell_put(out, &(struct iso_cell){.kind = ISO_CELL_JSON,
+                                             .text = text.at,
+                                             .length = (uint32_t)text.length});
     return is_json;
 }
 
 /* ---- comparing ---- */
 
-static bool are_equal(struct iso_json_text one, struct iso_json_text other, bool rounds, bool *readable)
+static bool are_equal(struct iso_json_text one, struct iso_json_text other, bool rounds,
+                      bool *readable)
 {
     struct iso_text left = {0}, right = {0};
-    *readable = spelling_spell_json(one, rounds, &left) && spelling_spell_json(other, rounds, &right);
-    bool equal = *readable && left.used == right.used && !memcmp(left.bytes, right.bytes, left.used);
+    *readable =
+        spelling_spell_json(one, rounds, &left) && spelling_spell_json(other, rounds, &right);
+    bool equal =
+        *readable && left.used == right.used && !memcmp(left.bytes, right.bytes, left.used);
     iso_text_release(&left);
     iso_text_release(&right);
     return equal;
 }
 
-enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other)
+enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_text one,
+                                   struct iso_json_text other)
 {
     bool readable;
     if (are_equal(one, other, false, &readable))

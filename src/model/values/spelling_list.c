@@ -3,7 +3,8 @@
  *     {1,NULL,"a \"b\"",{t,f}}      [1,null,"a \"b\"",[true,false]]
  *     [0:1]={1,2}                   [1,2]
  *
- * Both become JSON of texts. Source: PostgreSQL's documentation, "Array Input and Output Syntax". */
+ * Both become JSON of texts. Source: PostgreSQL's documentation, "Array Input and Output
+ * Syntax". */
 #include <string.h>
 #include <strings.h>
 
@@ -23,7 +24,8 @@ struct listed {
 /* The bounds of an array that does not begin at 1 say nothing of its values. */
 static struct iso_json_text behind_bounds(struct iso_json_text literal)
 {
-    const char *equals = literal.length && *literal.at == '[' ? memchr(literal.at, '=', literal.length) : NULL;
+    const char *equals =
+        literal.length && *literal.at == '[' ? memchr(literal.at, '=', literal.length) : NULL;
     if (!equals)
         return literal;
     size_t passed = (size_t)(equals + 1 - literal.at);
@@ -66,8 +68,8 @@ static bool put_literal(struct listed *listed, const char **at, const char *end,
     ++*at;
     bool is_empty = *at < end && **at == '}';
     while (!is_empty) {
-        bool fine =
-            *at < end && **at == '{' ? put_literal(listed, at, end, depth + 1) : put_literal_value(listed, at, end);
+        bool fine = *at < end && **at == '{' ? put_literal(listed, at, end, depth + 1)
+                                             : put_literal_value(listed, at, end);
         if (!fine || *at == end || (**at != ',' && **at != '}'))
             return false;
         if (**at == '}')
@@ -134,7 +136,8 @@ static bool read_json(struct iso_json_text text, struct listed *listed)
     struct iso_json json;
     iso_json_init(&json);
     iso_json_start(&json, iso_payload_copy(&copy, text.at, text.length), text.length);
-    bool fine = iso_json_peek(&json) == ISO_JSON_ARRAY && put_json(listed, &json, 0) && iso_json_finish(&json);
+    bool fine = iso_json_peek(&json) == ISO_JSON_ARRAY && put_json(listed, &json, 0) &&
+                iso_json_finish(&json);
     iso_json_release(&json);
     iso_payload_release(&copy);
     return fine;
@@ -148,15 +151,19 @@ static bool is_literal(struct iso_json_text text)
     return behind.length && *behind.at == '{';
 }
 
-enum relation spelling_relate_lists(bool plain, struct iso_json_text one, struct iso_json_text other)
+enum relation spelling_relate_lists(bool plain, struct iso_json_text one,
+                                    struct iso_json_text other)
 {
     if (is_literal(one) == is_literal(other))
         return RELATION_UNREADABLE;
     struct listed literal = {0}, json = {0};
     enum relation relation = RELATION_UNREADABLE;
-    if (read_literal(is_literal(one) ? one : other, &literal) && read_json(is_literal(one) ? other : one, &json)) {
-        bool same = literal.text.used == json.text.used && !memcmp(literal.text.bytes, json.text.bytes, json.text.used);
-        /* other kinds of values are spelt in several ways themselves, and are as many all the same */
+    if (read_literal(is_literal(one) ? one : other, &literal) &&
+        read_json(is_literal(one) ? other : one, &json)) {
+        bool same = literal.text.used == json.text.used &&
+                    !memcmp(literal.text.bytes, json.text.bytes, json.text.used);
+        /* other kinds of values are spelt in several ways themselves, and are as many all the
+         * same */
         if (same)
             relation = RELATION_SAME;
         else if (plain || literal.values != json.values)

@@ -46,7 +46,9 @@ static bool take_digits(struct iso_json_text text, size_t *at, struct spelling_n
 {
     bool any = false, point = false;
     int zeros = 0;
-    for (; *at < text.length && (spelling_is_digit(text.at[*at]) || (text.at[*at] == '.' && !point)); ++*at) {
+    for (;
+         *at < text.length && (spelling_is_digit(text.at[*at]) || (text.at[*at] == '.' && !point));
+         ++*at) {
         char byte = text.at[*at];
         if (byte == '.') {
             point = number->has_fraction = true;
@@ -75,7 +77,8 @@ bool spelling_read_number(struct iso_json_text text, struct spelling_number *num
     number->count = number->point = 0;
     number->negative = at && text.at[0] == '-';
     number->has_fraction = false;
-    number->is_code = at + 1 < text.length && text.at[at] == '0' && spelling_is_digit(text.at[at + 1]);
+    number->is_code =
+        at + 1 < text.length && text.at[at] == '0' && spelling_is_digit(text.at[at + 1]);
     if (!take_digits(text, &at, number))
         return false;
     if (at < text.length) {
@@ -98,7 +101,9 @@ static void put_zeros(struct iso_text *out, int count)
 
 void spelling_put_number(struct iso_text *out, const struct spelling_number *number, int places)
 {
-    int whole = number->point < 0 ? 0 : number->point < number->count ? number->point : number->count;
+    int whole = number->point < 0               ? 0
+                : number->point < number->count ? number->point
+                                                : number->count;
     int fraction = number->count > number->point ? number->count - number->point : 0;
     if (number->negative)
         iso_text_put_bytes(out, "-", 1);
@@ -151,7 +156,8 @@ static bool read_boolean(struct iso_json_text text, bool *value)
     return text.length == 1 && (text.at[0] == 1 || text.at[0] == 0);
 }
 
-static bool spell_boolean(struct iso_json_text text, const char *yes, const char *no, struct iso_text *out)
+static bool spell_boolean(struct iso_json_text text, const char *yes, const char *no,
+                          struct iso_text *out)
 {
     bool value;
     if (!read_boolean(text, &value))
@@ -160,7 +166,8 @@ static bool spell_boolean(struct iso_json_text text, const char *yes, const char
     return true;
 }
 
-static bool spell_integer(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+static bool spell_integer(struct iso_value_type type, struct iso_json_text text,
+                          struct iso_text *out)
 {
     struct spelling_number number;
     if (spelling_is_word(text, "true") || spelling_is_word(text, "false"))
@@ -175,16 +182,18 @@ static bool spell_integer(struct iso_value_type type, struct iso_json_text text,
 /* What is no number, by Java's names. */
 static const char *special(struct iso_json_text text)
 {
-    static const char *const words[][2] = {{"nan", "NaN"},      {"infinity", "Infinity"}, {"-infinity", "-Infinity"},
-                                           {"inf", "Infinity"}, {"-inf", "-Infinity"},    {"+infinity", "Infinity"},
-                                           {"+inf", "Infinity"}};
+    static const char *const words[][2] = {
+        {"nan", "NaN"},      {"infinity", "Infinity"}, {"-infinity", "-Infinity"},
+        {"inf", "Infinity"}, {"-inf", "-Infinity"},    {"+infinity", "Infinity"},
+        {"+inf", "Infinity"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (spelling_is_word(text, words[i][0]))
             return words[i][1];
     return NULL;
 }
 
-static bool spell_decimal(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+static bool spell_decimal(struct iso_value_type type, struct iso_json_text text,
+                          struct iso_text *out)
 {
     struct spelling_number number;
     const char *word = special(text);
@@ -197,12 +206,14 @@ static bool spell_decimal(struct iso_value_type type, struct iso_json_text text,
     return true;
 }
 
-static bool spell_floating(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+static bool spell_floating(struct iso_value_type type, struct iso_json_text text,
+                           struct iso_text *out)
 {
     struct spelling_number number;
     char copy[SPELLING_DIGITS];
     const char *word = special(text);
-    struct iso_cell cell = {.kind = type.kind == ISO_VALUE_FLOAT ? ISO_CELL_FLOAT : ISO_CELL_DOUBLE};
+    struct iso_cell cell = {.kind =
+                                type.kind == ISO_VALUE_FLOAT ? ISO_CELL_FLOAT : ISO_CELL_DOUBLE};
     if (word) {
         iso_text_put(out, word);
         return true;
@@ -221,7 +232,8 @@ static bool spell_floating(struct iso_value_type type, struct iso_json_text text
     return true;
 }
 
-bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text,
+                           struct iso_text *out)
 {
     text = spelling_unwrap(text, "Decimal");
     switch (type.kind) {
@@ -242,8 +254,8 @@ bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text
 
 static bool are_same(const struct spelling_number *one, const struct spelling_number *other)
 {
-    return one->negative == other->negative && one->point == other->point && one->count == other->count &&
-           !memcmp(one->digits, other->digits, (size_t)one->count);
+    return one->negative == other->negative && one->point == other->point &&
+           one->count == other->count && !memcmp(one->digits, other->digits, (size_t)one->count);
 }
 
 /* To its first `count` digits (or none, which is 0 or one more digit before them). */
@@ -296,12 +308,13 @@ static bool was_rounded(const struct spelling_number *one, const struct spelling
     return false;
 }
 
-enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                                      bool rounds)
+enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one,
+                                      struct iso_json_text other, bool rounds)
 {
     struct iso_text left = {0}, right = {0};
     struct spelling_number numbers[2];
-    bool spelt = spelling_spell_number(type, one, &left) && spelling_spell_number(type, other, &right);
+    bool spelt =
+        spelling_spell_number(type, one, &left) && spelling_spell_number(type, other, &right);
     bool same = spelt && left.used == right.used && !memcmp(left.bytes, right.bytes, left.used);
     iso_text_release(&left);
     iso_text_release(&right);
@@ -323,9 +336,10 @@ enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_jso
 bool spelling_are_like_numbers(struct iso_json_text one, struct iso_json_text other)
 {
     struct spelling_number left, right;
-    if (!spelling_read_number(one, &left) || !spelling_read_number(other, &right) || left.is_code || right.is_code ||
-        !(left.has_fraction || right.has_fraction))
+    if (!spelling_read_number(one, &left) || !spelling_read_number(other, &right) || left.is_code ||
+        right.is_code || !(left.has_fraction || right.has_fraction))
         return false;
-    bool fraction = left.count > right.count ? left.has_fraction : right.has_fraction; /* whole numbers are not cut */
+    bool fraction = left.count > right.count ? left.has_fraction
+                                             : right.has_fraction; /* whole numbers are not cut */
     return are_same(&left, &right) || (fraction && was_cut(&left, &right));
 }

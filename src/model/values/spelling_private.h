@@ -40,34 +40,44 @@ struct spelling_number {
 
 bool spelling_read_number(struct iso_json_text text, struct spelling_number *number);
 void spelling_put_number(struct iso_text *out, const struct spelling_number *number, int places);
-bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
-enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                                      bool rounds);
-/* Of numbers whose type is not known: the same with other zeros, or one was cut to a FLOAT's six digits. */
+bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text,
+                           struct iso_text *out);
+enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one,
+                                      struct iso_json_text other, bool rounds);
+/* Of numbers whose type is not known: the same with other zeros, or one was cut to a FLOAT's six
+ * digits. */
 bool spelling_are_like_numbers(struct iso_json_text one, struct iso_json_text other);
 
 /* ---- times ---- */
 
-bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
-enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                                    bool rounds);
+bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text,
+                         struct iso_text *out);
+enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_text one,
+                                    struct iso_json_text other, bool rounds);
 
 /* ---- bytes ---- */
 
-bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text, struct iso_text *out);
-enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other);
-/* Whether one is the other's digits as big-endian bytes in base64: a decimal whose scale is not known. */
+bool spelling_spell_bytes(struct iso_value_type type, struct iso_json_text text,
+                          struct iso_text *out);
+enum relation spelling_relate_bytes(struct iso_value_type type, struct iso_json_text one,
+                                    struct iso_json_text other);
+/* Whether one is the other's digits as big-endian bytes in base64: a decimal whose scale is not
+ * known. */
 bool spelling_is_unscaled(struct iso_json_text one, struct iso_json_text other);
 
 /* ---- JSON ---- */
 
-/* Members by name, no white space, numbers without needless zeros; `rounds`: as doubles have them. */
+/* Members by name, no white space, numbers without needless zeros; `rounds`: as doubles have
+ * them. */
 bool spelling_spell_json(struct iso_json_text text, bool rounds, struct iso_text *out);
-enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other);
+enum relation spelling_relate_json(struct iso_value_type type, struct iso_json_text one,
+                                   struct iso_json_text other);
 /* Without white space, else as it is. */
 bool spelling_compact_json(struct iso_json_text text, struct iso_text *out);
 
 /* ---- arrays ---- */
 
-/* An array as PostgreSQL prints it, and as JSON; `plain`: its values have one spelling. Else unreadable. */
-enum relation spelling_relate_lists(bool plain, struct iso_json_text one, struct iso_json_text other);
+/* An array as PostgreSQL prints it, and as JSON; `plain`: its values have one spelling. Else
+ * unreadable. */
+enum relation spelling_relate_lists(bool plain, struct iso_json_text one,
+                                    struct iso_json_text other);

@@ -51,7 +51,8 @@ static bool read_columns(struct columns *columns, struct iso_json_text row)
     struct column column;
     *columns = (struct columns){.count = 0};
     iso_json_init(&columns->json);
-    iso_json_start(&columns->json, iso_payload_copy(&columns->copy, row.at, row.length), row.length);
+    iso_json_start(&columns->json, iso_payload_copy(&columns->copy, row.at, row.length),
+                   row.length);
     if (iso_json_peek(&columns->json) != ISO_JSON_OBJECT)
         return false;
     iso_json_enter_object(&columns->json);
@@ -94,7 +95,8 @@ static bool is_bare(struct iso_value_type type, struct iso_json_text text)
     }
 }
 
-static void put_column(const struct iso_column_types *types, const struct column *column, struct iso_text *out)
+static void put_column(const struct iso_column_types *types, const struct column *column,
+                       struct iso_text *out)
 {
     struct iso_text spelt = {0};
     struct iso_value_type type = types->type_of(types->context, column->name);
@@ -112,7 +114,8 @@ static void put_column(const struct iso_column_types *types, const struct column
     iso_text_release(&spelt);
 }
 
-bool iso_row_spell(const struct iso_column_types *types, struct iso_json_text row, struct iso_text *out)
+bool iso_row_spell(const struct iso_column_types *types, struct iso_json_text row,
+                   struct iso_text *out)
 {
     struct columns columns;
     bool fine = read_columns(&columns, row);
@@ -130,8 +133,9 @@ bool iso_row_spell(const struct iso_column_types *types, struct iso_json_text ro
 
 /* ---- comparing ---- */
 
-static enum iso_likeness compare_columns(const struct iso_column_types *types, const struct column *one,
-                                         const struct column *other, struct iso_spellers spellers)
+static enum iso_likeness compare_columns(const struct iso_column_types *types,
+                                         const struct column *one, const struct column *other,
+                                         struct iso_spellers spellers)
 {
     struct iso_value_type type = types->type_of(types->context, one->name);
     if (is_null(one) || is_null(other))
@@ -139,8 +143,9 @@ static enum iso_likeness compare_columns(const struct iso_column_types *types, c
     return iso_values_compare(type, one->text, other->text, spellers);
 }
 
-static enum iso_likeness compare_rows(const struct iso_column_types *types, const struct columns *left,
-                                      const struct columns *right, struct iso_spellers spellers,
+static enum iso_likeness compare_rows(const struct iso_column_types *types,
+                                      const struct columns *left, const struct columns *right,
+                                      struct iso_spellers spellers,
                                       struct iso_row_difference *difference)
 {
     enum iso_likeness worst = ISO_VALUES_EQUAL;

@@ -63,8 +63,9 @@ static bool take_date(struct reader *reader, int64_t *days)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int64_t year, month, day;
-    if (!take_digits(reader, 4, 4, &year) || !take_byte(reader, '-') || !take_digits(reader, 2, 2, &month) ||
-        !take_byte(reader, '-') || !take_digits(reader, 2, 2, &day) || year < 1 || month < 1 || month > 12 || day < 1)
+    if (!take_digits(reader, 4, 4, &year) || !take_byte(reader, '-') ||
+        !take_digits(reader, 2, 2, &month) || !take_byte(reader, '-') ||
+        !take_digits(reader, 2, 2, &day) || year < 1 || month < 1 || month > 12 || day < 1)
         return false;
     if (day > lengths[month - 1] + (month == 2 && is_leap(year)))
         return false;
@@ -115,7 +116,8 @@ static bool take_zone(struct reader *reader, struct moment *moment)
     moment->has_zone = true;
     take_byte(reader, ' ');
     rest = (struct iso_json_text){reader->at, (size_t)(reader->end - reader->at)};
-    if (spelling_is_word(rest, "z") || spelling_is_word(rest, "utc") || spelling_is_word(rest, "gmt"))
+    if (spelling_is_word(rest, "z") || spelling_is_word(rest, "utc") ||
+        spelling_is_word(rest, "gmt"))
         return true;
     bool west = take_byte(reader, '-');
     if ((!west && !take_byte(reader, '+')) || !take_digits(reader, 2, 2, &hours))
@@ -141,14 +143,15 @@ static bool read_moment(struct iso_json_text text, struct moment *moment)
     moment->seconds = days * DAY;
     if (reader.at == reader.end)
         return true;
-    return (take_byte(&reader, ' ') || take_byte(&reader, 'T')) && take_clock(&reader, 23, moment) &&
-           take_zone(&reader, moment);
+    return (take_byte(&reader, ' ') || take_byte(&reader, 'T')) &&
+           take_clock(&reader, 23, moment) && take_zone(&reader, moment);
 }
 
 /* A day of a column that has no time. */
 static bool read_date(struct iso_json_text text, struct moment *moment)
 {
-    return read_moment(text, moment) && !moment->has_zone && !moment->nanos && moment->seconds % DAY == 0;
+    return read_moment(text, moment) && !moment->has_zone && !moment->nanos &&
+           moment->seconds % DAY == 0;
 }
 
 static bool read_zoned_time(struct iso_json_text text, struct moment *moment)
@@ -166,7 +169,8 @@ static void negate(struct moment *moment)
     moment->nanos = moment->nanos ? NANOS - moment->nanos : 0;
 }
 
-/* "-1 day, 11:25:03", as Python prints a time below 0; "1 day 02:00:00", as PostgreSQL prints an interval. */
+/* "-1 day, 11:25:03", as Python prints a time below 0; "1 day 02:00:00", as PostgreSQL prints an
+ * interval. */
 static bool take_days(struct reader *reader, int64_t *days)
 {
     struct reader from = *reader;
@@ -233,7 +237,8 @@ static bool read_count(struct iso_value_type type, struct iso_json_text text, st
     moment->count = number;
     moment->seconds = number / units - (number % units < 0);
     moment->nanos = (int32_t)((number - moment->seconds * units) * (NANOS / units));
-    return type.kind != ISO_VALUE_DATE || !__builtin_mul_overflow(moment->seconds, (int64_t)DAY, &moment->seconds);
+    return type.kind != ISO_VALUE_DATE ||
+           !__builtin_mul_overflow(moment->seconds, (int64_t)DAY, &moment->seconds);
 }
 
 static bool read(struct iso_value_type type, struct iso_json_text text, struct moment *moment)
@@ -258,7 +263,8 @@ static bool read(struct iso_value_type type, struct iso_json_text text, struct m
 /* False: it is finer than the unit. */
 static bool put_count(struct iso_value_type type, const struct moment *moment, struct iso_text *out)
 {
-    int64_t units = type.kind == ISO_VALUE_DATE ? 1 : units_in_second(type.detail), number = moment->seconds;
+    int64_t units = type.kind == ISO_VALUE_DATE ? 1 : units_in_second(type.detail),
+            number = moment->seconds;
     if (type.kind == ISO_VALUE_DATE)
         number = moment->seconds / DAY;
     else if (moment->nanos % (NANOS / units) || __builtin_mul_overflow(number, units, &number) ||
@@ -270,23 +276,26 @@ static bool put_count(struct iso_value_type type, const struct moment *moment, s
 
 static void put_date(struct iso_text *out, int64_t days)
 {
-    /* Years of 365 days that begin in March: the leap day is the last one of its year, century and four centuries. */
+    /* Years of 365 days that begin in March: the leap day is the last one of its year, century and
+     * four centuries. */
     enum { FROM_MARCH = 719468, FOUR_CENTURIES = 146097 };
     char text[64];
-    int64_t number = days + FROM_MARCH, era = number / FOUR_CENTURIES, day = number % FOUR_CENTURIES;
+    int64_t number = days + FROM_MARCH, era = number / FOUR_CENTURIES,
+            day = number % FOUR_CENTURIES;
     int64_t year = (day - day / 1460 + day / 36524 - day / (FOUR_CENTURIES - 1)) / 365;
     int64_t of_year = day - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
     int64_t of_month = of_year - (153 * month + 2) / 5 + 1;
     month += month < 10 ? 3 : -9;
-    snprintf(text, sizeof text, "%04d-%02d-%02d", (int)(year + era * 400 + (month <= 2)), (int)month, (int)of_month);
+    snprintf(text, sizeof text, "%04d-%02d-%02d", (int)(year + era * 400 + (month <= 2)),
+             (int)month, (int)of_month);
     iso_text_put(out, text);
 }
 
 static void put_clock(struct iso_text *out, int64_t seconds, int32_t nanos)
 {
     char text[64];
-    int length = snprintf(text, sizeof text, "%02d:%02d:%02d", (int)(seconds / HOUR), (int)(seconds / MINUTE % MINUTE),
-                          (int)(seconds % MINUTE));
+    int length = snprintf(text, sizeof text, "%02d:%02d:%02d", (int)(seconds / HOUR),
+                          (int)(seconds / MINUTE % MINUTE), (int)(seconds % MINUTE));
     if (nanos) {
         length += snprintf(text + length, sizeof text - (size_t)length, ".%09d", (int)nanos);
         while (text[length - 1] == '0')
@@ -297,7 +306,8 @@ static void put_clock(struct iso_text *out, int64_t seconds, int32_t nanos)
 }
 
 /* In years that have four digits. */
-static bool put_instant(struct iso_value_type type, const struct moment *moment, struct iso_text *out)
+static bool put_instant(struct iso_value_type type, const struct moment *moment,
+                        struct iso_text *out)
 {
     int64_t least = (days_before_year(1) - days_before_year(1970)) * DAY;
     int64_t most = (days_before_year(10000) - days_before_year(1970)) * DAY;
@@ -317,7 +327,8 @@ static bool has_zone(struct iso_value_type type)
     return type.kind == ISO_VALUE_INSTANT || type.kind == ISO_VALUE_ZONED_TIME;
 }
 
-bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text, struct iso_text *out)
+bool spelling_spell_time(struct iso_value_type type, struct iso_json_text text,
+                         struct iso_text *out)
 {
     struct moment moment;
     if (!read(type, text, &moment) || moment.has_zone != has_zone(type))
@@ -332,16 +343,20 @@ static bool are_equal(const struct moment *one, const struct moment *other)
     return one->seconds == other->seconds && one->nanos == other->nanos;
 }
 
-static int64_t distance(struct iso_value_type type, const struct moment *one, const struct moment *other)
+static int64_t distance(struct iso_value_type type, const struct moment *one,
+                        const struct moment *other)
 {
-    int64_t seconds = one->seconds > other->seconds ? one->seconds - other->seconds : other->seconds - one->seconds;
+    int64_t seconds = one->seconds > other->seconds ? one->seconds - other->seconds
+                                                    : other->seconds - one->seconds;
     if (type.kind == ISO_VALUE_ZONED_TIME && seconds > DAY - seconds)
         seconds = DAY - seconds;
     return seconds;
 }
 
-/* One says its zone and the other does not: whether there is one in which they are the same moment. */
-static bool may_be_of_zone(struct iso_value_type type, const struct moment *one, const struct moment *other)
+/* One says its zone and the other does not: whether there is one in which they are the same
+ * moment. */
+static bool may_be_of_zone(struct iso_value_type type, const struct moment *one,
+                           const struct moment *other)
 {
     int64_t seconds = distance(type, one, other);
     bool odd = type.kind != ISO_VALUE_ZONED_TIME && one->seconds < ODD_ZONES;
@@ -364,10 +379,12 @@ static bool was_rounded(const struct moment *one, const struct moment *other)
     if (places_of(one->nanos) == places_of(other->nanos))
         return false;
     int32_t unit = (int32_t)(NANOS / units_in_second(places_of(coarser->nanos)));
-    struct moment cut = {.seconds = finer->seconds, .nanos = finer->nanos - finer->nanos % unit}, up = cut;
+    struct moment cut = {.seconds = finer->seconds, .nanos = finer->nanos - finer->nanos % unit},
+                  up = cut;
     up.seconds += up.nanos + unit == NANOS;
     up.nanos = (up.nanos + unit) % NANOS;
-    return are_equal(&cut, coarser) || (2 * (finer->nanos % unit) >= unit && are_equal(&up, coarser));
+    return are_equal(&cut, coarser) ||
+           (2 * (finer->nanos % unit) >= unit && are_equal(&up, coarser));
 }
 
 /* Milliseconds and microseconds of one moment. */
@@ -385,17 +402,19 @@ static bool are_of_units(const struct moment *one, const struct moment *other)
     return false;
 }
 
-enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_text one, struct iso_json_text other,
-                                    bool rounds)
+enum relation spelling_relate_times(struct iso_value_type type, struct iso_json_text one,
+                                    struct iso_json_text other, bool rounds)
 {
     struct moment left, right;
     if (!read(type, one, &left) || !read(type, other, &right))
         return RELATION_UNREADABLE;
     if (left.has_zone != right.has_zone)
         return may_be_of_zone(type, &left, &right) ? RELATION_SIMILAR : RELATION_OTHER;
-    if (are_equal(&left, &right)) /* without a zone, in a column that has one, both are in zones that nobody knows */
+    if (are_equal(&left, &right)) /* without a zone, in a column that has one, both are in zones
+                                     that nobody knows */
         return left.has_zone == has_zone(type) ? RELATION_SAME : RELATION_SIMILAR;
     if (left.has_zone != has_zone(type) && may_be_of_zone(type, &left, &right))
         return RELATION_SIMILAR;
-    return (rounds && was_rounded(&left, &right)) || are_of_units(&left, &right) ? RELATION_SIMILAR : RELATION_OTHER;
+    return (rounds && was_rounded(&left, &right)) || are_of_units(&left, &right) ? RELATION_SIMILAR
+                                                                                 : RELATION_OTHER;
 }

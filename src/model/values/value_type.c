@@ -47,10 +47,11 @@ static const struct meaning plain_types[] = {
 };
 
 /* What databases call texts; PostgreSQL, MariaDB, MySQL. */
-static const char *const texts[] = {"CHAR",     "VARCHAR", "TEXT",   "TINYTEXT",  "MEDIUMTEXT", "LONGTEXT", "CHARACTER",
-                                    "NVARCHAR", "NCHAR",   "BPCHAR", "NAME",      "CITEXT",     "ENUM",     "SET",
-                                    "INET4",    "INET6",   "INET",   "CIDR",      "MACADDR",    "MACADDR8", "XML",
-                                    "TSVECTOR", "LTREE",   "JSON",   "INT4RANGE", "INT8RANGE"};
+static const char *const texts[] = {
+    "CHAR",     "VARCHAR", "TEXT",   "TINYTEXT",  "MEDIUMTEXT", "LONGTEXT", "CHARACTER",
+    "NVARCHAR", "NCHAR",   "BPCHAR", "NAME",      "CITEXT",     "ENUM",     "SET",
+    "INET4",    "INET6",   "INET",   "CIDR",      "MACADDR",    "MACADDR8", "XML",
+    "TSVECTOR", "LTREE",   "JSON",   "INT4RANGE", "INT8RANGE"};
 
 static bool is(struct iso_json_text text, const char *word)
 {
@@ -79,7 +80,8 @@ static struct iso_value_type string_of(const struct iso_connect_type *said)
     for (size_t i = 0; i < sizeof decimals / sizeof *decimals; i++)
         if (begins(said->source, decimals[i]))
             /* PostgreSQL's numeric without a scale is told with 0 */
-            return decimal(said->is_source_scaled && (said->source_scale || !begins(said->source, "NUMERIC")),
+            return decimal(said->is_source_scaled &&
+                               (said->source_scale || !begins(said->source, "NUMERIC")),
                            said->source_scale);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (begins(said->source, texts[i]))
@@ -91,12 +93,14 @@ static struct iso_value_type of_plain(const struct iso_connect_type *said)
 {
     if (said->source.length && ISO_PAYLOAD_IS(said->type, "string"))
         return string_of(said);
-    if (begins(said->source, "FLOAT") && ISO_PAYLOAD_IS(said->type, "double") && !said->is_source_scaled)
+    if (begins(said->source, "FLOAT") && ISO_PAYLOAD_IS(said->type, "double") &&
+        !said->is_source_scaled)
         return (struct iso_value_type){ISO_VALUE_FLOAT, false, 0};
     if (ISO_PAYLOAD_IS(said->type, "array")) {
         uint8_t items = said->items.kind;
-        bool plain = items == ISO_VALUE_INTEGER || items == ISO_VALUE_INTEGER_64 || items == ISO_VALUE_BOOLEAN ||
-                     items == ISO_VALUE_TEXT || items == ISO_VALUE_UUID;
+        bool plain = items == ISO_VALUE_INTEGER || items == ISO_VALUE_INTEGER_64 ||
+                     items == ISO_VALUE_BOOLEAN || items == ISO_VALUE_TEXT ||
+                     items == ISO_VALUE_UUID;
         return (struct iso_value_type){plain ? ISO_VALUE_LIST : ISO_VALUE_NESTED, false, 0};
     }
     for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++)
@@ -111,13 +115,15 @@ struct iso_value_type iso_value_type_of(const struct iso_connect_type *said)
         return of_plain(said);
     if (is(said->name, "org.apache.kafka.connect.data.Decimal"))
         return decimal(said->is_scaled, said->scale);
-    if (is(said->name, "io.debezium.data.Bits") && said->has_length && said->length > 0 && said->length <= INT16_MAX)
+    if (is(said->name, "io.debezium.data.Bits") && said->has_length && said->length > 0 &&
+        said->length <= INT16_MAX)
         return (struct iso_value_type){ISO_VALUE_BITS, false, (int16_t)said->length};
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (is(said->name, meanings[i].name))
             return meanings[i].type;
     /* A name that is not known: bits of varying length, intervals, geometry. */
-    return (struct iso_value_type){ISO_PAYLOAD_IS(said->type, "struct") ? ISO_VALUE_NESTED : ISO_VALUE_ANY, false, 0};
+    return (struct iso_value_type){
+        ISO_PAYLOAD_IS(said->type, "struct") ? ISO_VALUE_NESTED : ISO_VALUE_ANY, false, 0};
 }
 
 static bool take_number(struct iso_json_text text, int32_t *number)
@@ -133,10 +139,12 @@ static bool take_number(struct iso_json_text text, int32_t *number)
     return !*end && value >= INT32_MIN && value <= INT32_MAX;
 }
 
-void iso_connect_parameter(struct iso_connect_type *said, struct iso_json_text name, struct iso_json_text value)
+void iso_connect_parameter(struct iso_connect_type *said, struct iso_json_text name,
+                           struct iso_json_text value)
 {
     if (is(name, "scale"))
-        said->is_scaled = take_number(value, &said->scale) && labs(said->scale) <= ISO_CELL_SCALE_MAX;
+        said->is_scaled =
+            take_number(value, &said->scale) && labs(said->scale) <= ISO_CELL_SCALE_MAX;
     else if (is(name, "length"))
         said->has_length = take_number(value, &said->length);
     else if (is(name, "__debezium.source.column.type"))

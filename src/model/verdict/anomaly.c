@@ -12,7 +12,8 @@ const char *iso_anomaly_name(enum iso_anomaly anomaly)
 }
 
 struct shape {
-    uint32_t ww, wr, rw, other, edges; /* without the edges inside a transaction; other: session, time, implied */
+    uint32_t ww, wr, rw, other,
+        edges; /* without the edges inside a transaction; other: session, time, implied */
 };
 
 static struct shape shape_of(const struct iso_evidence *evidence, const struct iso_lemma *lemma)
@@ -30,8 +31,8 @@ static struct shape shape_of(const struct iso_evidence *evidence, const struct i
 }
 
 /* The edge number `index` of those that lead from one transaction to another. */
-static const struct iso_edge *edge_at(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
-                                      uint32_t index)
+static const struct iso_edge *edge_at(const struct iso_evidence *evidence,
+                                      const struct iso_lemma *lemma, uint32_t index)
 {
     const struct iso_edge *edge = evidence->edges + lemma->first_edge;
     for (;; edge++) {
@@ -40,10 +41,11 @@ static const struct iso_edge *edge_at(const struct iso_evidence *evidence, const
     }
 }
 
-static enum iso_anomaly name_pair(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
-                                  struct shape shape)
+static enum iso_anomaly name_pair(const struct iso_evidence *evidence,
+                                  const struct iso_lemma *lemma, struct shape shape)
 {
-    const struct iso_edge *first = edge_at(evidence, lemma, 0), *second = edge_at(evidence, lemma, 1);
+    const struct iso_edge *first = edge_at(evidence, lemma, 0),
+                          *second = edge_at(evidence, lemma, 1);
     if (shape.rw == 1 && shape.ww == 1 && first->key == second->key)
         return ISO_LOST_UPDATE;
     if (shape.rw == 2)
@@ -52,15 +54,18 @@ static enum iso_anomaly name_pair(const struct iso_evidence *evidence, const str
 }
 
 /* Two writers, two readers that each saw one of the writes and not the other. */
-static bool is_long_fork(const struct iso_evidence *evidence, const struct iso_lemma *lemma, struct shape shape)
+static bool is_long_fork(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
+                         struct shape shape)
 {
     if (shape.edges != 4 || shape.rw != 2 || shape.wr != 2)
         return false;
     return edge_at(evidence, lemma, 0)->kind == edge_at(evidence, lemma, 2)->kind;
 }
 
-/* The edges behind the rw, which make what it leads to visible: s sessions (of a row one), r reads, w orders of versions. */
-static void way_back(const struct iso_evidence *evidence, const struct iso_lemma *lemma, char *way, size_t size)
+/* The edges behind the rw, which make what it leads to visible: s sessions (of a row one), r reads,
+ * w orders of versions. */
+static void way_back(const struct iso_evidence *evidence, const struct iso_lemma *lemma, char *way,
+                     size_t size)
 {
     const struct iso_edge *edges = evidence->edges + lemma->first_edge;
     uint32_t rw = 0, length = 0;
@@ -96,7 +101,8 @@ const char *iso_cycle_guarantee(const struct iso_evidence *evidence, uint32_t le
 }
 
 /* At the weak levels a cycle with one rw is named by how the writer that was missed is visible. */
-static const char *name_of_weak(const struct iso_evidence *evidence, const struct iso_lemma *lemma, struct shape shape)
+static const char *name_of_weak(const struct iso_evidence *evidence, const struct iso_lemma *lemma,
+                                struct shape shape)
 {
     char way[8];
     if (shape.rw == 0)
@@ -106,8 +112,9 @@ static const char *name_of_weak(const struct iso_evidence *evidence, const struc
     if (shape.edges == 2 && name_pair(evidence, lemma, shape) == ISO_LOST_UPDATE)
         return iso_anomaly_name(ISO_LOST_UPDATE);
     way_back(evidence, lemma, way, sizeof way);
-    return strcmp(way, "r") ? strchr(way, 'w') ? iso_anomaly_name(ISO_G_SINGLE) : "causality-violation"
-                            : "fractured-read";
+    return strcmp(way, "r")
+               ? strchr(way, 'w') ? iso_anomaly_name(ISO_G_SINGLE) : "causality-violation"
+               : "fractured-read";
 }
 
 const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemma_index)
@@ -118,7 +125,8 @@ const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemm
         return NULL;
     if (iso_model_is_weak(evidence->model))
         return name_of_weak(evidence, lemma, shape);
-    enum iso_anomaly pair = shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : ISO_ANOMALIES;
+    enum iso_anomaly pair =
+        shape.edges == 2 && !shape.other ? name_pair(evidence, lemma, shape) : ISO_ANOMALIES;
     if (pair != ISO_ANOMALIES)
         return iso_anomaly_name(pair);
     if (is_long_fork(evidence, lemma, shape))

@@ -12,13 +12,15 @@ static bool follows(enum iso_level asked, enum iso_outcome outcome, enum iso_lev
     return outcome == ISO_HOLDS ? iso_level_implies(asked, other) : iso_level_implies(other, asked);
 }
 
-void iso_answers_note(struct iso_answers *answers, enum iso_level level, enum iso_outcome outcome, const char *reason)
+void iso_answers_note(struct iso_answers *answers, enum iso_level level, enum iso_outcome outcome,
+                      const char *reason)
 {
-    struct iso_answer answer = {.is_known = true, .outcome = outcome, .since = level, .reason = reason};
+    struct iso_answer answer = {
+        .is_known = true, .outcome = outcome, .since = level, .reason = reason};
     for (int i = 0; i < ISO_LEVELS; i++) {
         enum iso_level other = (enum iso_level)i;
-        bool is_said =
-            other == level || (answers->infers && outcome != ISO_IS_UNDECIDED && follows(level, outcome, other));
+        bool is_said = other == level || (answers->infers && outcome != ISO_IS_UNDECIDED &&
+                                          follows(level, outcome, other));
         /* An engine decided both, and they contradict each other: one of them is wrong. */
         assert(!is_said || !answers->of[i].is_known || answers->of[i].outcome == ISO_IS_UNDECIDED ||
                answers->of[i].outcome == outcome || outcome == ISO_IS_UNDECIDED);
@@ -51,7 +53,8 @@ static uint32_t candidates(const struct iso_answers *answers, enum iso_outcome o
 {
     uint32_t set = 0;
     for (int level = 0; level < ISO_LEVELS; level++) {
-        if (answers->of[level].is_candidate && iso_answers_outcome(answers, (enum iso_level)level) == outcome)
+        if (answers->of[level].is_candidate &&
+            iso_answers_outcome(answers, (enum iso_level)level) == outcome)
             set |= 1u << level;
     }
     return set;

@@ -23,10 +23,11 @@ void iso_evidence_release(struct iso_evidence *evidence)
 void iso_evidence_lemma(struct iso_evidence *evidence, enum iso_lemma_kind kind, uint32_t operation)
 {
     ISO_GROW_COLUMN(evidence->lemmas, evidence->lemma_count, evidence->lemma_capacity);
-    evidence->lemmas[evidence->lemma_count++] = (struct iso_lemma){.kind = kind,
-                                                                   .first_literal = evidence->literal_count,
-                                                                   .first_edge = evidence->edge_count,
-                                                                   .operation = operation};
+    evidence->lemmas[evidence->lemma_count++] =
+        (struct iso_lemma){.kind = kind,
+                           .first_literal = evidence->literal_count,
+                           .first_edge = evidence->edge_count,
+                           .operation = operation};
 }
 
 void iso_evidence_literal(struct iso_evidence *evidence, struct iso_literal literal)
@@ -59,12 +60,14 @@ uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t opera
 {
     uint32_t low = 0, high = evidence->choice_count;
     ISO_BISECT(low, high, middle, evidence->choices[middle].operation < operation);
-    return low < evidence->choice_count && evidence->choices[low].operation == operation ? evidence->choices[low].writer
-                                                                                         : ISO_NO_CHOICE;
+    return low < evidence->choice_count && evidence->choices[low].operation == operation
+               ? evidence->choices[low].writer
+               : ISO_NO_CHOICE;
 }
 
 const char *iso_finding_name(enum iso_finding_kind kind)
 {
-    static const char *const names[] = {NULL, "INT", "G1a", "G1b", "THINAIR", "INCOMPATIBLE", "LOSTUPDATE"};
+    static const char *const names[] = {NULL,      "INT",          "G1a",       "G1b",
+                                        "THINAIR", "INCOMPATIBLE", "LOSTUPDATE"};
     return names[kind];
 }

@@ -1,12 +1,13 @@
 /* A violation as verdicts report it in JSON, with one writer and one reader, whoever found it.
  *
- * The object that `check --json` prints, the lines that `watch` prints, and what a search for an order adds to either
- * share these members (include/iso/FORMATS.md). An engine fills in what it knows, and the rest is left out; the reader
- * takes the members in any order and passes over those that it does not know. Timestamps are strings, "41" or
- * "{41,2}", since numbers beyond 2^53 do not survive every JSON reader.
+ * The object that `check --json` prints, the lines that `watch` prints, and what a search for an
+ * order adds to either share these members (include/iso/FORMATS.md). An engine fills in what it
+ * knows, and the rest is left out; the reader takes the members in any order and passes over those
+ * that it does not know. Timestamps are strings, "41" or "{41,2}", since numbers beyond 2^53 do not
+ * survive every JSON reader.
  *
- * Ownership: a reported violation borrows all that it points to; the reader owns what it read, until it reads on.
- * Threads: one at a time.
+ * Ownership: a reported violation borrows all that it points to; the reader owns what it read,
+ * until it reads on. Threads: one at a time.
  */
 #pragma once
 
@@ -42,8 +43,8 @@ struct iso_reported_times {
 struct iso_reported_moments {
     bool inclusive;
     char read_at[ISO_REPORTED_STAMP]; /* empty: not said */
-    bool has_until;                   /* it had a choice of moments, from that one on (stale: up to that one) */
-    char until[ISO_REPORTED_STAMP];   /* the last one; empty: without an end */
+    bool has_until; /* it had a choice of moments, from that one on (stale: up to that one) */
+    char until[ISO_REPORTED_STAMP]; /* the last one; empty: without an end */
     struct iso_reported_times expected, actual, other;
 };
 
@@ -76,7 +77,8 @@ struct iso_reported_head {
 struct iso_reported {
     struct iso_reported_head head;
     const char *axiom, *kind; /* NULL: not said; a cycle's kind is its "anomaly" */
-    const char *guarantee;    /* of a cycle: the session guarantee that alone is broken; NULL: not said */
+    const char
+        *guarantee; /* of a cycle: the session guarantee that alone is broken; NULL: not said */
     const struct iso_reported_atom *tids;
     struct iso_reported_atom key, session;
     struct iso_reported_value expected, actual;
@@ -88,7 +90,8 @@ struct iso_reported {
     const struct iso_reported_location *locations;
     const char *note;
     uint64_t lemmas; /* of a cycle: the conclusions that it rests on */
-    uint64_t count;  /* not 0: so many that are not listed, of which nothing but axiom and key or session is said */
+    uint64_t count;  /* not 0: so many that are not listed, of which nothing but axiom and key or
+                        session is said */
     uint32_t tid_count, edge_count, commit_count, location_count;
     bool is_cycle;
     bool versions_by_commit; /* as read: its verdict takes the order of versions from the commits */
@@ -104,7 +107,8 @@ void iso_reported_put_members(struct iso_text *text, const struct iso_reported *
 
 /* What it says before anything else; NULL: not said. */
 struct iso_reported_verdict {
-    const char *level, *order, *engine, *outcome, *reason, *any_order; /* a reason that is not said is null */
+    const char *level, *order, *engine, *outcome, *reason,
+        *any_order; /* a reason that is not said is null */
     bool versions_by_commit;
 };
 
@@ -117,8 +121,9 @@ struct iso_reported_totals {
     bool per_operation;
 };
 
-/* Whether a verdict's object may have a member of that name: of one table, by which the reader tells them from a
- * violation's. A writer's members are held against it (tests/property/reported.c). */
+/* Whether a verdict's object may have a member of that name: of one table, by which the reader
+ * tells them from a violation's. A writer's members are held against it
+ * (tests/property/reported.c). */
 bool iso_reported_is_of_verdict(const struct iso_json_text *name);
 
 /* `,"doubtful":{"EXT":7}`: of the counts those that are doubtful; nothing where none is. */
@@ -138,7 +143,8 @@ void iso_reported_put_count(struct iso_text *text, const char *name, uint64_t co
 
 struct iso_reported_reader;
 
-/* Called for each violation that was read whole; false ends the reading. `started`: a verdict's list begins. */
+/* Called for each violation that was read whole; false ends the reading. `started`: a verdict's
+ * list begins. */
 struct iso_reported_sink {
     bool (*violation)(void *context, const struct iso_reported *reported);
     void (*started)(void *context);
@@ -148,17 +154,20 @@ struct iso_reported_sink {
 /* What the objects that were read so far say of the whole; of several the last. */
 struct iso_reported_object {
     char level[12], engine[12], outcome[12]; /* empty: not said */
-    uint64_t found, doubtful;                /* the sum of the counts, and of those that are doubtful */
+    uint64_t found, doubtful; /* the sum of the counts, and of those that are doubtful */
     bool has_counts, versions_by_commit;
-    bool is_verdict, is_violation; /* the last object; the violations of a verdict's list went to the sink before */
+    bool is_verdict, is_violation; /* the last object; the violations of a verdict's list went to
+                                      the sink before */
 };
 
 /* Names and values are added to `atoms`. */
-struct iso_reported_reader *iso_reported_reader_new(struct iso_atoms *atoms, const struct iso_reported_sink *sink);
+struct iso_reported_reader *iso_reported_reader_new(struct iso_atoms *atoms,
+                                                    const struct iso_reported_sink *sink);
 void iso_reported_reader_free(struct iso_reported_reader *reader);
 
 /* The cursor over the text, with the error, if there is one; the caller starts it. */
 struct iso_json *iso_reported_json(struct iso_reported_reader *reader);
 
-/* The object at the cursor, a verdict or one violation by itself. False: an error, or the sink ended it. */
+/* The object at the cursor, a verdict or one violation by itself. False: an error, or the sink
+ * ended it. */
 bool iso_reported_read(struct iso_reported_reader *reader, struct iso_reported_object *object);

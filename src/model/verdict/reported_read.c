@@ -37,10 +37,12 @@ struct iso_reported_reader {
     struct span note;
     struct iso_text text;
     size_t element_count, first_element[2]; /* of what was expected, and found */
-    size_t tid_capacity, element_capacity, edge_capacity, commit_capacity, location_capacity, name_capacity;
+    size_t tid_capacity, element_capacity, edge_capacity, commit_capacity, location_capacity,
+        name_capacity;
 };
 
-struct iso_reported_reader *iso_reported_reader_new(struct iso_atoms *atoms, const struct iso_reported_sink *sink)
+struct iso_reported_reader *iso_reported_reader_new(struct iso_atoms *atoms,
+                                                    const struct iso_reported_sink *sink)
 {
     struct iso_reported_reader *reader = iso_allocate_zeroed(1, sizeof *reader);
     reader->atoms = atoms;
@@ -91,8 +93,10 @@ static void read_word(struct iso_reported_reader *reader, char *word, size_t siz
         snprintf(word, size, "%.*s", (int)text.length, text.at);
 }
 
-/* A word that is one of some, with bars between: it goes into names, classes and headlines as it is. */
-static void read_known_word(struct iso_reported_reader *reader, char *word, size_t size, const char *known)
+/* A word that is one of some, with bars between: it goes into names, classes and headlines as it
+ * is. */
+static void read_known_word(struct iso_reported_reader *reader, char *word, size_t size,
+                            const char *known)
 {
     read_word(reader, word, size);
     size_t length = strlen(word);
@@ -115,7 +119,9 @@ static iso_atom read_bare_atom(struct iso_reported_reader *reader)
                    ? iso_atoms_add_integer(reader->atoms, number.bits, number.negative)
                    : ISO_ABSENT;
     default:
-        return iso_json_string(&reader->json, &text) ? iso_atoms_text(reader->atoms, text.at, text.length) : ISO_ABSENT;
+        return iso_json_string(&reader->json, &text)
+                   ? iso_atoms_text(reader->atoms, text.at, text.length)
+                   : ISO_ABSENT;
     }
 }
 
@@ -123,7 +129,8 @@ static iso_atom read_bare_atom(struct iso_reported_reader *reader)
 
 static void read_atom(struct iso_reported_reader *reader, void *at)
 {
-    *(struct iso_reported_atom *)at = (struct iso_reported_atom){reader->atoms, read_bare_atom(reader)};
+    *(struct iso_reported_atom *)at =
+        (struct iso_reported_atom){reader->atoms, read_bare_atom(reader)};
 }
 
 /* Of a member that nothing depends on: what is no string is passed over. */
@@ -195,7 +202,8 @@ static void read_vocabulary(struct iso_reported_reader *reader, void *at)
 
 static void read_edge_type(struct iso_reported_reader *reader, void *at)
 {
-    read_known_word(reader, at, sizeof((struct iso_reported_edge *)NULL)->type, "wr|ww|rw|so|rt|implied");
+    read_known_word(reader, at, sizeof((struct iso_reported_edge *)NULL)->type,
+                    "wr|ww|rw|so|rt|implied");
 }
 
 /* ---- objects by tables ---- */
@@ -217,8 +225,8 @@ static bool next_element(struct iso_reported_reader *reader)
 }
 
 /* A table ends with a member without a name. */
-static void read_member(struct iso_reported_reader *reader, const struct member *table, void *object,
-                        const struct iso_json_text *name)
+static void read_member(struct iso_reported_reader *reader, const struct member *table,
+                        void *object, const struct iso_json_text *name)
 {
     while (table->name && !iso_json_is(name, table->name))
         table++;
@@ -228,7 +236,8 @@ static void read_member(struct iso_reported_reader *reader, const struct member 
         iso_json_skip(&reader->json);
 }
 
-static void read_members(struct iso_reported_reader *reader, const struct member *table, void *object)
+static void read_members(struct iso_reported_reader *reader, const struct member *table,
+                         void *object)
 {
     struct iso_json_text name;
     iso_json_enter_object(&reader->json);
@@ -237,7 +246,8 @@ static void read_members(struct iso_reported_reader *reader, const struct member
 }
 
 /* The same where something else than an object is passed over; false: it was. */
-static bool read_loose_members(struct iso_reported_reader *reader, const struct member *table, void *object)
+static bool read_loose_members(struct iso_reported_reader *reader, const struct member *table,
+                               void *object)
 {
     bool is_object = iso_json_peek(&reader->json) == ISO_JSON_OBJECT;
     if (is_object)
@@ -311,7 +321,8 @@ struct raw_location {
     uint32_t operation;
 };
 
-static void read_location(struct iso_reported_reader *reader, struct iso_reported_location *location, struct span *name)
+static void read_location(struct iso_reported_reader *reader,
+                          struct iso_reported_location *location, struct span *name)
 {
     static const struct member members[] = {{"file", read_text, AT(raw_location, file)},
                                             {"topic", read_text, AT(raw_location, topic)},
@@ -367,8 +378,9 @@ static void read_commits(struct iso_reported_reader *reader, void *at)
 
 static void read_times(struct iso_reported_reader *reader, void *at)
 {
-    static const struct member members[] = {
-        {"sts", read_stamp, AT(iso_reported_times, sts)}, {"cts", read_stamp, AT(iso_reported_times, cts)}, {0}};
+    static const struct member members[] = {{"sts", read_stamp, AT(iso_reported_times, sts)},
+                                            {"cts", read_stamp, AT(iso_reported_times, cts)},
+                                            {0}};
     struct iso_reported_times *times = at;
     times->is_given = read_loose_members(reader, members, times);
 }
@@ -382,13 +394,14 @@ static void read_until(struct iso_reported_reader *reader, void *at)
 
 static void read_moments(struct iso_reported_reader *reader, void *at)
 {
-    static const struct member members[] = {{"look", read_stamp, AT(iso_reported_moments, read_at)},
-                                            {"inclusive", read_truth, AT(iso_reported_moments, inclusive)},
-                                            {"until", read_until, 0},
-                                            {"expected", read_times, AT(iso_reported_moments, expected)},
-                                            {"actual", read_times, AT(iso_reported_moments, actual)},
-                                            {"other", read_times, AT(iso_reported_moments, other)},
-                                            {0}};
+    static const struct member members[] = {
+        {"look", read_stamp, AT(iso_reported_moments, read_at)},
+        {"inclusive", read_truth, AT(iso_reported_moments, inclusive)},
+        {"until", read_until, 0},
+        {"expected", read_times, AT(iso_reported_moments, expected)},
+        {"actual", read_times, AT(iso_reported_moments, actual)},
+        {"other", read_times, AT(iso_reported_moments, other)},
+        {0}};
     read_loose_members(reader, members, at);
 }
 
@@ -431,32 +444,33 @@ static void read_doubt(struct iso_reported_reader *reader, void *at)
         iso_json_skip(&reader->json);
 }
 
-static const struct member violation_members[] = {{"axiom", read_axiom, OF_READER(reported.axiom)},
-                                                  {"kind", read_vocabulary, OF_READER(words.kind)},
-                                                  {"anomaly", read_vocabulary, OF_READER(words.kind)},
-                                                  {"guarantee", read_vocabulary, OF_READER(words.guarantee)},
-                                                  {"id", read_vocabulary, OF_READER(words.id)},
-                                                  {"state", read_vocabulary, OF_READER(words.state)},
-                                                  {"by", read_by, OF_READER(reported.head.by_deadline)},
-                                                  {"doubtful", read_doubt, OF_READER(words.doubtful)},
-                                                  {"tids", read_tids, OF_READER(reported)},
-                                                  {"key", read_atom, OF_READER(reported.key)},
-                                                  {"session", read_loose_atom, OF_READER(reported.session)},
-                                                  {"count", read_unlisted, OF_READER(reported.count)},
-                                                  {"expected", read_value, OF_READER(reported.expected)},
-                                                  {"actual", read_value, OF_READER(reported.actual)},
-                                                  {"writer_expected", read_atom, OF_READER(reported.writer_expected)},
-                                                  {"writer_actual", read_atom, OF_READER(reported.writer_actual)},
-                                                  {"edges", read_edges, OF_READER(reported)},
-                                                  {"lemmas", read_count, OF_READER(reported.lemmas)},
-                                                  {"sts", read_stamp, OF_READER(reported.own.sts)},
-                                                  {"cts", read_stamp, OF_READER(reported.own.cts)},
-                                                  {"times", read_moments, OF_READER(reported.moments)},
-                                                  {"commits", read_commits, OF_READER(reported)},
-                                                  {"cause", read_loose_atom, OF_READER(reported.cause)},
-                                                  {"at", read_locations, OF_READER(reported)},
-                                                  {"note", read_note, OF_READER(note)},
-                                                  {0}};
+static const struct member violation_members[] = {
+    {"axiom", read_axiom, OF_READER(reported.axiom)},
+    {"kind", read_vocabulary, OF_READER(words.kind)},
+    {"anomaly", read_vocabulary, OF_READER(words.kind)},
+    {"guarantee", read_vocabulary, OF_READER(words.guarantee)},
+    {"id", read_vocabulary, OF_READER(words.id)},
+    {"state", read_vocabulary, OF_READER(words.state)},
+    {"by", read_by, OF_READER(reported.head.by_deadline)},
+    {"doubtful", read_doubt, OF_READER(words.doubtful)},
+    {"tids", read_tids, OF_READER(reported)},
+    {"key", read_atom, OF_READER(reported.key)},
+    {"session", read_loose_atom, OF_READER(reported.session)},
+    {"count", read_unlisted, OF_READER(reported.count)},
+    {"expected", read_value, OF_READER(reported.expected)},
+    {"actual", read_value, OF_READER(reported.actual)},
+    {"writer_expected", read_atom, OF_READER(reported.writer_expected)},
+    {"writer_actual", read_atom, OF_READER(reported.writer_actual)},
+    {"edges", read_edges, OF_READER(reported)},
+    {"lemmas", read_count, OF_READER(reported.lemmas)},
+    {"sts", read_stamp, OF_READER(reported.own.sts)},
+    {"cts", read_stamp, OF_READER(reported.own.cts)},
+    {"times", read_moments, OF_READER(reported.moments)},
+    {"commits", read_commits, OF_READER(reported)},
+    {"cause", read_loose_atom, OF_READER(reported.cause)},
+    {"at", read_locations, OF_READER(reported)},
+    {"note", read_note, OF_READER(note)},
+    {0}};
 
 /* ---- a violation ---- */
 
@@ -553,7 +567,8 @@ static void read_doubtful(struct iso_reported_reader *reader)
 
 static void read_level(struct iso_reported_reader *reader)
 {
-    read_known_word(reader, reader->object.level, sizeof reader->object.level, ISO_LEVEL_WORDS "|cdc");
+    read_known_word(reader, reader->object.level, sizeof reader->object.level,
+                    ISO_LEVEL_WORDS "|cdc");
 }
 
 static void read_versions(struct iso_reported_reader *reader)
@@ -565,12 +580,14 @@ static void read_versions(struct iso_reported_reader *reader)
 static void read_outcome(struct iso_reported_reader *reader)
 {
     reader->object.is_verdict = true;
-    read_known_word(reader, reader->object.outcome, sizeof reader->object.outcome, "holds|violated|undecided");
+    read_known_word(reader, reader->object.outcome, sizeof reader->object.outcome,
+                    "holds|violated|undecided");
 }
 
 static void read_engine(struct iso_reported_reader *reader)
 {
-    read_known_word(reader, reader->object.engine, sizeof reader->object.engine, "chronos|aion|polygraph|weak");
+    read_known_word(reader, reader->object.engine, sizeof reader->object.engine,
+                    "chronos|aion|polygraph|weak");
 }
 
 /* Without a reader: passed over. Members of the level come before the list, as they are printed. */

@@ -39,7 +39,8 @@ static void put_atom_of(struct iso_text *text, const struct iso_atoms *atoms, is
     iso_text_put_string(text, bytes, length);
 }
 
-static void put_atom(struct iso_text *text, const char *member, const struct iso_reported_atom *atom)
+static void put_atom(struct iso_text *text, const char *member,
+                     const struct iso_reported_atom *atom)
 {
     if (!atom->atoms)
         return;
@@ -47,7 +48,8 @@ static void put_atom(struct iso_text *text, const char *member, const struct iso
     put_atom_of(text, atom->atoms, atom->atom);
 }
 
-static void put_value(struct iso_text *text, const char *member, const struct iso_reported_value *value)
+static void put_value(struct iso_text *text, const char *member,
+                      const struct iso_reported_value *value)
 {
     if (!value->is_given)
         return;
@@ -71,7 +73,8 @@ static void put_stamp(struct iso_text *text, const char *member, const char *sta
     put_string(text, member, *stamp ? stamp : NULL);
 }
 
-static void put_times(struct iso_text *text, const char *member, const struct iso_reported_times *times)
+static void put_times(struct iso_text *text, const char *member,
+                      const struct iso_reported_times *times)
 {
     if (!times->is_given)
         return;
@@ -254,7 +257,8 @@ void iso_reported_put_totals(struct iso_text *text, const struct iso_reported_to
         iso_reported_put_count(text, "repeats", totals->repeats);
     if (totals->writes_unjudged)
         iso_reported_put_count(text, "writes_unjudged", totals->writes_unjudged);
-    iso_text_put(text, totals->per_operation ? ",\"per_operation\":true" : ",\"per_operation\":false");
+    iso_text_put(text,
+                 totals->per_operation ? ",\"per_operation\":true" : ",\"per_operation\":false");
 }
 
 void iso_reported_put_doubtful(struct iso_text *text, const uint64_t doubtful[ISO_AXIOMS])

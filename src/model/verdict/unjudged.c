@@ -61,7 +61,8 @@ static const char *text_of(const struct iso_atoms *atoms, iso_atom atom, size_t 
     *length = 0;
     if (!(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT || !iso_atom_is_string(atoms, atom))
         return "";
-    return iso_atom_text(atoms, atom, none, length); /* strings stand in the table: nothing is written to `none` */
+    return iso_atom_text(atoms, atom, none,
+                         length); /* strings stand in the table: nothing is written to `none` */
 }
 
 bool iso_value_is_unknown(const struct iso_atoms *atoms, iso_atom atom)
@@ -99,7 +100,8 @@ iso_atom iso_value_unknown(struct iso_atoms *atoms, enum iso_unjudged reason)
 /* ---- whole rows ---- */
 
 /* A row's object, entered; false: it is none. */
-static bool enter_row(const struct iso_atoms *atoms, iso_atom atom, struct iso_payload *copy, struct iso_json *json)
+static bool enter_row(const struct iso_atoms *atoms, iso_atom atom, struct iso_payload *copy,
+                      struct iso_json *json)
 {
     size_t length;
     const char *text = text_of(atoms, atom, &length);
@@ -135,12 +137,13 @@ static bool have_other_columns(struct iso_json *one, struct iso_json *other)
     }
 }
 
-bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one, const struct iso_atoms *other_of,
-                             iso_atom other)
+bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one,
+                             const struct iso_atoms *other_of, iso_atom other)
 {
     struct iso_json left = {0}, right = {0};
     struct iso_payload copies[2] = {{0}, {0}};
-    bool cannot = enter_row(one_of, one, &copies[0], &left) && enter_row(other_of, other, &copies[1], &right) &&
+    bool cannot = enter_row(one_of, one, &copies[0], &left) &&
+                  enter_row(other_of, other, &copies[1], &right) &&
                   have_other_columns(&left, &right);
     for (int i = 0; i < 2; i++)
         iso_payload_release(&copies[i]);

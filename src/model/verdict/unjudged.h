@@ -1,13 +1,14 @@
 /* Values that nobody knows, and why a read that meets one is not judged.
  *
- * A version may have been committed without anybody saying what it is: a column that the log leaves out, a value
- * from before the stream begins. Engines keep it as a version whose value is an atom of its own kind: U+0002 and the
- * reason's name. No client's value begins so (readers refuse it), hence no read agrees with it, and one that does not
- * agree is not wrong but unjudged, for that reason. `waits` marks the value of a key that may still become known: who
- * reads it waits.
+ * A version may have been committed without anybody saying what it is: a column that the log leaves
+ * out, a value from before the stream begins. Engines keep it as a version whose value is an atom
+ * of its own kind: U+0002 and the reason's name. No client's value begins so (readers refuse it),
+ * hence no read agrees with it, and one that does not agree is not wrong but unjudged, for that
+ * reason. `waits` marks the value of a key that may still become known: who reads it waits.
  *
  *     "\x02unknown-value"   a version; reads of it are unjudged
- *     "\x02before-start"    what stood there before the stream began; the read lowest in position says what it was
+ *     "\x02before-start"    what stood there before the stream began; the read lowest in position
+ *                           says what it was
  *     "\x02initial"         the same, and a row of a snapshot may still say it
  */
 #pragma once
@@ -36,7 +37,8 @@ void iso_unjudged_put(const uint64_t counts[ISO_UNJUDGED_REASONS], struct iso_te
 /* The atom of a value that is unknown for `reason`. */
 iso_atom iso_value_unknown(struct iso_atoms *atoms, enum iso_unjudged reason);
 
-/* Whether two whole rows, as canonical JSON objects, cannot be compared: they have other columns, or a column has
- * values of other JSON types, null left aside. False where one of them is no object. */
-bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one, const struct iso_atoms *other_of,
-                             iso_atom other);
+/* Whether two whole rows, as canonical JSON objects, cannot be compared: they have other columns,
+ * or a column has values of other JSON types, null left aside. False where one of them is no
+ * object. */
+bool iso_rows_cannot_compare(const struct iso_atoms *one_of, iso_atom one,
+                             const struct iso_atoms *other_of, iso_atom other);

@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "verdict/unjudged.h"
 
-void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history, enum iso_level level,
-                      uint32_t limit)
+void iso_verdict_init(struct iso_verdict *verdict, const struct iso_history *history,
+                      enum iso_level level, uint32_t limit)
 {
     memset(verdict, 0, sizeof *verdict);
     verdict->history = history;
@@ -27,7 +27,8 @@ void iso_verdict_release(struct iso_verdict *verdict)
 }
 
 /* Keys, or transactions, by their names; none comes first. */
-static int compare_named(const struct iso_history *history, const iso_atom *names, uint32_t left, uint32_t right)
+static int compare_named(const struct iso_history *history, const iso_atom *names, uint32_t left,
+                         uint32_t right)
 {
     if (left == right)
         return 0;
@@ -94,7 +95,8 @@ static bool is_own_list(const struct iso_verdict *verdict, const struct iso_valu
     return value->is_list && value->elements == (const iso_atom *const *)&verdict->elements;
 }
 
-static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to, uint64_t *count)
+static void move_list(const struct iso_verdict *verdict, struct iso_value *value, iso_atom *to,
+                      uint64_t *count)
 {
     if (!is_own_list(verdict, value))
         return;
@@ -154,7 +156,8 @@ void iso_verdict_add(struct iso_verdict *verdict, const struct iso_violation *vi
     iso_verdict_keep(verdict, violation);
 }
 
-struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements, uint32_t count)
+struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *elements,
+                                  uint32_t count)
 {
     uint64_t need = verdict->element_count + count;
     ISO_RESERVE(verdict->elements, need, verdict->element_capacity);
@@ -169,7 +172,8 @@ struct iso_value iso_verdict_list(struct iso_verdict *verdict, const iso_atom *e
 
 struct iso_value iso_verdict_text(struct iso_verdict *verdict, const char *text, size_t length)
 {
-    return (struct iso_value){.atom = text ? iso_atoms_text(&verdict->texts, text, length) : ISO_ABSENT,
+    return (struct iso_value){.atom =
+                                  text ? iso_atoms_text(&verdict->texts, text, length) : ISO_ABSENT,
                               .atoms = &verdict->texts};
 }
 
@@ -182,14 +186,16 @@ struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t l
                               .elements = (const iso_atom *const *)&history->element};
 }
 
-static void adopt_value(struct iso_verdict *verdict, const struct iso_verdict *from, struct iso_value *value)
+static void adopt_value(struct iso_verdict *verdict, const struct iso_verdict *from,
+                        struct iso_value *value)
 {
     if (!value->is_list && value->atoms == &from->texts) {
         value->atom = iso_atoms_copy(&verdict->texts, &from->texts, value->atom);
         value->atoms = &verdict->texts;
     }
     if (is_own_list(from, value))
-        *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL, value->count);
+        *value = iso_verdict_list(verdict, value->count ? from->elements + value->first : NULL,
+                                  value->count);
 }
 
 void iso_verdict_merge(struct iso_verdict *verdict, struct iso_verdict *from)
@@ -233,7 +239,8 @@ static void name_row_sets(struct iso_verdict *verdict)
     for (uint32_t i = 0; history->ranges.count && i < verdict->violation_count; i++) {
         struct iso_violation *violation = &verdict->violations[i];
         bool is_row;
-        if (violation->axiom != ISO_EXT || violation->kind > ISO_STALE || violation->operation == ISO_NONE ||
+        if (violation->axiom != ISO_EXT || violation->kind > ISO_STALE ||
+            violation->operation == ISO_NONE ||
             !iso_history_in_range(history, violation->operation, &is_row))
             continue;
         bool of_query = iso_history_set_of(history, violation->operation)->form == ISO_SET_QUERY;
@@ -241,7 +248,8 @@ static void name_row_sets(struct iso_verdict *verdict)
             continue;
         if (!is_row)
             violation->kind = ISO_MISSING_ROW;
-        else if (violation->expected.is_list ? !violation->expected.count : violation->expected.atom == ISO_ABSENT)
+        else if (violation->expected.is_list ? !violation->expected.count
+                                             : violation->expected.atom == ISO_ABSENT)
             violation->kind = ISO_EXTRA_ROW;
     }
     verdict->reads_unjudged += history->ranges.skipped + history->reads_of_stream;
@@ -274,8 +282,8 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         found += verdict->counts[axiom];
     if (verdict->violation_count)
-        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations, compare_in_history,
-                (void *)verdict->history);
+        qsort_r(verdict->violations, verdict->violation_count, sizeof *verdict->violations,
+                compare_in_history, (void *)verdict->history);
     name_row_sets(verdict);
     verdict->sorted = true;
     verdict->reason = NULL;
@@ -302,7 +310,8 @@ void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key)
     if (!per_key || verdict->violation_count <= per_key)
         return;
     uint32_t *of_key = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *of_key);
-    uint32_t *of_session = iso_allocate_zeroed((size_t)history->session_count + 1, sizeof *of_session);
+    uint32_t *of_session =
+        iso_allocate_zeroed((size_t)history->session_count + 1, sizeof *of_session);
     for (uint32_t i = 0; i < verdict->violation_count; i++) {
         const struct iso_violation *violation = &verdict->violations[i];
         uint32_t session = history->session[violation->transaction], none = 0, *count = &none;
@@ -327,9 +336,11 @@ const char *iso_axiom_name(enum iso_axiom axiom)
 const char *iso_violation_kind_name(enum iso_violation_kind kind)
 {
     static const char *const names[] = {
-        NULL,           "uncommitted",   "intermediate", "future",      "absent",    "stale",    "snapshot-order",
-        "interval",     "shared-cts",    "cts-cycle",    "missing",     "unwritten", "value",    "aborted",
-        "before-image", "other-content", "gap",          "missing-row", "extra-row", "aggregate"};
+        NULL,         "uncommitted", "intermediate",   "future",
+        "absent",     "stale",       "snapshot-order", "interval",
+        "shared-cts", "cts-cycle",   "missing",        "unwritten",
+        "value",      "aborted",     "before-image",   "other-content",
+        "gap",        "missing-row", "extra-row",      "aggregate"};
     return names[kind];
 }
 

@@ -13,7 +13,8 @@ const struct cli_option cli_common_options[] = {
                  "Print each option's value and where it comes from, without secrets,\n"
                  "and do nothing else.",
                  .argument_only = true),
-    CLI_ROW_CHOICE("log-format", "text|json", PLACE(log_format), "The form of messages on standard error (text)."),
+    CLI_ROW_CHOICE("log-format", "text|json", PLACE(log_format),
+                   "The form of messages on standard error (text)."),
     CLI_ROW_NUMBER("log-limit", "BYTES", PLACE(log_limit), 0, UINT64_MAX,
                    "The most bytes of remarks and warnings in an hour (10M). Further lines\n"
                    "are dropped, and their number is reported. 0: no limit. Errors are\n"

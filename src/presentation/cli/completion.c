@@ -1,4 +1,5 @@
-/* `isochron completion`: scripts by which bash, zsh and fish complete commands, options and values. */
+/* `isochron completion`: scripts by which bash, zsh and fish complete commands, options and
+ * values. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,7 +36,8 @@ static void put_words(struct iso_text *text, const char *choices, const char *be
 
 /* Calls for every option of a command, its own first. */
 static void each_option(struct iso_text *text, const struct cli_command *command,
-                        void (*put)(struct iso_text *, const struct cli_command *, const struct cli_option *))
+                        void (*put)(struct iso_text *, const struct cli_command *,
+                                    const struct cli_option *))
 {
     const struct cli_option *const tables[] = {command->options, cli_common_options};
     for (int i = 0; i < 2; i++)
@@ -59,7 +61,8 @@ static void bash_command_name(struct iso_text *text, const struct cli_command *c
     iso_text_format(text, " %s", command->name);
 }
 
-static void bash_option_name(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
+static void bash_option_name(struct iso_text *text, const struct cli_command *command,
+                             const struct cli_option *option)
 {
     (void)command;
     iso_text_format(text, " --%s", option->name);
@@ -79,7 +82,8 @@ static void bash_options(struct iso_text *text, const struct cli_command *comman
 }
 
 /* The pattern of "COMMAND --option", and of its letter. */
-static void bash_pattern(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
+static void bash_pattern(struct iso_text *text, const struct cli_command *command,
+                         const struct cli_option *option)
 {
     char letter[2] = {option->letter, 0};
     iso_text_format(text, "    '%s --%s", command->name, option->name);
@@ -89,7 +93,8 @@ static void bash_pattern(struct iso_text *text, const struct cli_command *comman
     iso_text_put(text, "') ");
 }
 
-static void bash_value(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
+static void bash_value(struct iso_text *text, const struct cli_command *command,
+                       const struct cli_option *option)
 {
     if (option->type == CLI_FLAG)
         return;
@@ -111,19 +116,20 @@ static void bash_values(struct iso_text *text, const struct cli_command *command
 
 static void complete_bash(struct iso_text *text, const struct cli_command *const *commands)
 {
-    iso_text_put(text, "# bash completion of isochron; made by `isochron completion bash`.\n"
-                       "_isochron() {\n"
-                       "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-                       "    local command=${COMP_WORDS[1]} options= words= values= kind=\n"
-                       "    COMPREPLY=()\n"
-                       "    # bash cuts --name=value into three words\n"
-                       "    if [ \"$word\" = = ]; then\n"
-                       "        word=\n"
-                       "    elif [ \"$before\" = = ]; then\n"
-                       "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-                       "    fi\n"
-                       "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
-                       "        COMPREPLY=($(compgen -W '");
+    iso_text_put(text,
+                 "# bash completion of isochron; made by `isochron completion bash`.\n"
+                 "_isochron() {\n"
+                 "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+                 "    local command=${COMP_WORDS[1]} options= words= values= kind=\n"
+                 "    COMPREPLY=()\n"
+                 "    # bash cuts --name=value into three words\n"
+                 "    if [ \"$word\" = = ]; then\n"
+                 "        word=\n"
+                 "    elif [ \"$before\" = = ]; then\n"
+                 "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+                 "    fi\n"
+                 "    if [ \"$COMP_CWORD\" = 1 ]; then\n"
+                 "        COMPREPLY=($(compgen -W '");
     each_command(text, commands, bash_command_name);
     iso_text_put(text, " --help --version' -- \"$word\"))\n"
                        "        return\n"
@@ -133,18 +139,19 @@ static void complete_bash(struct iso_text *text, const struct cli_command *const
     iso_text_put(text, "    esac\n"
                        "    case \"$command $before\" in\n");
     each_command(text, commands, bash_values);
-    iso_text_put(text, "    esac\n"
-                       "    if [ -n \"$values\" ]; then\n"
-                       "        COMPREPLY=($(compgen -W \"$values\" -- \"$word\"))\n"
-                       "    elif [ \"$kind\" = text ]; then\n"
-                       "        compopt +o default 2>/dev/null # nothing that could be proposed\n"
-                       "    elif [ -z \"$kind\" ] && [[ $word == -* ]]; then\n"
-                       "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-                       "    elif [ -z \"$kind\" ] && [ -n \"$words\" ] && [ \"$COMP_CWORD\" = 2 ]; then\n"
-                       "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-                       "    fi\n"
-                       "}\n"
-                       "complete -o default -F _isochron isochron\n");
+    iso_text_put(text,
+                 "    esac\n"
+                 "    if [ -n \"$values\" ]; then\n"
+                 "        COMPREPLY=($(compgen -W \"$values\" -- \"$word\"))\n"
+                 "    elif [ \"$kind\" = text ]; then\n"
+                 "        compopt +o default 2>/dev/null # nothing that could be proposed\n"
+                 "    elif [ -z \"$kind\" ] && [[ $word == -* ]]; then\n"
+                 "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                 "    elif [ -z \"$kind\" ] && [ -n \"$words\" ] && [ \"$COMP_CWORD\" = 2 ]; then\n"
+                 "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                 "    fi\n"
+                 "}\n"
+                 "complete -o default -F _isochron isochron\n");
 }
 
 /* ---- zsh ---- */
@@ -179,7 +186,8 @@ static void zsh_action(struct iso_text *text, const struct cli_option *option)
     }
 }
 
-static void zsh_spelling(struct iso_text *text, const struct cli_option *option, const char *spelling)
+static void zsh_spelling(struct iso_text *text, const struct cli_option *option,
+                         const char *spelling)
 {
     struct iso_text sentence = cli_first_sentence(option->help);
     iso_text_format(text, " \\\n            '%s%s", option->type == CLI_TEXTS ? "*" : "", spelling);
@@ -194,7 +202,8 @@ static void zsh_spelling(struct iso_text *text, const struct cli_option *option,
     iso_text_release(&sentence);
 }
 
-static void zsh_option(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
+static void zsh_option(struct iso_text *text, const struct cli_command *command,
+                       const struct cli_option *option)
 {
     char spelling[64];
     (void)command;
@@ -266,10 +275,12 @@ static void fish_put(struct iso_text *text, const char *bytes, size_t size)
 
 static void fish_line(struct iso_text *text, const struct cli_command *command)
 {
-    iso_text_format(text, "complete -c isochron -n '__fish_seen_subcommand_from %s'", command->name);
+    iso_text_format(text, "complete -c isochron -n '__fish_seen_subcommand_from %s'",
+                    command->name);
 }
 
-static void fish_option(struct iso_text *text, const struct cli_command *command, const struct cli_option *option)
+static void fish_option(struct iso_text *text, const struct cli_command *command,
+                        const struct cli_option *option)
 {
     struct iso_text sentence = cli_first_sentence(option->help);
     char letter[2] = {option->letter, 0};
@@ -293,7 +304,8 @@ static void fish_option(struct iso_text *text, const struct cli_command *command
 
 static void fish_command(struct iso_text *text, const struct cli_command *command)
 {
-    iso_text_format(text, "complete -c isochron -f -n __fish_use_subcommand -a %s -d ", command->name);
+    iso_text_format(text, "complete -c isochron -f -n __fish_use_subcommand -a %s -d ",
+                    command->name);
     fish_put(text, command->summary, strlen(command->summary));
     iso_text_put(text, "\n");
     if (command->words) {
@@ -318,8 +330,8 @@ static const struct cli_option options[] = {{.type = CLI_END}};
 static enum iso_status run_completion(struct app *app, int count, char **arguments)
 {
     static const char *const names[] = {"bash", "zsh", "fish"};
-    static void (*const write[])(struct iso_text *, const struct cli_command *const *) = {complete_bash, complete_zsh,
-                                                                                          complete_fish};
+    static void (*const write[])(struct iso_text *, const struct cli_command *const *) = {
+        complete_bash, complete_zsh, complete_fish};
     struct cli_texts words = {0};
     struct iso_text text = {0};
     bool done, found = false;
@@ -332,7 +344,8 @@ static enum iso_status run_completion(struct app *app, int count, char **argumen
         iso_output_bytes(&app->out, text.bytes, text.used);
     }
     if (status == ISO_OK && !done && !found)
-        status = cli_wrong_choice(app, "completion", words.count ? words.items[0] : "", app->command->words);
+        status = cli_wrong_choice(app, "completion", words.count ? words.items[0] : "",
+                                  app->command->words);
     iso_text_release(&text);
     cli_texts_release(&words);
     return status;

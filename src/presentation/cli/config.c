@@ -1,4 +1,5 @@
-/* Options from configuration files and from the environment, and all of them printed with their origins. */
+/* Options from configuration files and from the environment, and all of them printed with their
+ * origins. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdio.h>
@@ -51,23 +52,26 @@ static const struct cli_command *find_command(const struct app *app, const char 
     return NULL;
 }
 
-static enum iso_status unknown_section(const struct config *config, const struct iso_setting *setting)
+static enum iso_status unknown_section(const struct config *config,
+                                       const struct iso_setting *setting)
 {
     const char *names[32];
     size_t count = 0;
     for (; config->app->commands[count] && count < 32; count++)
         names[count] = config->app->commands[count]->name;
     const char *nearest = cli_nearest(setting->section, names, count);
-    return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: [%s] is no command%s%s%s", config->path,
-                         setting->line, setting->section, nearest ? "; did you mean [" : "", nearest ? nearest : "",
+    return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: [%s] is no command%s%s%s",
+                         config->path, setting->line, setting->section,
+                         nearest ? "; did you mean [" : "", nearest ? nearest : "",
                          nearest ? "]?" : "");
 }
 
 /* The option of this command, of the section's, or, before any, of any command. */
-static const struct cli_option *find_option(const struct config *config, const struct cli_command *command,
-                                            const char *name)
+static const struct cli_option *find_option(const struct config *config,
+                                            const struct cli_command *command, const char *name)
 {
-    const struct cli_option *option = cli_option_find(command ? command : config->app->command, name, strlen(name), 0);
+    const struct cli_option *option =
+        cli_option_find(command ? command : config->app->command, name, strlen(name), 0);
     for (int i = 0; !option && !command && config->app->commands[i]; i++)
         option = cli_option_find(config->app->commands[i], name, strlen(name), 0);
     return option;
@@ -81,44 +85,51 @@ static enum iso_status unknown_name(const struct config *config, const struct cl
     for (int i = 0; !nearest && !command && config->app->commands[i]; i++)
         nearest = cli_option_nearest(config->app->commands[i], setting->name);
     if (nearest)
-        return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s: no such option; did you mean %s?",
-                             config->path, setting->line, setting->name, nearest);
-    return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s: no such option; isochron %s --help lists them",
-                         config->path, setting->line, setting->name, named->name);
+        return iso_error_set(&config->app->error, ISO_BAD_INPUT,
+                             "%s:%u: %s: no such option; did you mean %s?", config->path,
+                             setting->line, setting->name, nearest);
+    return iso_error_set(&config->app->error, ISO_BAD_INPUT,
+                         "%s:%u: %s: no such option; isochron %s --help lists them", config->path,
+                         setting->line, setting->name, named->name);
 }
 
 /* Two values for what can have one are a mistake of whoever wrote them. */
-static enum iso_status add_setting(const struct config *config, const struct cli_option *option, enum cli_rank rank,
-                                   const struct iso_setting *setting)
+static enum iso_status add_setting(const struct config *config, const struct cli_option *option,
+                                   enum cli_rank rank, const struct iso_setting *setting)
 {
     char origin[ISO_ERROR_TEXT / 4];
     const struct cli_settings *settings = config->settings;
     for (uint32_t i = 0; option->type != CLI_TEXTS && i < settings->count; i++)
         if (settings->list[i].option == option && settings->list[i].rank == rank)
-            return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s is set already, at %s", config->path,
-                                 setting->line, setting->name, settings->list[i].origin);
+            return iso_error_set(&config->app->error, ISO_BAD_INPUT,
+                                 "%s:%u: %s is set already, at %s", config->path, setting->line,
+                                 setting->name, settings->list[i].origin);
     snprintf(origin, sizeof origin, "%s:%u", config->path, setting->line);
-    cli_settings_add(config->settings,
-                     (struct cli_setting){.option = option,
-                                          .text = keep_text(config->app, setting->value, strlen(setting->value)),
-                                          .rank = rank,
-                                          .origin = keep_text(config->app, origin, strlen(origin))});
+    cli_settings_add(
+        config->settings,
+        (struct cli_setting){.option = option,
+                             .text = keep_text(config->app, setting->value, strlen(setting->value)),
+                             .rank = rank,
+                             .origin = keep_text(config->app, origin, strlen(origin))});
     return ISO_OK;
 }
 
 static enum iso_status take_section(const struct config *config, const struct iso_setting *setting)
 {
-    const struct cli_command *command = *setting->section ? find_command(config->app, setting->section) : NULL;
+    const struct cli_command *command =
+        *setting->section ? find_command(config->app, setting->section) : NULL;
     if (*setting->section && !command)
         return unknown_section(config, setting);
     const struct cli_option *option = find_option(config, command, setting->name);
     if (!option)
         return unknown_name(config, command, setting);
     if (option->argument_only)
-        return iso_error_set(&config->app->error, ISO_BAD_INPUT, "%s:%u: %s: only on the command line", config->path,
-                             setting->line, setting->name);
+        return iso_error_set(&config->app->error, ISO_BAD_INPUT,
+                             "%s:%u: %s: only on the command line", config->path, setting->line,
+                             setting->name);
     if (command && command != config->app->command)
-        return ISO_OK; /* another command's: it stands where it should, its value is not ours to judge */
+        return ISO_OK; /* another command's: it stands where it should, its value is not ours to
+                          judge */
     option = cli_option_find(config->app->command, setting->name, strlen(setting->name), 0);
     return option ? add_setting(config, option, command ? CLI_SECTION : CLI_FILE, setting) : ISO_OK;
 }
@@ -150,15 +161,17 @@ static void name_variable(char variable[VARIABLE], const char *name)
     variable[used] = 0;
 }
 
-static void take_variable(struct app *app, const struct cli_option *option, struct cli_settings *settings)
+static void take_variable(struct app *app, const struct cli_option *option,
+                          struct cli_settings *settings)
 {
     char variable[VARIABLE];
     name_variable(variable, option->name);
     const char *text = getenv(variable);
     if (!text || !*text)
         return;
-    struct cli_setting setting = {
-        .option = option, .rank = CLI_ENVIRONMENT, .origin = keep_text(app, variable, strlen(variable))};
+    struct cli_setting setting = {.option = option,
+                                  .rank = CLI_ENVIRONMENT,
+                                  .origin = keep_text(app, variable, strlen(variable))};
     for (size_t length; *text; text += length + (text[length] != 0)) {
         length = option->type == CLI_TEXTS ? strcspn(text, "\n") : strlen(text);
         setting.text = keep_text(app, text, length);
@@ -167,8 +180,8 @@ static void take_variable(struct app *app, const struct cli_option *option, stru
     }
 }
 
-/* Variables that name no option are left alone: Kubernetes makes ISOCHRON_SERVICE_HOST and the like of a service's
- * name. */
+/* Variables that name no option are left alone: Kubernetes makes ISOCHRON_SERVICE_HOST and the like
+ * of a service's name. */
 void cli_config_environment(struct app *app, struct cli_settings *settings)
 {
     const struct cli_option *const tables[] = {app->command->options, cli_common_options};
@@ -205,8 +218,8 @@ static void print_value(struct iso_text *line, const struct cli_option *option, 
     iso_free(shown);
 }
 
-static void print_option(struct iso_text *line, const struct cli_option *option, const struct cli_settings *settings,
-                         const void *target)
+static void print_option(struct iso_text *line, const struct cli_option *option,
+                         const struct cli_settings *settings, const void *target)
 {
     const struct cli_setting *strongest = NULL;
     struct iso_text value = {0};
@@ -229,8 +242,8 @@ static void print_option(struct iso_text *line, const struct cli_option *option,
     iso_text_release(&value);
 }
 
-void cli_config_print(struct iso_output *output, const struct cli_option *options, const struct cli_settings *settings,
-                      const void *target)
+void cli_config_print(struct iso_output *output, const struct cli_option *options,
+                      const struct cli_settings *settings, const void *target)
 {
     struct iso_text text = {0};
     for (const struct cli_option *option = options; option->type != CLI_END; option++)

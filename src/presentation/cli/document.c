@@ -1,4 +1,5 @@
-/* `isochron document`: the man page and the reference page, made from the option tables. For building: hidden. */
+/* `isochron document`: the man page and the reference page, made from the option tables. For
+ * building: hidden. */
 #include "cli/document.h"
 
 #include <stdio.h>
@@ -17,23 +18,26 @@ struct passage {
 };
 
 static const struct passage description[] = {
-    {.text = "Isochron checks whether a database kept the isolation level it promises: it takes what clients saw, "
-             "with the start and commit timestamps that the database handed out, and replays every transaction against "
-             "them. Without timestamps it searches for an order that explains what was read. Results go to standard "
-             "output, everything else to standard error."},
+    {.text =
+         "Isochron checks whether a database kept the isolation level it promises: it takes what clients saw, "
+         "with the start and commit timestamps that the database handed out, and replays every transaction against "
+         "them. Without timestamps it searches for an order that explains what was read. Results go to standard "
+         "output, everything else to standard error."},
     {.text = NULL},
 };
 
 static const struct passage configuration[] = {
-    {.text = "Every option can be set in a file, which --config FILE or the variable ISOCHRON_CONFIG names, and in the "
-             "environment. An argument overrides a variable, a variable the file, and the file the default. "
-             "--print-config prints each value with its origin, without secrets, in the form of such a file."},
-    {.text = "A file has lines of name = value, the names of the long options. Lines before the first heading are for "
-             "every command that has the option; those under [COMMAND] are for that command and override the others. "
-             "Flags are true or false. An option that may be given often has one line for each value. # begins a "
-             "comment, on a line of its own or after a blank. A value in double quotes keeps blanks and #, and has "
-             "the escapes \\\", \\\\, \\n, \\r, \\t and \\xNN. An unknown name is an error; the message says its line "
-             "and the name that was probably meant. An option of another command is ignored."},
+    {.text =
+         "Every option can be set in a file, which --config FILE or the variable ISOCHRON_CONFIG names, and in the "
+         "environment. An argument overrides a variable, a variable the file, and the file the default. "
+         "--print-config prints each value with its origin, without secrets, in the form of such a file."},
+    {.text =
+         "A file has lines of name = value, the names of the long options. Lines before the first heading are for "
+         "every command that has the option; those under [COMMAND] are for that command and override the others. "
+         "Flags are true or false. An option that may be given often has one line for each value. # begins a "
+         "comment, on a line of its own or after a blank. A value in double quotes keeps blanks and #, and has "
+         "the escapes \\\", \\\\, \\n, \\r, \\t and \\xNN. An unknown name is an error; the message says its line "
+         "and the name that was probably meant. An option of another command is ignored."},
     {.text = "# /etc/isochron/orders.conf\n"
              "log-format = json\n"
              "\n"
@@ -53,8 +57,9 @@ static const struct passage configuration[] = {
          "machine can see it, and in a variable, which whoever inspects the service can see; in a file it is accepted. "
          "A registry's user and password belong into a separate file (login=FILE of a source), not into its URL. "
          "Nothing that is printed, logged or served contains a secret."},
-    {.text = "Warnings and errors have no colour if NO_COLOR is set to anything, if TERM is dumb, or if standard "
-             "error is no terminal."},
+    {.text =
+         "Warnings and errors have no colour if NO_COLOR is set to anything, if TERM is dumb, or if standard "
+         "error is no terminal."},
     {.text = NULL},
 };
 
@@ -156,7 +161,8 @@ static void man_options(struct iso_text *text, const struct cli_option *option)
 
 static void man_command(struct iso_text *text, const struct cli_command *command)
 {
-    iso_text_format(text, ".SS isochron %s\n.PP\n\\fBisochron %s\\fR ", command->name, command->name);
+    iso_text_format(text, ".SS isochron %s\n.PP\n\\fBisochron %s\\fR ", command->name,
+                    command->name);
     man_joined(text, command->usage);
     iso_text_put(text, ".PP\n");
     man_joined(text, command->intro);
@@ -167,11 +173,12 @@ static void man_command(struct iso_text *text, const struct cli_command *command
 
 static void write_man(struct iso_text *text, const struct cli_command *const *commands)
 {
-    iso_text_put(text, ".\\\" Made from the option tables; see docs/options.md.\n"
-                       ".TH ISOCHRON 1 \"\" \"isochron " ISO_VERSION "\" \"User Commands\"\n"
-                       ".SH NAME\nisochron \\- check whether a database kept its isolation level\n"
-                       ".SH SYNOPSIS\n\\fBisochron\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIFILE\\fR...]\n"
-                       ".SH DESCRIPTION\n");
+    iso_text_put(
+        text, ".\\\" Made from the option tables; see docs/options.md.\n"
+              ".TH ISOCHRON 1 \"\" \"isochron " ISO_VERSION "\" \"User Commands\"\n"
+              ".SH NAME\nisochron \\- check whether a database kept its isolation level\n"
+              ".SH SYNOPSIS\n\\fBisochron\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIFILE\\fR...]\n"
+              ".SH DESCRIPTION\n");
     man_passages(text, description);
     for (const struct cli_command *const *command = commands; *command; command++) {
         if ((*command)->hidden)
@@ -276,7 +283,8 @@ static void markdown_passages(struct iso_text *text, const struct passage *passa
 
 static void markdown_command(struct iso_text *text, const struct cli_command *command)
 {
-    iso_text_format(text, "\n## isochron %s\n\n`isochron %s %s`\n", command->name, command->name, command->usage);
+    iso_text_format(text, "\n## isochron %s\n\n`isochron %s %s`\n", command->name, command->name,
+                    command->usage);
     markdown_paragraph(text, command->intro);
     markdown_options(text, command->options);
     iso_text_put(text, "\nExamples:\n");
@@ -285,7 +293,9 @@ static void markdown_command(struct iso_text *text, const struct cli_command *co
 
 static void write_markdown(struct iso_text *text, const struct cli_command *const *commands)
 {
-    iso_text_put(text, "# Options\n\n<!-- Made from the option tables by `make documents`; a test compares. -->\n");
+    iso_text_put(
+        text,
+        "# Options\n\n<!-- Made from the option tables by `make documents`; a test compares. -->\n");
     markdown_passages(text, description);
     iso_text_put(text, "\n## Configuration and environment\n");
     markdown_passages(text, configuration);

@@ -1,4 +1,5 @@
-/* What is written from the option tables: the man page, the reference page, completion in shells. */
+/* What is written from the option tables: the man page, the reference page, completion in
+ * shells. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@ struct cli_option;
 /* The commands that write them. */
 extern const struct cli_command cli_completion, cli_document;
 
-/* The help of an option in one line: its first sentence, without its period. Released by the caller. */
+/* The help of an option in one line: its first sentence, without its period. Released by the
+ * caller. */
 struct iso_text cli_first_sentence(const char *help);
 
 /* Is its value the name of a file? */

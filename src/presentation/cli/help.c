@@ -25,8 +25,8 @@ static void print_option(struct iso_output *output, const struct cli_option *opt
     const char *argument = option->argument ? option->argument : option->choices;
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int used = snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name, argument ? " " : "",
-                        argument ? argument : "");
+    int used = snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name,
+                        argument ? " " : "", argument ? argument : "");
     iso_output_text(output, head);
     if (used >= HELP_COLUMN)
         iso_output_format(output, "\n%*s", HELP_COLUMN, "");
@@ -47,8 +47,8 @@ static void print_options(struct iso_output *output, const struct cli_option *op
 
 void cli_help(struct iso_output *output, const struct cli_command *command)
 {
-    iso_output_format(output, "usage: %s%s %s\n\n%s\n", command->is_program ? "" : "isochron ", command->name,
-                      command->usage, command->intro);
+    iso_output_format(output, "usage: %s%s %s\n\n%s\n", command->is_program ? "" : "isochron ",
+                      command->name, command->usage, command->intro);
     print_options(output, command->options);
     print_options(output, cli_common_options);
     iso_output_format(output, "\nExamples\n%s", command->examples);

@@ -88,8 +88,8 @@ static void print_text(enum level level, const struct iso_text *text)
                            byte == '\n' || byte == '\t' ? 2 : 1);
     }
     bool coloured = colours[level] && is_coloured();
-    fprintf(stderr, "%sisochron:%s %.*s\n", coloured ? colours[level] : "", coloured ? "\033[0m" : "", (int)line.used,
-            line.bytes);
+    fprintf(stderr, "%sisochron:%s %.*s\n", coloured ? colours[level] : "",
+            coloured ? "\033[0m" : "", (int)line.used, line.bytes);
     iso_text_release(&line);
     iso_text_release(&shown);
 }
@@ -105,8 +105,8 @@ static void print_json(enum level level, const struct iso_text *text)
     gmtime_r(&now.tv_sec, &calendar);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &calendar);
     iso_text_put_shown_string(&line, text->bytes, text->used);
-    fprintf(stderr, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"message\":%.*s}\n", date, now.tv_nsec / 1000000,
-            names[level], (int)line.used, line.bytes);
+    fprintf(stderr, "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"message\":%.*s}\n", date,
+            now.tv_nsec / 1000000, names[level], (int)line.used, line.bytes);
     iso_text_release(&line);
 }
 
@@ -156,7 +156,9 @@ static bool has_room(size_t length)
         return true;
     if (had) {
         snprintf(text, sizeof text,
-                 "--log-limit: %" PRIu64 " bytes in an hour: further remarks are counted until the next", share.limit);
+                 "--log-limit: %" PRIu64
+                 " bytes in an hour: further remarks are counted until the next",
+                 share.limit);
         print_line(WARNING, text);
     }
     share.dropped++;

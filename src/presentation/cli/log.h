@@ -1,9 +1,11 @@
-/* Remarks and errors on stderr: everything that is neither a result nor the line of progress goes through here.
+/* Remarks and errors on stderr: everything that is neither a result nor the line of progress goes
+ * through here.
  *
- * As text "isochron: ...", coloured on a terminal unless NO_COLOR is set or TERM is dumb; as JSON one object a line,
- * secrets left out (base/redact.h) and nothing in it that a terminal obeys (base/shown.h),
- * {"time":"2026-01-31T12:00:00.000Z","level":"info|warning|error","message":"..."}. How remarks look is the one thing
- * that is kept outside struct app: they are made where no app is at hand. Threads: any, once the manner is set.
+ * As text "isochron: ...", coloured on a terminal unless NO_COLOR is set or TERM is dumb; as JSON
+ * one object a line, secrets left out (base/redact.h) and nothing in it that a terminal obeys
+ * (base/shown.h), {"time":"2026-01-31T12:00:00.000Z","level":"info|warning|error","message":"..."}.
+ * How remarks look is the one thing that is kept outside struct app: they are made where no app is
+ * at hand. Threads: any, once the manner is set.
  */
 #pragma once
 
@@ -17,9 +19,9 @@ enum cli_log_format cli_log_format_wished(void);
 void cli_log_set_format(enum cli_log_format format);
 void cli_log_set_quiet(bool quiet); /* no remarks; warnings and errors all the same */
 
-/* At most so many bytes of remarks and warnings in an hour, 0 for any number; further ones are counted, which is
- * reported when that begins, with the first of a later hour, and when the limit is set again. Errors are always
- * printed. */
+/* At most so many bytes of remarks and warnings in an hour, 0 for any number; further ones are
+ * counted, which is reported when that begins, with the first of a later hour, and when the limit
+ * is set again. Errors are always printed. */
 void cli_log_set_limit(uint64_t bytes);
 uint64_t cli_log_dropped(void); /* how many lines were counted only, in all */
 

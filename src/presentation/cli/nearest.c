@@ -63,30 +63,34 @@ const char *cli_option_nearest(const struct cli_command *command, const char *na
     return cli_nearest(name, names, list_names(command->options, names, count));
 }
 
-static const struct cli_option *find_in(const struct cli_option *options, const char *name, size_t length, char letter)
+static const struct cli_option *find_in(const struct cli_option *options, const char *name,
+                                        size_t length, char letter)
 {
     for (const struct cli_option *option = options; option->type != CLI_END; option++) {
         if (option->type == CLI_GROUP)
             continue;
-        if (letter ? option->letter == letter : strlen(option->name) == length && !memcmp(option->name, name, length))
+        if (letter ? option->letter == letter
+                   : strlen(option->name) == length && !memcmp(option->name, name, length))
             return option;
     }
     return NULL;
 }
 
-const struct cli_option *cli_option_find(const struct cli_command *command, const char *name, size_t length,
-                                         char letter)
+const struct cli_option *cli_option_find(const struct cli_command *command, const char *name,
+                                         size_t length, char letter)
 {
     const struct cli_option *option = find_in(command->options, name, length, letter);
     return option ? option : find_in(cli_common_options, name, length, letter);
 }
 
-enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text, const char *choices)
+enum iso_status cli_wrong_choice(struct app *app, const char *place, const char *text,
+                                 const char *choices)
 {
     const char *names[NAMES_MOST];
     char *copy = iso_copy_text(choices, strlen(choices)), *rest = NULL;
     size_t count = 0;
-    for (char *word = strtok_r(copy, "|", &rest); word && count < NAMES_MOST; word = strtok_r(NULL, "|", &rest))
+    for (char *word = strtok_r(copy, "|", &rest); word && count < NAMES_MOST;
+         word = strtok_r(NULL, "|", &rest))
         names[count++] = word;
     const char *nearest = cli_nearest(text, names, count);
     iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected one of %s%s%s%s", place, choices,

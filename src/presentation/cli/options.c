@@ -21,13 +21,15 @@ struct parser {
     char **arguments;
     struct cli_texts *files;
     struct cli_common common;
-    struct cli_settings given, settings; /* what stands on the command line; all, the weakest first */
+    struct cli_settings given,
+        settings; /* what stands on the command line; all, the weakest first */
 };
 
 enum iso_status cli_option_set(struct app *app, const char *name, const char *text, void *target)
 {
-    struct cli_setting setting = {
-        .option = cli_option_find(app->command, name, strlen(name), 0), .text = text, .rank = CLI_ARGUMENT};
+    struct cli_setting setting = {.option = cli_option_find(app->command, name, strlen(name), 0),
+                                  .text = text,
+                                  .rank = CLI_ARGUMENT};
     assert(setting.option);
     return cli_value_store(app, &setting, target);
 }
@@ -38,8 +40,10 @@ static enum iso_status unknown_option(struct app *app, const char *argument, con
 {
     const char *nearest = *name ? cli_option_nearest(app->command, name) : NULL;
     if (nearest)
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?", argument, nearest);
-    return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; isochron %s --help lists them", argument,
+        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: no such option; did you mean --%s?",
+                             argument, nearest);
+    return iso_error_set(&app->error, ISO_BAD_INPUT,
+                         "%s: no such option; isochron %s --help lists them", argument,
                          app->command->name);
 }
 
@@ -51,9 +55,10 @@ static bool is_common(const struct cli_option *option)
     return false;
 }
 
-/* Remembers the value that stands in the argument itself, or in the next one. Those of every command take effect at
- * once: they say how the rest is reported. */
-static enum iso_status take_value(struct parser *parser, const struct cli_option *option, const char *inside)
+/* Remembers the value that stands in the argument itself, or in the next one. Those of every
+ * command take effect at once: they say how the rest is reported. */
+static enum iso_status take_value(struct parser *parser, const struct cli_option *option,
+                                  const char *inside)
 {
     struct app *app = parser->app;
     struct cli_setting setting = {.option = option, .text = inside, .rank = CLI_ARGUMENT};
@@ -99,7 +104,8 @@ static enum iso_status read_arguments(struct parser *parser)
         else if (!strcmp(argument, "--"))
             options = false;
         else
-            status = argument[1] == '-' ? parse_long(parser, argument) : parse_letter(parser, argument);
+            status =
+                argument[1] == '-' ? parse_long(parser, argument) : parse_letter(parser, argument);
         if (parser->common.help || parser->common.version)
             break;
     }
@@ -159,7 +165,8 @@ static enum iso_status store_settings(struct parser *parser, void *target)
     for (uint32_t i = 0; i < parser->settings.count && status == ISO_OK; i++) {
         const struct cli_setting *setting = &parser->settings.list[i];
         if (!is_overruled(&parser->settings, setting))
-            status = cli_value_store(parser->app, setting, is_common(setting->option) ? &parser->common : target);
+            status = cli_value_store(parser->app, setting,
+                                     is_common(setting->option) ? &parser->common : target);
     }
     return status;
 }
@@ -193,8 +200,8 @@ static bool answer_common(struct parser *parser, const void *target)
     return true;
 }
 
-enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target, struct cli_texts *files,
-                          bool *done)
+enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target,
+                          struct cli_texts *files, bool *done)
 {
     struct parser parser = {.app = app,
                             .count = count,

@@ -1,15 +1,15 @@
-/* Options of a command: one table drives parsing, `--help`, the man page, completion in shells, the reference in
- * docs/options.md, configuration files and the environment.
+/* Options of a command: one table drives parsing, `--help`, the man page, completion in shells, the
+ * reference in docs/options.md, configuration files and the environment.
  *
- * Long options are `--name value` or `--name=value`, flags `--name` (or `--name=false`); an option may have a letter,
- * `-o FILE`. `--` ends options, `-` is a file (stdin or stdout). A value is checked against its row and stored in the
- * command's own struct at `offset`, where the defaults stand before. Of an option that is given twice the last
- * one counts, except for CLI_TEXTS.
+ * Long options are `--name value` or `--name=value`, flags `--name` (or `--name=false`); an option
+ * may have a letter, `-o FILE`. `--` ends options, `-` is a file (stdin or stdout). A value is
+ * checked against its row and stored in the command's own struct at `offset`, where the defaults
+ * stand before. Of an option that is given twice the last one counts, except for CLI_TEXTS.
  *
- * Values come from these, of which a later one overrides an earlier one: the defaults, `--config FILE`
- * (base/settings.h; lines before the first heading are for every command that has the option, those under [COMMAND] for
- * that one), environment variables ISOCHRON_NAME_OF_OPTION, the command line. Of CLI_TEXTS the strongest of these
- * counts as a whole; a variable has one on each line.
+ * Values come from these, of which a later one overrides an earlier one: the defaults, `--config
+ * FILE` (base/settings.h; lines before the first heading are for every command that has the option,
+ * those under [COMMAND] for that one), environment variables ISOCHRON_NAME_OF_OPTION, the command
+ * line. Of CLI_TEXTS the strongest of these counts as a whole; a variable has one on each line.
  */
 #pragma once
 
@@ -18,13 +18,14 @@
 #include "cli/command.h"
 #include "cli/value.h"
 
-/* Parses for `app->command` into `target`; what is no option goes to `files`, whose items (as those of
- * CLI_TEXTS) the caller frees with cli_texts_release. --help, --version and --print-config are answered here: `*done`.
- * --log-format and --quiet take effect here. */
-enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target, struct cli_texts *files,
-                          bool *done);
+/* Parses for `app->command` into `target`; what is no option goes to `files`, whose items (as those
+ * of CLI_TEXTS) the caller frees with cli_texts_release. --help, --version and --print-config are
+ * answered here: `*done`. --log-format and --quiet take effect here. */
+enum iso_status cli_parse(struct app *app, int count, char **arguments, void *target,
+                          struct cli_texts *files, bool *done);
 
-/* Stores a value as if `--name text` stood on the command line; `name` is one of the command's options. */
+/* Stores a value as if `--name text` stood on the command line; `name` is one of the command's
+ * options. */
 enum iso_status cli_option_set(struct app *app, const char *name, const char *text, void *target);
 
 void cli_version(struct iso_output *output);

@@ -28,7 +28,8 @@ static void put_bytes(double bytes, char text[24])
     snprintf(text, 24, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size)
+void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text,
+                       size_t size)
 {
     char done_text[24], total_text[24], rate_text[24];
     double rate = seconds > 0 ? (double)done / seconds : 0;
@@ -37,7 +38,8 @@ void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double s
     put_bytes(rate, rate_text);
     if (total && done <= total && rate > 0)
         snprintf(text, size, "%s  %s of %s  %d%%  %s/s  %.0f s left", verb, done_text, total_text,
-                 (int)(100.0 * (double)done / (double)total), rate_text, (double)(total - done) / rate);
+                 (int)(100.0 * (double)done / (double)total), rate_text,
+                 (double)(total - done) / rate);
     else
         snprintf(text, size, "%s  %s  %s/s", verb, done_text, rate_text);
 }
@@ -57,12 +59,14 @@ void cli_progress_update(void *context, uint64_t done, uint64_t total)
     cli_progress_line(text);
 }
 
-/* A line that reaches the last column may be continued on the next, which "\r" does not take back. */
+/* A line that reaches the last column may be continued on the next, which "\r" does not take
+ * back. */
 void cli_progress_line(const char *text)
 {
     enum { COLUMNS = 80 };
     struct winsize window;
-    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col ? window.ws_col : COLUMNS;
+    int columns =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col ? window.ws_col : COLUMNS;
     size_t length = strlen(text), cut = length;
     if (length >= (size_t)columns)
         for (cut = (size_t)columns - 1; cut && ((unsigned char)text[cut] & 0xc0) == 0x80; cut--)

@@ -1,5 +1,5 @@
-/* A progress line on stderr, on a terminal only: bytes, rate, time left. Drawn a few times a second.
- * Threads: one at a time.
+/* A progress line on stderr, on a terminal only: bytes, rate, time left. Drawn a few times a
+ * second. Threads: one at a time.
  */
 #pragma once
 
@@ -26,4 +26,5 @@ void cli_progress_update(void *context, uint64_t done, uint64_t total);
 void cli_progress_end(struct cli_progress *progress);
 
 /* The line itself, for tests: "reading  12.0 MB of 48.0 MB  25%  24.0 MB/s  1 s left". */
-void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text, size_t size);
+void cli_progress_text(const char *verb, uint64_t done, uint64_t total, double seconds, char *text,
+                       size_t size);

@@ -87,7 +87,8 @@ static uint64_t number_in(const char *path)
     return strtoull(text, NULL, 10);
 }
 
-/* The least limit of the process's control group and those above it, in version 2 of the file system or in 1. */
+/* The least limit of the process's control group and those above it, in version 2 of the file
+ * system or in 1. */
 static uint64_t group_limit(const char *root, const char *group, const char *file)
 {
     char path[PATH_MAX + 64], within[PATH_MAX];
@@ -111,7 +112,8 @@ static uint64_t limit_of_groups(void)
     FILE *groups = fopen("/proc/self/cgroup", "re");
     while (groups && fgets(line, sizeof line, groups)) {
         line[strcspn(line, "\n")] = 0;
-        const char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        const char *controllers = strchr(line, ':'),
+                   *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group)
             continue;
         bool unified = group == controllers + 1;

@@ -24,7 +24,8 @@ static const struct unit multiples[] = {{"", 1},        {"k", 1000},       {"K",
 static const struct unit times[] = {{"ns", 1},         {"us", 1000},       {"ms", 1000000},
                                     {"s", 1000000000}, {"m", 60000000000}, {NULL, 0}};
 
-/* Digits behind a point: FRACTION / SCALE of a unit. False: none, or more of them than any unit has. */
+/* Digits behind a point: FRACTION / SCALE of a unit. False: none, or more of them than any unit
+ * has. */
 static bool parse_fraction(char **text, uint64_t *fraction, uint64_t *scale)
 {
     enum { DIGITS_MOST = 9 };
@@ -36,7 +37,8 @@ static bool parse_fraction(char **text, uint64_t *fraction, uint64_t *scale)
     return *text > first;
 }
 
-/* A number and its unit, in the least of them; false if it is none, no whole one, or beyond 2^64. */
+/* A number and its unit, in the least of them; false if it is none, no whole one, or beyond
+ * 2^64. */
 static bool parse_units(const struct unit *units, const char *text, uint64_t *number)
 {
     uint64_t fraction = 0, scale = 1, part;
@@ -71,7 +73,8 @@ static bool parse_seconds(const struct cli_option *option, const char *text, uin
 {
     static const struct unit seconds[] = {{"", 1000000000}, {NULL, 0}};
     uint64_t value;
-    if ((!parse_units(seconds, text, &value) && !parse_units(times, text, &value)) || value % MILLISECOND)
+    if ((!parse_units(seconds, text, &value) && !parse_units(times, text, &value)) ||
+        value % MILLISECOND)
         return false;
     if (value / MILLISECOND < option->least * 1000 || value / MILLISECOND > option->most * 1000)
         return false;
@@ -160,41 +163,49 @@ enum iso_status cli_value_store(struct app *app, const struct cli_setting *setti
             *(bool *)((char *)target + option->given) = true;
         if (parse_flag(text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: a flag takes true or false, or no value", where);
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: a flag takes true or false, or no value", where);
     case CLI_TEXT:
         *(const char **)place = text;
         return ISO_OK;
     case CLI_TEXTS:
         cli_texts_add(place, text);
-        ((struct cli_texts *)place)->in_file = setting->rank == CLI_FILE || setting->rank == CLI_SECTION;
+        ((struct cli_texts *)place)->in_file =
+            setting->rank == CLI_FILE || setting->rank == CLI_SECTION;
         return ISO_OK;
     case CLI_COUNT:
     case CLI_NUMBER:
-        if (option->type == CLI_COUNT ? parse_count(option, text, place) : parse_number(option, text, place))
+        if (option->type == CLI_COUNT ? parse_count(option, text, place)
+                                      : parse_number(option, text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected a number from %" PRIu64 " to %" PRIu64, where,
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: expected a number from %" PRIu64 " to %" PRIu64, where,
                              option->least, option->most);
     case CLI_DURATION:
         if (parse_units(times, text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "%s: expected a number and its unit, ns, us, ms, s or m, such as 10ms or 0.2s", where);
+        return iso_error_set(
+            &app->error, ISO_BAD_INPUT,
+            "%s: expected a number and its unit, ns, us, ms, s or m, such as 10ms or 0.2s", where);
     case CLI_SECONDS:
         if (parse_seconds(option, text, place))
             return ISO_OK;
         return iso_error_set(&app->error, ISO_BAD_INPUT,
-                             "%s: expected seconds from %" PRIu64 " to %" PRIu64 ", or a duration such as 500ms", where,
-                             option->least, option->most);
+                             "%s: expected seconds from %" PRIu64 " to %" PRIu64
+                             ", or a duration such as 500ms",
+                             where, option->least, option->most);
     case CLI_SHARE:
         if (parse_share(text, place))
             return ISO_OK;
-        return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: expected a number from 0 to 1, such as 0.5", where);
+        return iso_error_set(&app->error, ISO_BAD_INPUT,
+                             "%s: expected a number from 0 to 1, such as 0.5", where);
     default:
         assert(option->type == CLI_CHOICE);
         if (parse_choice(option->choices, text, place))
             return ISO_OK;
         if (option->refusal && option->refusal(text))
-            return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: %s", where, option->refusal(text));
+            return iso_error_set(&app->error, ISO_BAD_INPUT, "%s: %s", where,
+                                 option->refusal(text));
         return cli_wrong_choice(app, where, text, option->choices);
     }
 }
@@ -204,7 +215,8 @@ enum iso_status cli_value_store(struct app *app, const struct cli_setting *setti
 static void put_duration(struct iso_text *text, uint64_t nanoseconds)
 {
     const struct unit *unit = times;
-    for (const struct unit *next = unit; next->name && nanoseconds && !(nanoseconds % next->size); next++)
+    for (const struct unit *next = unit; next->name && nanoseconds && !(nanoseconds % next->size);
+         next++)
         unit = next;
     iso_text_format(text, "%" PRIu64 "%s", nanoseconds / unit->size, unit->name);
 }

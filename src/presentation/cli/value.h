@@ -29,5 +29,6 @@ void cli_texts_release(struct cli_texts *texts);
 /* Checks the value and stores it into the command's struct. */
 enum iso_status cli_value_store(struct app *app, const struct cli_setting *setting, void *target);
 
-/* The stored value as its text would be in a configuration file, without quotes; not of texts. False: there is none. */
+/* The stored value as its text would be in a configuration file, without quotes; not of texts.
+ * False: there is none. */
 bool cli_value_put(struct iso_text *text, const struct cli_option *option, const void *target);

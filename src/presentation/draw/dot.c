@@ -33,8 +33,9 @@ void iso_drawing_dot(const struct iso_drawing *drawing, struct iso_text *text)
         put_number(text, " -> n", edge->to);
         iso_text_put(text, " [label=\"");
         put_label(text, drawing, edge->label);
-        iso_text_put(text,
-                     !strcmp(edge->type, "rw") || !strcmp(edge->type, "missed") ? "\", style=dashed];\n" : "\"];\n");
+        iso_text_put(text, !strcmp(edge->type, "rw") || !strcmp(edge->type, "missed")
+                               ? "\", style=dashed];\n"
+                               : "\"];\n");
     }
     if (drawing->left_out) {
         iso_text_format(text, "  label=\"%" PRIu64 " more not drawn\";\n", drawing->left_out);

@@ -33,8 +33,8 @@ static uint32_t put_text(struct iso_drawing *drawing, const char *bytes, size_t 
 }
 
 /* What says "transaction 9 (session 2, ...)" without the words before the bracket. */
-static uint32_t put_location(struct iso_drawing *drawing, const struct iso_argument *argument, uint32_t party,
-                             size_t name_length)
+static uint32_t put_location(struct iso_drawing *drawing, const struct iso_argument *argument,
+                             uint32_t party, size_t name_length)
 {
     struct iso_text text = {0};
     iso_argument_put_party(argument, party, &text);
@@ -44,7 +44,8 @@ static uint32_t put_location(struct iso_drawing *drawing, const struct iso_argum
     return location;
 }
 
-static void add_node(struct iso_drawing *drawing, const struct iso_argument *argument, uint32_t party)
+static void add_node(struct iso_drawing *drawing, const struct iso_argument *argument,
+                     uint32_t party)
 {
     struct iso_text name = {0};
     iso_argument_put_tid(argument, party, &name);
@@ -55,12 +56,13 @@ static void add_node(struct iso_drawing *drawing, const struct iso_argument *arg
     iso_text_release(&name);
 }
 
-static bool has_edge(const struct iso_drawing *drawing, const struct iso_drawing_edge *edge, const char *label)
+static bool has_edge(const struct iso_drawing *drawing, const struct iso_drawing_edge *edge,
+                     const char *label)
 {
     for (uint32_t i = 0; i < drawing->edge_count; i++) {
         const struct iso_drawing_edge *other = &drawing->edges[i];
-        if (other->from == edge->from && other->to == edge->to && !strcmp(other->type, edge->type) &&
-            !strcmp(drawing->text.bytes + other->label, label))
+        if (other->from == edge->from && other->to == edge->to &&
+            !strcmp(other->type, edge->type) && !strcmp(drawing->text.bytes + other->label, label))
             return true;
     }
     return false;
@@ -84,14 +86,16 @@ void iso_drawing_put_node(struct iso_drawing *drawing, const char *name, const c
     if (drawing->node_count == ISO_DRAWING_NODES)
         return;
     uint32_t first = put_text(drawing, name, strlen(name));
-    drawing->nodes[drawing->node_count++] =
-        (struct iso_drawing_node){.name = first, .location = put_text(drawing, location, strlen(location))};
+    drawing->nodes[drawing->node_count++] = (struct iso_drawing_node){
+        .name = first, .location = put_text(drawing, location, strlen(location))};
 }
 
-void iso_drawing_put_edge(struct iso_drawing *drawing, uint32_t from, uint32_t to, const char *type, const char *label)
+void iso_drawing_put_edge(struct iso_drawing *drawing, uint32_t from, uint32_t to, const char *type,
+                          const char *label)
 {
     struct iso_drawing_edge edge = {.from = from, .to = to};
-    if (drawing->edge_count == ISO_DRAWING_EDGES || from >= drawing->node_count || to >= drawing->node_count)
+    if (drawing->edge_count == ISO_DRAWING_EDGES || from >= drawing->node_count ||
+        to >= drawing->node_count)
         return;
     snprintf(edge.type, sizeof edge.type, "%s", type);
     edge.label = put_text(drawing, label, strlen(label));
@@ -114,7 +118,8 @@ bool iso_drawing_add(struct iso_drawing *drawing, const struct iso_argument *arg
     return true;
 }
 
-void iso_drawing_add_all(struct iso_drawing *drawing, const struct iso_facts *facts, enum iso_wall wall)
+void iso_drawing_add_all(struct iso_drawing *drawing, const struct iso_facts *facts,
+                         enum iso_wall wall)
 {
     const struct iso_claims *claims = facts->claims;
     for (int cycles = 1; cycles >= 0; cycles--)

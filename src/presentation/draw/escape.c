@@ -7,8 +7,8 @@
 
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* U+FFFE and U+FFFF, which XML cannot have, and what would turn the words round it the other way: U+202A to U+202E, and
- * U+2066 to U+2069. */
+/* U+FFFE and U+FFFF, which XML cannot have, and what would turn the words round it the other way:
+ * U+202A to U+202E, and U+2066 to U+2069. */
 static bool is_unwanted(const unsigned char *at)
 {
     return (at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe) ||
@@ -16,7 +16,8 @@ static bool is_unwanted(const unsigned char *at)
            (at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9);
 }
 
-/* The length of the character that starts here, or of the byte that begins none; `*good`: it can be shown. */
+/* The length of the character that starts here, or of the byte that begins none; `*good`: it can be
+ * shown. */
 static size_t character(const unsigned char *at, size_t left, bool *good)
 {
     size_t length = at[0] < 0x80 ? 1 : at[0] >> 5 == 6 ? 2 : at[0] >> 4 == 14 ? 3 : 4;

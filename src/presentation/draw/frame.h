@@ -1,5 +1,5 @@
-/* The frame of a page: its head with all styles, and its end with the script of filters. One file that loads nothing, in
- * light and dark (src/presentation/draw/report.html). Threads: any.
+/* The frame of a page: its head with all styles, and its end with the script of filters. One file
+ * that loads nothing, in light and dark (src/presentation/draw/report.html). Threads: any.
  */
 #pragma once
 

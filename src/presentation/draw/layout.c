@@ -68,8 +68,10 @@ static void choose_layers(struct plan *plan)
         changed = false;
         for (uint32_t e = 0; e < layout->edge_count; e++) {
             uint32_t upper = upper_of(plan, e), lower = lower_of(plan, e);
-            uint32_t least = plan->part[upper] < plan->part[lower] ? plan->part[upper] : plan->part[lower];
-            changed |= plan->layer[lower] < plan->layer[upper] + 2 || plan->part[upper] != plan->part[lower];
+            uint32_t least =
+                plan->part[upper] < plan->part[lower] ? plan->part[upper] : plan->part[lower];
+            changed |= plan->layer[lower] < plan->layer[upper] + 2 ||
+                       plan->part[upper] != plan->part[lower];
             if (plan->layer[lower] < plan->layer[upper] + 2)
                 plan->layer[lower] = plan->layer[upper] + 2;
             plan->part[upper] = plan->part[lower] = least;
@@ -103,11 +105,12 @@ static void add_chain(struct layout_part *part, const struct plan *plan, uint32_
     part->chain_of_edge[edge] = part->item_count;
     for (uint32_t layer = plan->layer[upper] + 1; layer < plan->layer[lower]; layer++) {
         bool is_label = layer == plan->layer[upper] + 1;
-        uint32_t item = add_item(part, (struct layout_item){.node = LAYOUT_NONE,
-                                                            .edge = edge,
-                                                            .layer = layer,
-                                                            .width = is_label ? given->label_width : 4,
-                                                            .height = is_label ? given->label_height : 0});
+        uint32_t item =
+            add_item(part, (struct layout_item){.node = LAYOUT_NONE,
+                                                .edge = edge,
+                                                .layer = layer,
+                                                .width = is_label ? given->label_width : 4,
+                                                .height = is_label ? given->label_height : 0});
         add_link(part, above, item);
         above = item;
     }
@@ -117,7 +120,8 @@ static void add_chain(struct layout_part *part, const struct plan *plan, uint32_
 static void sort_by_layer(struct layout_part *part)
 {
     uint32_t *at = iso_allocate_zeroed(part->layer_count + 1u, sizeof *at);
-    part->first_of_layer = iso_allocate_zeroed(part->layer_count + 1u, sizeof *part->first_of_layer);
+    part->first_of_layer =
+        iso_allocate_zeroed(part->layer_count + 1u, sizeof *part->first_of_layer);
     part->order = iso_allocate((part->item_count + 1u) * sizeof *part->order);
     for (uint32_t i = 0; i < part->item_count; i++)
         part->first_of_layer[part->items[i].layer + 1]++;
@@ -139,7 +143,8 @@ static void add_point(struct iso_layout *layout, double x, double y)
 
 enum { PORTS_APART = 10 };
 
-/* Where an edge leaves a node, or arrives at it: side by side in the order in which the edges continue. */
+/* Where an edge leaves a node, or arrives at it: side by side in the order in which the edges
+ * continue. */
 static double port(const struct layout_part *part, uint32_t node, uint32_t neighbour, bool is_below)
 {
     uint32_t count = 0, rank = 0;
@@ -157,18 +162,21 @@ static double port(const struct layout_part *part, uint32_t node, uint32_t neigh
 }
 
 /* The edge's points, downwards, and turned round if the edge was. */
-static void trace(struct layout_part *part, const struct plan *plan, uint32_t edge, struct iso_layout_point corner)
+static void trace(struct layout_part *part, const struct plan *plan, uint32_t edge,
+                  struct iso_layout_point corner)
 {
     struct iso_layout *layout = part->layout;
     struct iso_layout_edge *found = &layout->edges[edge];
-    uint32_t upper_item = part->item_of_node[upper_of(plan, edge)], first = part->chain_of_edge[edge];
+    uint32_t upper_item = part->item_of_node[upper_of(plan, edge)],
+             first = part->chain_of_edge[edge];
     uint32_t lower_item = part->item_of_node[lower_of(plan, edge)];
     const struct layout_item *upper = &part->items[upper_item], *lower = &part->items[lower_item];
     const struct layout_item *chain = &part->items[first];
     uint32_t length = lower->layer - upper->layer - 1;
     found->first_point = layout->point_count;
     found->label = (struct iso_layout_point){corner.x + chain->x, corner.y + chain->y};
-    add_point(layout, corner.x + port(part, upper_item, first, true), corner.y + upper->y + upper->height / 2);
+    add_point(layout, corner.x + port(part, upper_item, first, true),
+              corner.y + upper->y + upper->height / 2);
     for (uint32_t i = 0; i < length; i++) { /* straight through each layer */
         add_point(layout, corner.x + chain[i].x, corner.y + chain[i].y - chain[i].height / 2);
         add_point(layout, corner.x + chain[i].x, corner.y + chain[i].y + chain[i].height / 2);
@@ -196,11 +204,12 @@ static void make_part(struct layout_part *part, const struct plan *plan, uint32_
     part->chain_of_edge = iso_allocate((layout->edge_count + 1u) * sizeof *part->chain_of_edge);
     for (uint32_t n = 0; n < layout->node_count; n++)
         if (plan->part[n] == number)
-            part->item_of_node[n] = add_item(part, (struct layout_item){.node = n,
-                                                                        .edge = LAYOUT_NONE,
-                                                                        .layer = plan->layer[n],
-                                                                        .width = layout->nodes[n].width,
-                                                                        .height = layout->nodes[n].height});
+            part->item_of_node[n] =
+                add_item(part, (struct layout_item){.node = n,
+                                                    .edge = LAYOUT_NONE,
+                                                    .layer = plan->layer[n],
+                                                    .width = layout->nodes[n].width,
+                                                    .height = layout->nodes[n].height});
     for (uint32_t e = 0; e < layout->edge_count; e++)
         if (is_in(plan, e, number))
             add_chain(part, plan, e);

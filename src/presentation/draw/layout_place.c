@@ -16,8 +16,8 @@ struct wish {
 ISO_ORDER_BY_TWO(compare, struct wish, at, rank)
 
 /* Sums, by item, of what `of` is of the neighbours above (or below). */
-static void sum_neighbours(const struct layout_part *part, bool above, double (*of)(const struct layout_item *),
-                           double *sums, uint32_t *counts)
+static void sum_neighbours(const struct layout_part *part, bool above,
+                           double (*of)(const struct layout_item *), double *sums, uint32_t *counts)
 {
     for (uint32_t i = 0; i < part->item_count; i++)
         sums[i] = counts[i] = 0;
@@ -39,7 +39,8 @@ static double x_of(const struct layout_item *item)
     return item->x;
 }
 
-static void sort_layer(struct layout_part *part, uint32_t layer, const double *sums, const uint32_t *counts)
+static void sort_layer(struct layout_part *part, uint32_t layer, const double *sums,
+                       const uint32_t *counts)
 {
     uint32_t first = part->first_of_layer[layer], count = part->first_of_layer[layer + 1] - first;
     struct wish *wishes = iso_allocate((count + 1u) * sizeof *wishes);
@@ -78,14 +79,18 @@ static double apart(const struct layout_item *left, const struct layout_item *ri
     return (left->width + right->width) / 2 + GAP;
 }
 
-/* Near to the wishes, with room between: pushed to the right, and the whole back by what that moved it on average. */
-static void fit_layer(struct layout_part *part, uint32_t layer, const double *sums, const uint32_t *counts)
+/* Near to the wishes, with room between: pushed to the right, and the whole back by what that moved
+ * it on average. */
+static void fit_layer(struct layout_part *part, uint32_t layer, const double *sums,
+                      const uint32_t *counts)
 {
     uint32_t first = part->first_of_layer[layer], end = part->first_of_layer[layer + 1];
     double moved = 0;
     for (uint32_t i = first; i < end; i++) {
         struct layout_item *item = &part->items[part->order[i]];
-        double wish = counts && counts[part->order[i]] ? sums[part->order[i]] / counts[part->order[i]] : item->x;
+        double wish = counts && counts[part->order[i]]
+                          ? sums[part->order[i]] / counts[part->order[i]]
+                          : item->x;
         double least = wish;
         if (i > first) {
             const struct layout_item *left = &part->items[part->order[i - 1]];

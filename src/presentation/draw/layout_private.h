@@ -28,7 +28,8 @@ struct layout_part {
     uint32_t layer_count;
     uint32_t *first_of_layer; /* layer_count + 1 of them, into `order` */
     uint32_t *order;          /* items by layer and rank */
-    uint32_t *chain_of_edge;  /* by edge: its first item below its upper node; the next ones follow it */
+    uint32_t
+        *chain_of_edge; /* by edge: its first item below its upper node; the next ones follow it */
     uint32_t *item_of_node;
     double width, height;
 };

@@ -25,7 +25,8 @@ static void put_escaped(struct iso_text *text, const char *string)
     iso_escape_xml(text, string, strlen(string));
 }
 
-static void put_element(struct iso_text *text, const char *begin, const char *content, const char *end)
+static void put_element(struct iso_text *text, const char *begin, const char *content,
+                        const char *end)
 {
     iso_text_put(text, begin);
     put_escaped(text, content);
@@ -86,7 +87,8 @@ static void put_graph(const struct iso_argument *argument, struct iso_text *text
 static void put_picture(const struct iso_timeline *timeline, uint32_t number, struct iso_text *text)
 {
     if (text->used > PICTURE_BYTES) {
-        iso_text_put(text, "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
+        iso_text_put(text,
+                     "<p class=\"dim\">There is no picture of it, as the page is large.</p>\n");
         return;
     }
     iso_text_put(text, "<div class=\"picture\">");
@@ -94,7 +96,8 @@ static void put_picture(const struct iso_timeline *timeline, uint32_t number, st
     iso_text_put(text, "</div>\n");
 }
 
-static void put_row(const struct iso_row_set *set, const struct iso_row_set_row *row, struct iso_text *text)
+static void put_row(const struct iso_row_set *set, const struct iso_row_set_row *row,
+                    struct iso_text *text)
 {
     const uint32_t cells[] = {row->key, row->expected, row->actual};
     iso_text_put(text, row->differs ? "<tr class=\"differs\">" : "<tr>");
@@ -122,8 +125,9 @@ static void put_row_set(const struct iso_argument *argument, struct iso_text *te
         put_row(&set, &set.rows[i], text);
     iso_text_put(text, "</table></div>\n");
     if (set.left)
-        iso_text_format(text, "<p class=\"dim\">And %" PRIu64 " more, of which %" PRIu64 " differ.</p>\n", set.left,
-                        set.left_differing);
+        iso_text_format(text,
+                        "<p class=\"dim\">And %" PRIu64 " more, of which %" PRIu64 " differ.</p>\n",
+                        set.left, set.left_differing);
     iso_row_set_release(&set);
 }
 
@@ -131,7 +135,8 @@ static void put_line(const struct iso_argument *argument, uint32_t number, struc
 {
     struct iso_timeline timeline;
     bool is_drawn = iso_timeline_init(&timeline, argument);
-    const char *title = argument->row_count ? iso_argument_text(argument, argument->line_title) : "over time";
+    const char *title =
+        argument->row_count ? iso_argument_text(argument, argument->line_title) : "over time";
     if (is_drawn || argument->row_count)
         put_element(text, "<h2>", title, "</h2>\n");
     if (is_drawn)
@@ -159,15 +164,18 @@ static void put_records(const struct iso_argument *argument, struct iso_text *te
     iso_text_release(&record);
 }
 
-static void put_violation(const struct iso_argument *argument, uint32_t number, struct iso_text *text)
+static void put_violation(const struct iso_argument *argument, uint32_t number,
+                          struct iso_text *text)
 {
     const struct iso_claim *claim = argument->claim;
     char id[ISO_WRONG_ID];
     iso_wrong_id(claim->wrong, id);
-    put_element(text, "<details class=\"violation\" data-kind=\"", id, number == 1 ? "\" open>" : "\">");
+    put_element(text, "<details class=\"violation\" data-kind=\"", id,
+                number == 1 ? "\" open>" : "\">");
     put_element(text, "<summary><span class=\"kind\">", id, "</span>");
     iso_text_put_unsigned(text, number);
-    put_element(text, ". ", iso_argument_text(argument, argument->title), claim->is_tentative ? " (tentative)" : "");
+    put_element(text, ". ", iso_argument_text(argument, argument->title),
+                claim->is_tentative ? " (tentative)" : "");
     iso_text_put(text, "</summary>\n");
     put_parties(argument, text);
     put_steps(argument, text);
@@ -223,7 +231,8 @@ static void put_filters(const struct iso_claims *claims, struct iso_text *text)
 }
 
 /* As many as there is room for; returns how many. */
-static uint32_t put_violations(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text)
+static uint32_t put_violations(const struct iso_facts *facts, enum iso_wall wall,
+                               struct iso_text *text)
 {
     uint32_t i = 0;
     for (; i < facts->claims->count; i++) {
@@ -246,7 +255,8 @@ void iso_page_write(const struct iso_facts *facts, enum iso_wall wall, struct is
     const char *rest = iso_frame_begin(text);
     put_summary(claims, text);
     put_filters(claims, text);
-    uint64_t left = claims->count - put_violations(facts, wall, text) + iso_explain_unlisted(claims);
+    uint64_t left =
+        claims->count - put_violations(facts, wall, text) + iso_explain_unlisted(claims);
     if (left) {
         iso_text_format(text, "<p class=\"dim\">%" PRIu64 "%s", left,
                         left == 1 ? " more is not shown.</p>\n" : " more are not shown.</p>\n");

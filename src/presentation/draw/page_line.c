@@ -1,5 +1,5 @@
-/* A time line as a list: downwards, so that it fits a phone, and with words that wrap; what counts is the order, so
- * rows are not spread by their times. */
+/* A time line as a list: downwards, so that it fits a phone, and with words that wrap; what counts
+ * is the order, so rows are not spread by their times. */
 #include <string.h>
 
 #include "draw/escape.h"
@@ -11,9 +11,11 @@ static const char *const classes[] = {[ISO_MARK_NONE] = "plain",
                                       [ISO_MARK_READ] = "look",
                                       [ISO_MARK_MORE] = "more"};
 
-static void put_row(const struct iso_argument *argument, const struct iso_argument_row *row, struct iso_text *text)
+static void put_row(const struct iso_argument *argument, const struct iso_argument_row *row,
+                    struct iso_text *text)
 {
-    const char *what = iso_argument_text(argument, row->what_text), *when = iso_argument_text(argument, row->when_text);
+    const char *what = iso_argument_text(argument, row->what_text),
+               *when = iso_argument_text(argument, row->when_text);
     const char *mark = iso_mark_word(row->mark);
     iso_text_format(text, "<li class=\"%s\"><code class=\"when\">", classes[row->mark]);
     iso_escape_xml(text, when, strlen(when));

@@ -54,21 +54,28 @@ void iso_sequence_lane(struct iso_sequence *sequence, const char *name)
         sequence->lanes[sequence->lane_count++] = put_text(sequence, name);
 }
 
-void iso_sequence_row(struct iso_sequence *sequence, enum iso_sequence_kind kind, uint32_t lane, uint32_t owner,
-                      const char *name, const char *words)
+void iso_sequence_row(struct iso_sequence *sequence, enum iso_sequence_kind kind, uint32_t lane,
+                      uint32_t owner, const char *name, const char *words)
 {
-    if (sequence->row_count == ISO_SEQUENCE_ROWS || (kind != ISO_SEQUENCE_VERDICT && lane >= sequence->lane_count)) {
+    if (sequence->row_count == ISO_SEQUENCE_ROWS ||
+        (kind != ISO_SEQUENCE_VERDICT && lane >= sequence->lane_count)) {
         sequence->too_large = true;
         return;
     }
     uint32_t first = put_text(sequence, name);
-    sequence->rows[sequence->row_count++] = (struct iso_sequence_row){
-        .kind = kind, .lane = lane, .owner = owner, .name = first, .words = put_text(sequence, words)};
+    sequence->rows[sequence->row_count++] =
+        (struct iso_sequence_row){.kind = kind,
+                                  .lane = lane,
+                                  .owner = owner,
+                                  .name = first,
+                                  .words = put_text(sequence, words)};
 }
 
-void iso_sequence_arrow(struct iso_sequence *sequence, uint32_t from, uint32_t to, const char *words)
+void iso_sequence_arrow(struct iso_sequence *sequence, uint32_t from, uint32_t to,
+                        const char *words)
 {
-    if (sequence->arrow_count == ISO_SEQUENCE_ARROWS || from >= sequence->row_count || to >= sequence->row_count)
+    if (sequence->arrow_count == ISO_SEQUENCE_ARROWS || from >= sequence->row_count ||
+        to >= sequence->row_count)
         sequence->too_large = true;
     else
         sequence->arrows[sequence->arrow_count++] =
@@ -110,7 +117,8 @@ static void lay_out(struct picture *picture)
         for (uint32_t i = 0; i < sequence->row_count; i++) {
             name = words_at(sequence, sequence->rows[i].name);
             size_t width = iso_escape_width(name, strlen(name), SHOWN);
-            if (sequence->rows[i].kind != ISO_SEQUENCE_VERDICT && sequence->rows[i].lane == lane && width > letters)
+            if (sequence->rows[i].kind != ISO_SEQUENCE_VERDICT && sequence->rows[i].lane == lane &&
+                width > letters)
                 letters = width;
         }
         picture->left[lane + 1] = picture->left[lane] + letter * (double)letters + 16 + GAP;
@@ -124,8 +132,8 @@ static void put_lines(const struct picture *picture)
     const struct iso_sequence *sequence = picture->sequence;
     iso_text_put(picture->text, "<g class=\"q\">");
     for (uint32_t lane = 0; lane < sequence->lane_count; lane++)
-        svg_put_words(picture->text, words_at(sequence, sequence->lanes[lane]), picture->left[lane] + 8, TOP / 2.0,
-                      SHOWN);
+        svg_put_words(picture->text, words_at(sequence, sequence->lanes[lane]),
+                      picture->left[lane] + 8, TOP / 2.0, SHOWN);
     svg_put_numbers(picture->text, "<path d=\"M0 %dH%.1f\"/>", TOP - 4, picture->right);
     for (uint32_t i = 0; i < sequence->row_count; i++) {
         char number[16];
@@ -134,18 +142,21 @@ static void put_lines(const struct picture *picture)
             svg_put_words(picture->text, number, 8, middle_of(i), sizeof number);
     }
     iso_text_put(picture->text, "</g>\n");
-    for (uint32_t i = 0; i < sequence->row_count; i++) { /* from a transaction's first row to its last one */
+    for (uint32_t i = 0; i < sequence->row_count;
+         i++) { /* from a transaction's first row to its last one */
         const struct iso_sequence_row *row = &sequence->rows[i];
         uint32_t last = i;
         bool first = row->kind != ISO_SEQUENCE_VERDICT;
         for (uint32_t j = 0; j < sequence->row_count; j++) {
-            bool same = sequence->rows[j].owner == row->owner && sequence->rows[j].kind != ISO_SEQUENCE_VERDICT;
+            bool same = sequence->rows[j].owner == row->owner &&
+                        sequence->rows[j].kind != ISO_SEQUENCE_VERDICT;
             first = first && (!same || j >= i);
             last = same && j > last ? j : last;
         }
         if (first && last > i)
-            svg_put_numbers(picture->text, "<path class=\"t\" d=\"M%.1f %.1fV%.1f\"/>", picture->left[row->lane] - 4,
-                            middle_of(i) - BOX / 2.0, middle_of(last) + BOX / 2.0);
+            svg_put_numbers(picture->text, "<path class=\"t\" d=\"M%.1f %.1fV%.1f\"/>",
+                            picture->left[row->lane] - 4, middle_of(i) - BOX / 2.0,
+                            middle_of(last) + BOX / 2.0);
     }
 }
 
@@ -159,13 +170,15 @@ static void put_row(const struct picture *picture, uint32_t i)
     double width = wide ? picture->right - LEFT : width_of(picture, row->lane);
     iso_text_format(picture->text, "<g class=\"%s\">", classes[row->kind]);
     iso_text_put(picture->text, "<title>");
-    iso_escape_xml_short(picture->text, words_at(sequence, row->words), strlen(words_at(sequence, row->words)),
-                         WORDS_SHOWN);
+    iso_escape_xml_short(picture->text, words_at(sequence, row->words),
+                         strlen(words_at(sequence, row->words)), WORDS_SHOWN);
     iso_text_put(picture->text, "</title>");
     if (row->kind == ISO_SEQUENCE_END || row->kind == ISO_SEQUENCE_FAILS)
-        svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fh%.1f\"/>", left, middle + BOX / 2.0, width);
+        svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fh%.1f\"/>", left, middle + BOX / 2.0,
+                        width);
     else
-        svg_put_numbers(picture->text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"4\"/>", left,
+        svg_put_numbers(picture->text,
+                        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"4\"/>", left,
                         middle - BOX / 2.0, width, BOX);
     svg_put_words(picture->text, words_at(sequence, row->name), left + 8, middle,
                   wide ? (size_t)((width - 16) / letter) : SHOWN);
@@ -176,30 +189,36 @@ static void put_row(const struct picture *picture, uint32_t i)
 static void put_arrow(const struct picture *picture, const struct iso_sequence_arrow *arrow)
 {
     const struct iso_sequence *sequence = picture->sequence;
-    const struct iso_sequence_row *from = &sequence->rows[arrow->from], *to = &sequence->rows[arrow->to];
+    const struct iso_sequence_row *from = &sequence->rows[arrow->from],
+                                  *to = &sequence->rows[arrow->to];
     bool verdict = to->kind == ISO_SEQUENCE_VERDICT, right = verdict || to->lane > from->lane;
-    double side = right ? 1 : -1, start = picture->left[from->lane] + (right ? width_of(picture, from->lane) : 0);
+    double side = right ? 1 : -1,
+           start = picture->left[from->lane] + (right ? width_of(picture, from->lane) : 0);
     double y = middle_of(arrow->from), tip = middle_of(arrow->to), turn = start + side * GAP / 2;
     iso_text_put(picture->text, "<g class=\"r\">");
     svg_put_title(picture->text, words_at(sequence, arrow->words), NULL);
-    svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f", start, y, turn, y, turn,
-                    y + (tip > y ? ROW : -ROW) / 2.0);
+    svg_put_numbers(picture->text, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f", start, y, turn, y,
+                    turn, y + (tip > y ? ROW : -ROW) / 2.0);
     if (verdict) {
         tip -= BOX / 2.0;
-        svg_put_numbers(picture->text, "V%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl-4-8h8z\"/>", tip, turn, tip);
+        svg_put_numbers(picture->text, "V%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl-4-8h8z\"/>", tip,
+                        turn, tip);
     } else {
         bool same = to->lane == from->lane;
         double end = picture->left[to->lane] + (right || same ? 0 : width_of(picture, to->lane));
-        svg_put_numbers(picture->text, "V%.1fH%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl%d-4v8z\"/>", tip, end, end, tip,
-                        right || same ? -8 : 8);
+        svg_put_numbers(picture->text, "V%.1fH%.1f\"/><path class=\"h\" d=\"M%.1f %.1fl%d-4v8z\"/>",
+                        tip, end, end, tip, right || same ? -8 : 8);
     }
     iso_text_put(picture->text, "</g>\n");
 }
 
 /* For who cannot see it: the rows as a list has them. */
-static void put_description(const struct iso_sequence *sequence, uint32_t number, struct iso_text *text)
+static void put_description(const struct iso_sequence *sequence, uint32_t number,
+                            struct iso_text *text)
 {
-    iso_text_format(text, "<title id=\"rows%u\">statements in order</title><desc id=\"rowwords%u\">", number, number);
+    iso_text_format(text,
+                    "<title id=\"rows%u\">statements in order</title><desc id=\"rowwords%u\">",
+                    number, number);
     for (uint32_t i = 0; i < sequence->row_count; i++) {
         const char *words = words_at(sequence, sequence->rows[i].words);
         iso_escape_xml_short(text, words, strlen(words), 2 * SHOWN);
@@ -214,8 +233,10 @@ void iso_sequence_svg(const struct iso_sequence *sequence, uint32_t number, stru
     assert(!sequence->too_large);
     lay_out(&picture);
     double width = picture.right + 2, height = TOP + ROW * (double)sequence->row_count + 4;
-    iso_text_format(text, "<svg class=\"sq\" role=\"img\" aria-labelledby=\"rows%u rowwords%u\" ", number, number);
-    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", width, height, width, height);
+    iso_text_format(text, "<svg class=\"sq\" role=\"img\" aria-labelledby=\"rows%u rowwords%u\" ",
+                    number, number);
+    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", width,
+                    height, width, height);
     put_description(sequence, number, text);
     put_lines(&picture);
     for (uint32_t i = 0; i < sequence->row_count; i++)

@@ -1,5 +1,5 @@
-/* Statements of several transactions one below another, as a picture: a lane for each session, a row for each step, arrows
- * from who wrote to who read it.
+/* Statements of several transactions one below another, as a picture: a lane for each session, a
+ * row for each step, arrows from who wrote to who read it.
  *
  *           session s          T3 buy(1, 3)
  *       1   [T1 let left = stock]
@@ -9,8 +9,9 @@
  *       5                      --- T3 commits ---
  *       6   [      assert stock + took[0] + took[1] == 5      ]
  *
- * Bounded: what has more lanes or rows is not drawn, and the caller has words for it. Texts are hostile: cut and escaped.
- * Colours are the page's, in light and dark. Ownership: a sequence owns its texts. Threads: one at a time.
+ * Bounded: what has more lanes or rows is not drawn, and the caller has words for it. Texts are
+ * hostile: cut and escaped. Colours are the page's, in light and dark. Ownership: a sequence owns
+ * its texts. Threads: one at a time.
  */
 #pragma once
 
@@ -51,11 +52,13 @@ void iso_sequence_init(struct iso_sequence *sequence);
 void iso_sequence_release(struct iso_sequence *sequence);
 
 void iso_sequence_lane(struct iso_sequence *sequence, const char *name);
-void iso_sequence_row(struct iso_sequence *sequence, enum iso_sequence_kind kind, uint32_t lane, uint32_t owner,
-                      const char *name, const char *words);
-void iso_sequence_arrow(struct iso_sequence *sequence, uint32_t from, uint32_t to, const char *words);
+void iso_sequence_row(struct iso_sequence *sequence, enum iso_sequence_kind kind, uint32_t lane,
+                      uint32_t owner, const char *name, const char *words);
+void iso_sequence_arrow(struct iso_sequence *sequence, uint32_t from, uint32_t to,
+                        const char *words);
 
-/* An <svg> element of a page with the style below; `number` is unique there. Not of one that is too large. */
+/* An <svg> element of a page with the style below; `number` is unique there. Not of one that is too
+ * large. */
 void iso_sequence_svg(const struct iso_sequence *sequence, uint32_t number, struct iso_text *text);
 
 /* Its rules as CSS, in terms of the page's variables. */

@@ -8,7 +8,14 @@
 #include "draw/layout.h"
 #include "draw/svg_private.h"
 
-enum { NAME_SHOWN = 24, LABEL_SHOWN = 28, NODE_HEIGHT = 34, LABEL_HEIGHT = 20, MARGIN = 12, WIDE = 900 };
+enum {
+    NAME_SHOWN = 24,
+    LABEL_SHOWN = 28,
+    NODE_HEIGHT = 34,
+    LABEL_HEIGHT = 20,
+    MARGIN = 12,
+    WIDE = 900
+};
 static const double letter = 7.5; /* pixels, of a font of 12 */
 
 const char iso_drawing_style[] =
@@ -42,8 +49,8 @@ static void put_path(struct iso_text *text, const struct iso_layout_point *point
         if (fabs(points[i - 1].x - points[i].x) < 0.05)
             svg_put_numbers(text, "V%.1f", points[i].y);
         else
-            svg_put_numbers(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle, points[i].x, middle,
-                            points[i].x, points[i].y);
+            svg_put_numbers(text, "C%.1f %.1f %.1f %.1f %.1f %.1f", points[i - 1].x, middle,
+                            points[i].x, middle, points[i].x, points[i].y);
     }
     iso_text_put(text, "\"/>");
 }
@@ -65,8 +72,8 @@ static void put_edge(struct iso_text *text, const struct iso_drawing *drawing, u
     put_path(text, points, at->point_count);
     put_head(text, &points[at->point_count - 1], points[at->point_count - 1].y > points[0].y);
     svg_put_numbers(text, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
-                    at->label.x - at->label_width / 2, at->label.y - at->label_height / 2 + 2, at->label_width,
-                    at->label_height - 4);
+                    at->label.x - at->label_width / 2, at->label.y - at->label_height / 2 + 2,
+                    at->label_width, at->label_height - 4);
     svg_put_words(text, label, at->label.x, at->label.y, LABEL_SHOWN);
     iso_text_put(text, "</g>\n");
 }
@@ -76,14 +83,16 @@ static void lay_out(const struct iso_drawing *drawing, struct iso_layout *layout
     iso_layout_init(layout, drawing->node_count, drawing->edge_count);
     for (uint32_t i = 0; i < drawing->node_count; i++) {
         const char *name = drawing->text.bytes + drawing->nodes[i].name;
-        layout->nodes[i].width = letter * (double)iso_escape_width(name, strlen(name), NAME_SHOWN) + 24;
+        layout->nodes[i].width =
+            letter * (double)iso_escape_width(name, strlen(name), NAME_SHOWN) + 24;
         layout->nodes[i].height = NODE_HEIGHT;
     }
     for (uint32_t i = 0; i < drawing->edge_count; i++) {
         const char *label = drawing->text.bytes + drawing->edges[i].label;
         layout->edges[i].from = drawing->edges[i].from;
         layout->edges[i].to = drawing->edges[i].to;
-        layout->edges[i].label_width = letter * (double)iso_escape_width(label, strlen(label), LABEL_SHOWN) + 8;
+        layout->edges[i].label_width =
+            letter * (double)iso_escape_width(label, strlen(label), LABEL_SHOWN) + 8;
         layout->edges[i].label_height = LABEL_HEIGHT;
     }
     iso_layout_run(layout, WIDE);
@@ -93,7 +102,8 @@ void iso_drawing_svg(const struct iso_drawing *drawing, bool is_alone, struct is
 {
     struct iso_layout layout;
     lay_out(drawing, &layout);
-    double width = layout.width + 2 * MARGIN, height = layout.height + 2 * MARGIN + (drawing->left_out ? 24 : 0);
+    double width = layout.width + 2 * MARGIN,
+           height = layout.height + 2 * MARGIN + (drawing->left_out ? 24 : 0);
     svg_put_numbers(
         text,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"g\" role=\"img\" viewBox=\"%d %d %.0f %.0f\" width=\"%.0f\" "

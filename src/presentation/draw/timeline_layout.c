@@ -97,20 +97,23 @@ static void place_instants(const struct iso_timeline *timeline, struct iso_timel
         double step = larger(base, (double)(POINT * (crowd + 1)));
         for (uint64_t more = 2; time && more <= BREAK; more *= 2)
             step += time / more < shortest ? 0 : base / 5 < STRETCH ? base / 5 : STRETCH;
-        x += i ? step : larger((double)(POINT * crowd) / 2, (double)(POINT * points_before(timeline, i)));
+        x += i ? step
+               : larger((double)(POINT * crowd) / 2, (double)(POINT * points_before(timeline, i)));
         layout->breaks[i] = time && time / BREAK > shortest;
         layout->instants[i] = x;
     }
     layout->right = x + EDGE + POINT * (1 + points_at(timeline, count - 1));
 }
 
-/* Points of one instant stand side by side: the first one that is at it in the middle, what comes just before it to the
- * left. */
+/* Points of one instant stand side by side: the first one that is at it in the middle, what comes
+ * just before it to the left. */
 static void place_points(const struct iso_timeline *timeline, struct iso_timeline_layout *layout)
 {
     for (uint32_t i = 0; i < timeline->point_count;) {
         uint32_t end = i, middle = ISO_NONE;
-        for (; end < timeline->point_count && timeline->points[end].instant == timeline->points[i].instant; end++)
+        for (; end < timeline->point_count &&
+               timeline->points[end].instant == timeline->points[i].instant;
+             end++)
             if (!timeline->points[end].side && middle == ISO_NONE)
                 middle = end;
         double x = layout->instants[timeline->points[i].instant];
@@ -125,7 +128,8 @@ static void place_points(const struct iso_timeline *timeline, struct iso_timelin
 }
 
 /* A label at x, or as near to it as it fits. */
-static struct iso_timeline_box label_at(const struct iso_timeline_layout *layout, double x, double width)
+static struct iso_timeline_box label_at(const struct iso_timeline_layout *layout, double x,
+                                        double width)
 {
     double left = x < layout->left ? layout->left : x;
     left = left + width > layout->right ? layout->right - width : left;
@@ -138,9 +142,11 @@ static void place_bars(const struct iso_timeline *timeline, struct iso_timeline_
         const struct iso_timeline_bar *bar = &timeline->bars[i];
         double from = bar->from == ISO_NONE ? layout->left : layout->instants[bar->from];
         double to = bar->to == ISO_NONE ? layout->right : layout->instants[bar->to];
-        double left = from < to ? from : to, width = larger(from < to ? to - from : from - to, BAR_LEAST);
+        double left = from < to ? from : to,
+               width = larger(from < to ? to - from : from - to, BAR_LEAST);
         layout->bars[i] = (struct iso_timeline_box){left, 0, width, BAR_HEIGHT};
-        layout->bar_labels[i] = label_at(layout, left, width_of(timeline, bar->name, ISO_TIMELINE_BAR_SHOWN));
+        layout->bar_labels[i] =
+            label_at(layout, left, width_of(timeline, bar->name, ISO_TIMELINE_BAR_SHOWN));
     }
 }
 
@@ -154,25 +160,27 @@ static struct span span_of(const struct iso_timeline_layout *layout, uint32_t ba
 {
     const struct iso_timeline_box *box = &layout->bars[bar], *label = &layout->bar_labels[bar];
     double box_right = box->left + box->width, label_right = label->left + label->width;
-    return (struct span){box->left < label->left ? box->left : label->left, larger(box_right, label_right)};
+    return (struct span){box->left < label->left ? box->left : label->left,
+                         larger(box_right, label_right)};
 }
 
-static bool is_free(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout, uint32_t bar,
-                    double top)
+static bool is_free(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
+                    uint32_t bar, double top)
 {
     struct span mine = span_of(layout, bar);
     for (uint32_t i = 0; i < bar; i++) {
         struct span other = span_of(layout, i);
-        if (timeline->bars[i].lane == timeline->bars[bar].lane && layout->bar_labels[i].top == top &&
-            mine.left < other.right + EDGE && other.left < mine.right + EDGE)
+        if (timeline->bars[i].lane == timeline->bars[bar].lane &&
+            layout->bar_labels[i].top == top && mine.left < other.right + EDGE &&
+            other.left < mine.right + EDGE)
             return false;
     }
     return true;
 }
 
 /* Each bar into the first row of its lane where it has room. Returns where the lane ends. */
-static double fill_lane(const struct iso_timeline *timeline, struct iso_timeline_layout *layout, uint32_t lane,
-                        double top)
+static double fill_lane(const struct iso_timeline *timeline, struct iso_timeline_layout *layout,
+                        uint32_t lane, double top)
 {
     double bottom = top;
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
@@ -193,14 +201,15 @@ static double place_lanes(const struct iso_timeline *timeline, struct iso_timeli
     double top = EDGE;
     for (uint32_t i = 0; i < timeline->lane_count; i++) {
         double width = width_of(timeline, timeline->lanes[i], ISO_TIMELINE_LANE_SHOWN);
-        layout->lane_labels[i] = (struct iso_timeline_box){EDGE, top + BAR_HEIGHT, width, ISO_TIMELINE_LINE};
+        layout->lane_labels[i] =
+            (struct iso_timeline_box){EDGE, top + BAR_HEIGHT, width, ISO_TIMELINE_LINE};
         top = layout->lane_bottom[i] = fill_lane(timeline, layout, i, top) + EDGE / 2.0;
     }
     return top;
 }
 
-/* Labels one behind the other on shelves, each on the first one where it has room; their left sides may come in any order,
- * since a shelf only grows. Returns where the last shelf ends. */
+/* Labels one behind the other on shelves, each on the first one where it has room; their left sides
+ * may come in any order, since a shelf only grows. Returns where the last shelf ends. */
 static double fill_shelves(struct iso_timeline_box *labels, uint32_t count, double top)
 {
     double ends[ISO_TIMELINE_INSTANTS], bottom = top;
@@ -217,22 +226,25 @@ static double fill_shelves(struct iso_timeline_box *labels, uint32_t count, doub
     return bottom;
 }
 
-static double place_track(const struct iso_timeline *timeline, struct iso_timeline_layout *layout, double top)
+static double place_track(const struct iso_timeline *timeline, struct iso_timeline_layout *layout,
+                          double top)
 {
     if (!timeline->point_count)
         return top;
     layout->track = top + POINT;
-    layout->track_label =
-        (struct iso_timeline_box){EDGE, layout->track - ISO_TIMELINE_LINE / 2.0,
-                                  width_of(timeline, timeline->track, ISO_TIMELINE_LANE_SHOWN), ISO_TIMELINE_LINE};
+    layout->track_label = (struct iso_timeline_box){
+        EDGE, layout->track - ISO_TIMELINE_LINE / 2.0,
+        width_of(timeline, timeline->track, ISO_TIMELINE_LANE_SHOWN), ISO_TIMELINE_LINE};
     for (uint32_t i = 0; i < timeline->point_count; i++) {
         double width = point_width(timeline, i);
         layout->point_labels[i] = label_at(layout, layout->points[i] - width / 2, width);
     }
-    return fill_shelves(layout->point_labels, timeline->point_count, layout->track + POINT / 2.0) + EDGE / 2.0;
+    return fill_shelves(layout->point_labels, timeline->point_count, layout->track + POINT / 2.0) +
+           EDGE / 2.0;
 }
 
-static double place_axis(const struct iso_timeline *timeline, struct iso_timeline_layout *layout, double top)
+static double place_axis(const struct iso_timeline *timeline, struct iso_timeline_layout *layout,
+                         double top)
 {
     layout->axis = top;
     for (uint32_t i = 0; i < timeline->instant_count; i++) {
@@ -251,7 +263,8 @@ static void make_room(const struct iso_timeline *timeline, struct iso_timeline_l
     for (uint32_t i = 0; i < timeline->point_count; i++)
         widest = larger(widest, point_width(timeline, i));
     for (uint32_t i = 0; i < timeline->instant_count; i++)
-        widest = larger(widest, width_of(timeline, timeline->instants[i].label, ISO_TIMELINE_INSTANT_SHOWN));
+        widest = larger(
+            widest, width_of(timeline, timeline->instants[i].label, ISO_TIMELINE_INSTANT_SHOWN));
     layout->right = larger(layout->right, layout->left + widest);
 }
 
@@ -262,9 +275,11 @@ void iso_timeline_lay_out(const struct iso_timeline *timeline, struct iso_timeli
     make_room(timeline, layout);
     place_points(timeline, layout);
     place_bars(timeline, layout);
-    double bottom = place_axis(timeline, layout, place_track(timeline, layout, place_lanes(timeline, layout)));
+    double bottom =
+        place_axis(timeline, layout, place_track(timeline, layout, place_lanes(timeline, layout)));
     layout->note = (struct iso_timeline_box){
-        layout->left, bottom, width_of(timeline, timeline->note, ISO_TIMELINE_NOTE_SHOWN), ISO_TIMELINE_LINE};
+        layout->left, bottom, width_of(timeline, timeline->note, ISO_TIMELINE_NOTE_SHOWN),
+        ISO_TIMELINE_LINE};
     layout->height = bottom + ISO_TIMELINE_LINE + EDGE;
     layout->width = layout->right + EDGE;
 }

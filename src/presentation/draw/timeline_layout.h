@@ -1,9 +1,11 @@
-/* Where the parts of a time line go in its picture (explain/timeline.h). All in pixels, from the left upper corner.
+/* Where the parts of a time line go in its picture (explain/timeline.h). All in pixels, from the
+ * left upper corner.
  *
- * From left to right: the lanes' names, then the instants. Two instants stand as far apart as their labels and points
- * need, and somewhat more where much time passes between them; `breaks` are where it is too much to be shown.
- * From top to bottom: a lane for each session, with as many rows as keep bars and their names apart; the track of the
- * points, with shelves of labels below it; the axis, with shelves again; the note. No two labels overlap.
+ * From left to right: the lanes' names, then the instants. Two instants stand as far apart as their
+ * labels and points need, and somewhat more where much time passes between them; `breaks` are where
+ * it is too much to be shown. From top to bottom: a lane for each session, with as many rows as
+ * keep bars and their names apart; the track of the points, with shelves of labels below it; the
+ * axis, with shelves again; the note. No two labels overlap.
  *
  * Letters are counted, not measured: the fonts are of one width. Cost: that of some hundred boxes.
  * Ownership: a layout owns nothing. Threads: any.
@@ -34,7 +36,8 @@ struct iso_timeline_layout {
     double points[ISO_TIMELINE_POINTS];     /* x; all are on the track */
     struct iso_timeline_box bars[ISO_TIMELINE_BARS];
     struct iso_timeline_box lane_labels[ISO_TIMELINE_BARS], bar_labels[ISO_TIMELINE_BARS];
-    struct iso_timeline_box point_labels[ISO_TIMELINE_POINTS], instant_labels[ISO_TIMELINE_INSTANTS];
+    struct iso_timeline_box point_labels[ISO_TIMELINE_POINTS],
+        instant_labels[ISO_TIMELINE_INSTANTS];
     struct iso_timeline_box track_label, note;
 };
 

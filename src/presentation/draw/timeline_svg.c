@@ -19,8 +19,10 @@ const char iso_timeline_style[] =
     ".tl .p.l path{fill:var(--blue);stroke:var(--blue)}.tl .e text{fill:var(--good)}.tl .f text{fill:var(--bad)}"
     ".tl .l text{fill:var(--blue)}.tl .p .d.d{fill:none;stroke-dasharray:3 3}";
 
-static const char *const classes[] = {
-    [ISO_MARK_NONE] = "p", [ISO_MARK_EXPECTED] = "p e", [ISO_MARK_ACTUAL] = "p f", [ISO_MARK_READ] = "p l"};
+static const char *const classes[] = {[ISO_MARK_NONE] = "p",
+                                      [ISO_MARK_EXPECTED] = "p e",
+                                      [ISO_MARK_ACTUAL] = "p f",
+                                      [ISO_MARK_READ] = "p l"};
 
 /* From the point: a circle, a square on a corner, a square, a triangle that points down. */
 static const char *const shapes[] = {[ISO_MARK_NONE] = "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
@@ -42,14 +44,16 @@ static void put_tooltip(const struct iso_timeline *timeline, uint32_t words, str
     iso_text_put(text, "</title>");
 }
 
-static void put_label(const struct iso_timeline *timeline, uint32_t words, const struct iso_timeline_box *at,
-                      size_t most, struct iso_text *text)
+static void put_label(const struct iso_timeline *timeline, uint32_t words,
+                      const struct iso_timeline_box *at, size_t most, struct iso_text *text)
 {
-    svg_put_words(text, iso_timeline_text(timeline, words), at->left, at->top + at->height / 2, most);
+    svg_put_words(text, iso_timeline_text(timeline, words), at->left, at->top + at->height / 2,
+                  most);
 }
 
 /* For who cannot see it: the rows as a list has them. */
-static void put_description(const struct iso_timeline *timeline, uint32_t number, struct iso_text *text)
+static void put_description(const struct iso_timeline *timeline, uint32_t number,
+                            struct iso_text *text)
 {
     struct iso_text words = {0};
     iso_text_format(text, "<title id=\"time%" PRIu32 "\">", number);
@@ -75,16 +79,18 @@ static void put_description(const struct iso_timeline *timeline, uint32_t number
 
 static void put_rect(const struct iso_timeline_box *box, const char *class, struct iso_text *text)
 {
-    svg_put_numbers(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class, box->left, box->top,
-                    box->width, box->height);
+    svg_put_numbers(text, "<rect%s x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", class,
+                    box->left, box->top, box->width, box->height);
 }
 
-static void put_overlap(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
-                        struct iso_text *text)
+static void put_overlap(const struct iso_timeline *timeline,
+                        const struct iso_timeline_layout *layout, struct iso_text *text)
 {
-    double from = layout->instants[timeline->overlap_from], to = layout->instants[timeline->overlap_to];
+    double from = layout->instants[timeline->overlap_from],
+           to = layout->instants[timeline->overlap_to];
     if (timeline->overlap_from != timeline->overlap_to)
-        put_rect(&(struct iso_timeline_box){from, 0, to - from, layout->axis}, " class=\"o\"", text);
+        put_rect(&(struct iso_timeline_box){from, 0, to - from, layout->axis}, " class=\"o\"",
+                 text);
 }
 
 static void put_grid(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
@@ -101,8 +107,8 @@ static void put_grid(const struct iso_timeline *timeline, const struct iso_timel
     svg_put_numbers(text, "M%.1f %.1fH%.1f", layout->left, layout->axis, layout->right);
     for (uint32_t i = 1; i < timeline->instant_count; i++)
         if (layout->breaks[i])
-            svg_put_numbers(text, "M%.1f %.1fl-4 10m5 0l4-10", (layout->instants[i - 1] + layout->instants[i]) / 2,
-                            layout->axis - 5);
+            svg_put_numbers(text, "M%.1f %.1fl-4 10m5 0l4-10",
+                            (layout->instants[i - 1] + layout->instants[i]) / 2, layout->axis - 5);
     iso_text_put(text, "\"/>");
 }
 
@@ -112,29 +118,31 @@ static void put_frame(const struct iso_timeline *timeline, const struct iso_time
     iso_text_put(text, "<g class=\"q\">");
     put_grid(timeline, layout, text);
     for (uint32_t i = 0; i < timeline->lane_count; i++)
-        put_label(timeline, timeline->lanes[i], &layout->lane_labels[i], ISO_TIMELINE_LANE_SHOWN, text);
+        put_label(timeline, timeline->lanes[i], &layout->lane_labels[i], ISO_TIMELINE_LANE_SHOWN,
+                  text);
     if (timeline->point_count)
         put_label(timeline, timeline->track, &layout->track_label, ISO_TIMELINE_LANE_SHOWN, text);
     iso_text_put(text, "</g>\n");
 }
 
 /* Behind the lines, which must not run through them. */
-static void put_frame_labels(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
-                             struct iso_text *text)
+static void put_frame_labels(const struct iso_timeline *timeline,
+                             const struct iso_timeline_layout *layout, struct iso_text *text)
 {
     iso_text_put(text, "<g class=\"q\">");
     for (uint32_t i = 0; i < timeline->instant_count; i++)
-        put_label(timeline, timeline->instants[i].label, &layout->instant_labels[i], ISO_TIMELINE_INSTANT_SHOWN, text);
+        put_label(timeline, timeline->instants[i].label, &layout->instant_labels[i],
+                  ISO_TIMELINE_INSTANT_SHOWN, text);
     put_label(timeline, timeline->note, &layout->note, ISO_TIMELINE_NOTE_SHOWN, text);
     iso_text_put(text, "</g>\n");
 }
 
-static void put_bar(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout, uint32_t i,
-                    struct iso_text *text)
+static void put_bar(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
+                    uint32_t i, struct iso_text *text)
 {
     const struct iso_timeline_bar *bar = &timeline->bars[i];
-    iso_text_format(text, "<g class=\"b%s%s%s\">", bar->is_blamed ? " w" : "", bar->status == ISO_COMMITTED ? "" : " x",
-                    bar->is_found ? " f" : "");
+    iso_text_format(text, "<g class=\"b%s%s%s\">", bar->is_blamed ? " w" : "",
+                    bar->status == ISO_COMMITTED ? "" : " x", bar->is_found ? " f" : "");
     put_tooltip(timeline, bar->words, text);
     put_rect(&layout->bars[i], "", text);
     put_label(timeline, bar->name, &layout->bar_labels[i], ISO_TIMELINE_BAR_SHOWN, text);
@@ -145,11 +153,12 @@ static void put_bar(const struct iso_timeline *timeline, const struct iso_timeli
 static void put_link(const struct iso_timeline_box *bar, double x, double y, struct iso_text *text)
 {
     double right = bar->left + bar->width, from = x < bar->left ? bar->left : x > right ? right : x;
-    svg_put_numbers(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from, bar->top + bar->height, x, y);
+    svg_put_numbers(text, "<path class=\"d\" d=\"M%.1f %.1fL%.1f %.1f\"/>", from,
+                    bar->top + bar->height, x, y);
 }
 
-static void put_point(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout, uint32_t i,
-                      struct iso_text *text)
+static void put_point(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout,
+                      uint32_t i, struct iso_text *text)
 {
     const struct iso_timeline_point *point = &timeline->points[i];
     const char *mark = iso_mark_word(point->mark);
@@ -158,8 +167,10 @@ static void put_point(const struct iso_timeline *timeline, const struct iso_time
     put_tooltip(timeline, point->words, text);
     if (point->bar != ISO_NONE)
         put_link(&layout->bars[point->bar], layout->points[i], layout->track - POINT_SIZE, text);
-    svg_put_numbers(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track, shapes[point->mark]);
-    svg_put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left, label->top + label->height / 2 + 4);
+    svg_put_numbers(text, "<path d=\"M%.1f %.1f%s\"/>", layout->points[i], layout->track,
+                    shapes[point->mark]);
+    svg_put_numbers(text, "<text x=\"%.1f\" y=\"%.1f\">", label->left,
+                    label->top + label->height / 2 + 4);
     put_short(text, iso_timeline_text(timeline, point->name), ISO_TIMELINE_POINT_SHOWN);
     if (mark)
         iso_text_format(text, " (%s)", mark);
@@ -170,10 +181,12 @@ void iso_timeline_svg(const struct iso_timeline *timeline, uint32_t number, stru
 {
     struct iso_timeline_layout layout;
     iso_timeline_lay_out(timeline, &layout);
-    iso_text_format(text, "<svg class=\"tl\" role=\"img\" aria-labelledby=\"time%" PRIu32 " words%" PRIu32 "\" ",
+    iso_text_format(text,
+                    "<svg class=\"tl\" role=\"img\" aria-labelledby=\"time%" PRIu32 " words%" PRIu32
+                    "\" ",
                     number, number);
-    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n", layout.width, layout.height,
-                    layout.width, layout.height);
+    svg_put_numbers(text, "viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n",
+                    layout.width, layout.height, layout.width, layout.height);
     put_description(timeline, number, text);
     put_overlap(timeline, &layout, text);
     put_frame(timeline, &layout, text);

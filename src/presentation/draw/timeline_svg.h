@@ -1,8 +1,9 @@
-/* A time line as a picture (explain/timeline.h): sessions as lanes, transactions as bars, and what happened to the key as
- * points on a track of its own, in the order of time.
+/* A time line as a picture (explain/timeline.h): sessions as lanes, transactions as bars, and what
+ * happened to the key as points on a track of its own, in the order of time.
  *
- * The picture takes colours from its page, light or dark; marks differ in shape, too. Its title and its description say
- * the same in words. Texts of others are cut and escaped. Threads: one at a time.
+ * The picture takes colours from its page, light or dark; marks differ in shape, too. Its title and
+ * its description say the same in words. Texts of others are cut and escaped. Threads: one at a
+ * time.
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 /* EXT and INT of a query: what it did not return, or should not have (rowsets/rowsets.h).
  *
- * The verdict names the row, or of an aggregate the table's header; the operation is the query's header, which has its moment.
+ * The verdict names the row, or of an aggregate the table's header; the operation is the query's
+ * header, which has its moment.
  */
 #include <string.h>
 
@@ -27,7 +28,8 @@ bool argue_is_query(const struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
     const struct iso_history *history = argument->facts->history;
-    const struct iso_range *set = claim->operation == ISO_NONE ? NULL : iso_history_set_of(history, claim->operation);
+    const struct iso_range *set =
+        claim->operation == ISO_NONE ? NULL : iso_history_set_of(history, claim->operation);
     return set && set->form == ISO_SET_QUERY && claim->key != ISO_NONE &&
            is_header(history, history->key[claim->operation]);
 }
@@ -35,7 +37,8 @@ bool argue_is_query(const struct iso_argument *argument)
 static struct query query_of(const struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
-    struct query query = {.history = argument->facts->history, .claims = argument->facts->claims, .claim = claim};
+    struct query query = {
+        .history = argument->facts->history, .claims = argument->facts->claims, .claim = claim};
     query.reader = iso_claim_party(argument->facts->claims, claim, 0)->transaction;
     query.set = iso_history_set_of(query.history, claim->operation);
     query.moment = iso_moment_of(query.history, query.reader, claim->operation, claim->is_serial);
@@ -64,8 +67,9 @@ static void put_question(struct iso_argument *argument, const struct query *quer
         if (parts[i])
             strncat(words[i], argument->text.bytes + parts[i], sizeof words[i] - 1);
     }
-    argue_step(argument, "%T asked for rows of %A%s%s%s in its %O%s %M.", query->reader, set->table, words[0], words[1],
-               words[2], query->reader, query->claim->operation, moment_words(query), query->moment.at);
+    argue_step(argument, "%T asked for rows of %A%s%s%s in its %O%s %M.", query->reader, set->table,
+               words[0], words[1], words[2], query->reader, query->claim->operation,
+               moment_words(query), query->moment.at);
 }
 
 static bool is_null(const struct query *query, const struct iso_claim_value *value)
@@ -73,20 +77,24 @@ static bool is_null(const struct query *query, const struct iso_claim_value *val
     return !value->count || *iso_claim_elements(query->claims, value) == ISO_ABSENT;
 }
 
-/* Of a table as a whole: aggregates have both values, a row without a key is missing or too much. */
+/* Of a table as a whole: aggregates have both values, a row without a key is missing or too
+ * much. */
 static void put_fault_of_table(struct iso_argument *argument, const struct query *query)
 {
     const struct iso_claim *claim = query->claim;
     if (is_null(query, &claim->actual)) {
-        argue_step(argument, "A row with %C was there then, and belongs to what was asked for.", &claim->expected);
-        argue_step(argument, "However, it is not among the rows that %T got: a contradiction.", query->reader);
-    } else if (is_null(query, &claim->expected)) {
-        argue_step(argument,
-                   "However, %T got a row with %C, which none of the rows that belong to it had: a contradiction.",
-                   query->reader, &claim->actual);
-    } else {
-        argue_step(argument, "Of the rows that were there and match, %T had to get %C.", query->reader,
+        argue_step(argument, "A row with %C was there then, and belongs to what was asked for.",
                    &claim->expected);
+        argue_step(argument, "However, it is not among the rows that %T got: a contradiction.",
+                   query->reader);
+    } else if (is_null(query, &claim->expected)) {
+        argue_step(
+            argument,
+            "However, %T got a row with %C, which none of the rows that belong to it had: a contradiction.",
+            query->reader, &claim->actual);
+    } else {
+        argue_step(argument, "Of the rows that were there and match, %T had to get %C.",
+                   query->reader, &claim->expected);
         argue_step(argument, "However, it got %C: a contradiction.", &claim->actual);
     }
 }
@@ -99,10 +107,10 @@ static void put_fault(struct iso_argument *argument, const struct query *query)
         put_fault_of_table(argument, query);
         return;
     }
-    argue_step(argument, "%K was there then, with %C, and %s to what was asked for.", claim->key, &claim->expected,
-               is_missing ? "belongs" : "does not belong");
-    argue_step(argument, "However, it is %s the rows that %T got: a contradiction.", is_missing ? "not among" : "among",
-               query->reader);
+    argue_step(argument, "%K was there then, with %C, and %s to what was asked for.", claim->key,
+               &claim->expected, is_missing ? "belongs" : "does not belong");
+    argue_step(argument, "However, it is %s the rows that %T got: a contradiction.",
+               is_missing ? "not among" : "among", query->reader);
 }
 
 static void put_writer(struct iso_argument *argument, const struct query *query)
@@ -111,12 +119,13 @@ static void put_writer(struct iso_argument *argument, const struct query *query)
     if (writer->transaction == ISO_NONE || writer->transaction == query->reader ||
         !(query->history->flags[writer->transaction] & ISO_HAS_CTS))
         return;
-    argue_row(argument,
-              (struct iso_argument_row){.when = query->history->cts[writer->transaction],
-                                        .mark = ISO_MARK_EXPECTED,
-                                        .transaction = writer->transaction,
-                                        .point = argue_text(argument, "%C", &query->claim->expected)},
-              "%T commits", writer->transaction);
+    argue_row(
+        argument,
+        (struct iso_argument_row){.when = query->history->cts[writer->transaction],
+                                  .mark = ISO_MARK_EXPECTED,
+                                  .transaction = writer->transaction,
+                                  .point = argue_text(argument, "%C", &query->claim->expected)},
+        "%T commits", writer->transaction);
     argue_step(argument, "%T wrote it last, and committed at %M: %T sees it.", writer->transaction,
                query->history->cts[writer->transaction], query->reader);
 }
@@ -126,21 +135,22 @@ void argue_query(struct iso_argument *argument)
     enum { READS_AFTER = 2, READS_BEFORE = -1 };
     struct query query = query_of(argument);
     if (is_header(query.history, query.claim->key))
-        argue_title(argument, "%s of table %A by transaction %A", argument->claim->wrong->name, query.set->table,
-                    query.history->tid[query.reader]);
+        argue_title(argument, "%s of table %A by transaction %A", argument->claim->wrong->name,
+                    query.set->table, query.history->tid[query.reader]);
     else
-        argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name, query.claim->key,
-                    query.history->tid[query.reader]);
+        argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name,
+                    query.claim->key, query.history->tid[query.reader]);
     put_question(argument, &query);
     argument->line_title = argue_text(argument, "%A over time", query.set->table);
     put_writer(argument, &query);
     put_fault(argument, &query);
-    argue_row(argument,
-              (struct iso_argument_row){.when = query.moment.at,
-                                        .tie = query.moment.inclusive ? READS_AFTER : READS_BEFORE,
-                                        .mark = ISO_MARK_READ,
-                                        .transaction = query.reader,
-                                        .point = argue_text(argument, "found %C", &query.claim->actual)},
-              query.claim->is_serial ? "%T commits; it found %C" : "%T asks; it finds %C", query.reader,
-              &query.claim->actual);
+    argue_row(
+        argument,
+        (struct iso_argument_row){.when = query.moment.at,
+                                  .tie = query.moment.inclusive ? READS_AFTER : READS_BEFORE,
+                                  .mark = ISO_MARK_READ,
+                                  .transaction = query.reader,
+                                  .point = argue_text(argument, "found %C", &query.claim->actual)},
+        query.claim->is_serial ? "%T commits; it found %C" : "%T asks; it finds %C", query.reader,
+        &query.claim->actual);
 }

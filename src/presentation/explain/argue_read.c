@@ -37,20 +37,24 @@ static void put_choice(struct iso_argument *argument, const struct read *read)
 {
     uint64_t first = read->moment.at;
     if (read->claim->is_past)
-        argue_step(argument,
-                   "All that it read at its snapshot has to be from one moment: what it read before leaves %M, "
-                   "and no later one.",
-                   first);
+        argue_step(
+            argument,
+            "All that it read at its snapshot has to be from one moment: what it read before leaves %M, "
+            "and no later one.",
+            first);
     else if (first == read->last)
         argue_step(argument, "The only moment left to it is %M.", first);
     else if (read->last == UINT64_MAX)
-        argue_step(argument, "The moments left to it, after its start and what it read before, are those from %M on.",
-                   first);
+        argue_step(
+            argument,
+            "The moments left to it, after its start and what it read before, are those from %M on.",
+            first);
     else
-        argue_step(argument,
-                   "The moments left to it, between its start and its commit and not before those of what it "
-                   "read before, are those from %M to %M.",
-                   first, read->last);
+        argue_step(
+            argument,
+            "The moments left to it, between its start and its commit and not before those of what it "
+            "read before, are those from %M to %M.",
+            first, read->last);
 }
 
 static void put_moment(struct iso_argument *argument, const struct read *read)
@@ -61,35 +65,41 @@ static void put_moment(struct iso_argument *argument, const struct read *read)
                                                : ", from its snapshot at";
     bool is_row, of_set = iso_history_in_range(read->history, read->operation, &is_row);
     if (read->claim->knowledge) {
-        argue_step(argument,
-                   "%T read %s%K in its %O. At level %s commits have the order of their timestamps, and "
-                   "a read may be of no older version than those whose writers it has to know of.",
-                   read->reader, of_set ? "a range that covers " : "", read->key, read->reader, read->operation,
-                   read->claim->knowledge);
+        argue_step(
+            argument,
+            "%T read %s%K in its %O. At level %s commits have the order of their timestamps, and "
+            "a read may be of no older version than those whose writers it has to know of.",
+            read->reader, of_set ? "a range that covers " : "", read->key, read->reader,
+            read->operation, read->claim->knowledge);
         return;
     }
     if (read->claim->has_moments) {
-        argue_step(argument, "%T read %s%K in its %O.", read->reader, of_set ? "a range that covers " : "", read->key,
-                   read->reader, read->operation);
+        argue_step(argument, "%T read %s%K in its %O.", read->reader,
+                   of_set ? "a range that covers " : "", read->key, read->reader, read->operation);
         put_choice(argument, read);
         return;
     }
-    argue_step(argument, "%T read %s%K in its %O%s %M.", read->reader, of_set ? "a range that covers " : "", read->key,
-               read->reader, read->operation, where, read->moment.at);
+    argue_step(argument, "%T read %s%K in its %O%s %M.", read->reader,
+               of_set ? "a range that covers " : "", read->key, read->reader, read->operation,
+               where, read->moment.at);
 }
 
 static bool has_version(const struct read *read, const struct iso_party *writer)
 {
-    return writer->transaction != ISO_NONE && (read->history->flags[writer->transaction] & ISO_HAS_CTS) &&
+    return writer->transaction != ISO_NONE &&
+           (read->history->flags[writer->transaction] & ISO_HAS_CTS) &&
            iso_status_of(read->history, writer->transaction) == ISO_COMMITTED;
 }
 
-/* How many versions of the key that the moment sees stand behind the writer's (behind none: ISO_NONE). */
-static uint32_t versions_after(const struct iso_argument *argument, const struct read *read, uint32_t writer)
+/* How many versions of the key that the moment sees stand behind the writer's (behind none:
+ * ISO_NONE). */
+static uint32_t versions_after(const struct iso_argument *argument, const struct read *read,
+                               uint32_t writer)
 {
     uint32_t count, after = 0;
     const struct iso_key_version *versions = iso_facts_versions(argument->facts, read->key, &count);
-    uint32_t number = writer == ISO_NONE ? ISO_NONE : iso_facts_version_of(argument->facts, read->key, writer);
+    uint32_t number =
+        writer == ISO_NONE ? ISO_NONE : iso_facts_version_of(argument->facts, read->key, writer);
     for (uint32_t i = number == ISO_NONE ? 0 : number + 1; i < count; i++)
         after += versions[i].transaction != read->reader &&
                  iso_moment_sees(&read->moment, read->history->cts[versions[i].transaction]);
@@ -97,19 +107,24 @@ static uint32_t versions_after(const struct iso_argument *argument, const struct
 }
 
 /* Why the reader has to know of a writer: the shortest reason that can be seen. */
-static void put_knowledge(struct iso_argument *argument, const struct read *read, uint32_t writer, uint32_t write)
+static void put_knowledge(struct iso_argument *argument, const struct read *read, uint32_t writer,
+                          uint32_t write)
 {
     const struct iso_history *history = read->history;
     bool is_read = false;
-    for (uint32_t o = history->first_operation[read->reader]; o < history->first_operation[read->reader + 1]; o++) {
-        for (uint32_t w = history->first_operation[writer]; w < history->first_operation[writer + 1]; w++)
+    for (uint32_t o = history->first_operation[read->reader];
+         o < history->first_operation[read->reader + 1]; o++) {
+        for (uint32_t w = history->first_operation[writer];
+             w < history->first_operation[writer + 1]; w++)
             is_read |= history->key[o] == history->key[w] && !iso_kind_writes(history->kind[o]) &&
-                       iso_kind_of(history, w) == ISO_WRITE && history->value[o] == history->value[w];
+                       iso_kind_of(history, w) == ISO_WRITE &&
+                       history->value[o] == history->value[w];
     }
-    argue_step(argument, "%T %W and committed at %M. %T has to know of it: %s.", writer, write, history->cts[writer],
-               read->reader,
-               history->session[writer] == history->session[read->reader] ? "it is of the same session, and came before"
-               : is_read                                                  ? "it read what that wrote"
+    argue_step(argument, "%T %W and committed at %M. %T has to know of it: %s.", writer, write,
+               history->cts[writer], read->reader,
+               history->session[writer] == history->session[read->reader]
+                   ? "it is of the same session, and came before"
+               : is_read ? "it read what that wrote"
                          : "its session, or what it had read, knew of it");
 }
 
@@ -124,8 +139,11 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
     if (read->claim->knowledge && !has_version(read, writer))
         return;
     if (!has_version(read, writer)) {
-        argue_step(argument, "No version of %k was committed %s %M: %T had to read %C, the initial value of %k.",
-                   read->key, read->visible, read->moment.at, read->reader, &read->claim->expected, read->key);
+        argue_step(
+            argument,
+            "No version of %k was committed %s %M: %T had to read %C, the initial value of %k.",
+            read->key, read->visible, read->moment.at, read->reader, &read->claim->expected,
+            read->key);
         return;
     }
     uint32_t write = argue_last_write(read->history, writer->transaction, read->key);
@@ -136,11 +154,12 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
         put_knowledge(argument, read, writer->transaction, write);
         return;
     }
-    argue_step(argument, "%T %W and committed at %M, %s %M: %T sees it.", writer->transaction, write, cts,
-               read->visible, read->moment.at, read->reader);
+    argue_step(argument, "%T %W and committed at %M, %s %M: %T sees it.", writer->transaction,
+               write, cts, read->visible, read->moment.at, read->reader);
     if (!versions_after(argument, read, writer->transaction))
-        argue_step(argument, "No other version of %k was committed after that and %s %M: %T had to read %C.", read->key,
-                   read->visible, read->moment.at, read->reader, &read->claim->expected);
+        argue_step(argument,
+                   "No other version of %k was committed after that and %s %M: %T had to read %C.",
+                   read->key, read->visible, read->moment.at, read->reader, &read->claim->expected);
 }
 
 /* What is wrong with what was read, by kind. */
@@ -152,49 +171,64 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
     uint32_t by = writer->transaction;
     uint64_t cts = has_version(read, writer) ? read->history->cts[by] : 0;
     if (read->claim->has_moments && !read->claim->is_past && read->last != read->moment.at)
-        argue_step(argument, "Nor is what it read, %C, the newest version at any later one of these moments.",
+        argue_step(argument,
+                   "Nor is what it read, %C, the newest version at any later one of these moments.",
                    &claim->actual);
     if (read->claim->is_past)
-        argue_step(argument, "No earlier moment has all that it read before, and %C.", &claim->actual);
+        argue_step(argument, "No earlier moment has all that it read before, and %C.",
+                   &claim->actual);
     if (read->claim->knowledge && !strcmp(kind, "stale") && has_version(read, writer))
-        argue_step(argument,
-                   "However, it read %C, the version that %T had committed at %M, which is older: a "
-                   "contradiction.",
-                   &claim->actual, by, cts);
+        argue_step(
+            argument,
+            "However, it read %C, the version that %T had committed at %M, which is older: a "
+            "contradiction.",
+            &claim->actual, by, cts);
     else if (read->claim->knowledge && !strcmp(kind, "future") && has_version(read, writer))
-        argue_step(argument,
-                   "It read %C, which %T committed only at %M, after %T, or after its session's next commit: a "
-                   "contradiction.",
-                   &claim->actual, by, cts, read->reader);
+        argue_step(
+            argument,
+            "It read %C, which %T committed only at %M, after %T, or after its session's next commit: a "
+            "contradiction.",
+            &claim->actual, by, cts, read->reader);
     else if (!strcmp(kind, "stale") && has_version(read, writer))
-        argue_step(argument,
-                   "However, it read %C, the version that %T had committed at %M, which was replaced by then: "
-                   "a contradiction.",
-                   &claim->actual, by, cts);
+        argue_step(
+            argument,
+            "However, it read %C, the version that %T had committed at %M, which was replaced by then: "
+            "a contradiction.",
+            &claim->actual, by, cts);
     else if (!strcmp(kind, "stale"))
-        argue_step(argument, "However, it read %C, the initial value of %k: a contradiction.", &claim->actual,
-                   read->key);
+        argue_step(argument, "However, it read %C, the initial value of %k: a contradiction.",
+                   &claim->actual, read->key);
     else if (!strcmp(kind, "future") && has_version(read, writer))
-        argue_step(argument, "However, it read %C, which %T committed only at %M, not %s %M: a contradiction.",
-                   &claim->actual, by, cts, read->visible, read->last);
+        argue_step(
+            argument,
+            "However, it read %C, which %T committed only at %M, not %s %M: a contradiction.",
+            &claim->actual, by, cts, read->visible, read->last);
     else if (!strcmp(kind, "absent"))
-        argue_step(argument, "However, it read %C, as if there were no version: a contradiction.", &claim->actual);
+        argue_step(argument, "However, it read %C, as if there were no version: a contradiction.",
+                   &claim->actual);
     else if (!strcmp(kind, "missing-row"))
-        argue_step(argument, "However, %k is not among the rows that it found in that range: a contradiction.",
-                   read->key);
+        argue_step(
+            argument,
+            "However, %k is not among the rows that it found in that range: a contradiction.",
+            read->key);
     else if (!strcmp(kind, "extra-row"))
-        argue_step(argument, "However, it found %k there, with %C: a contradiction.", read->key, &claim->actual);
+        argue_step(argument, "However, it found %k there, with %C: a contradiction.", read->key,
+                   &claim->actual);
     else if (!strcmp(kind, "intermediate") && by != ISO_NONE)
-        argue_step(argument,
-                   "However, it read %C, a state of %k in the midst of %T, which went on to change it: a "
-                   "contradiction.",
-                   &claim->actual, read->key, by);
+        argue_step(
+            argument,
+            "However, it read %C, a state of %k in the midst of %T, which went on to change it: a "
+            "contradiction.",
+            &claim->actual, read->key, by);
     else if (!strcmp(kind, "uncommitted") && by != ISO_NONE)
-        argue_step(argument, "However, it read %C, which %T wrote, and %T %s: a contradiction.", &claim->actual, by, by,
+        argue_step(argument, "However, it read %C, which %T wrote, and %T %s: a contradiction.",
+                   &claim->actual, by, by,
                    iso_status_of(read->history, by) == ISO_ABORTED ? "aborted" : "did not commit");
     else if (!strcmp(kind, "uncommitted"))
-        argue_step(argument, "However, it read %C, which no transaction of the history wrote: a contradiction.",
-                   &claim->actual);
+        argue_step(
+            argument,
+            "However, it read %C, which no transaction of the history wrote: a contradiction.",
+            &claim->actual);
     else
         argue_step(argument, "However, it read %C: a contradiction.", &claim->actual);
 }
@@ -203,7 +237,8 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
 
 enum { TIE_MORE = 1, TIE_READ_AFTER = 2, TIE_READ_BEFORE = -1, MOST_AROUND = 5 };
 
-static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer, enum iso_mark mark)
+static void add_version(struct iso_argument *argument, const struct read *read, uint32_t writer,
+                        enum iso_mark mark)
 {
     uint32_t write = argue_last_write(read->history, writer, read->key);
     if (write != ISO_NONE)
@@ -216,8 +251,8 @@ static void add_version(struct iso_argument *argument, const struct read *read, 
 }
 
 /* The initial value, where it is what was expected or found. */
-static void add_initial(struct iso_argument *argument, const struct read *read, const struct iso_claim_value *value,
-                        enum iso_mark mark)
+static void add_initial(struct iso_argument *argument, const struct read *read,
+                        const struct iso_claim_value *value, enum iso_mark mark)
 {
     argue_row(argument,
               (struct iso_argument_row){.tie = ISO_ROW_INITIAL,
@@ -228,19 +263,22 @@ static void add_initial(struct iso_argument *argument, const struct read *read, 
               "%k starts with %C", read->key, value);
 }
 
-/* The versions between those that matter, with one before and one after them: a picture has room for some, the newest. */
-static void add_versions_around(struct iso_argument *argument, const struct read *read, uint32_t expected,
-                                uint32_t actual)
+/* The versions between those that matter, with one before and one after them: a picture has room
+ * for some, the newest. */
+static void add_versions_around(struct iso_argument *argument, const struct read *read,
+                                uint32_t expected, uint32_t actual)
 {
     const struct iso_facts *facts = argument->facts;
     uint32_t count, seen = 0;
     const struct iso_key_version *versions = iso_facts_versions(facts, read->key, &count);
     uint32_t unseen = count;
-    ISO_BISECT(seen, unseen, middle, iso_moment_sees(&read->moment, read->history->cts[versions[middle].transaction]));
+    ISO_BISECT(seen, unseen, middle,
+               iso_moment_sees(&read->moment, read->history->cts[versions[middle].transaction]));
     uint32_t low = seen ? seen - 1 : 0, end = seen, drawn = 0;
     const uint32_t writers[] = {expected, actual};
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
-        uint32_t at = writers[i] == ISO_NONE ? ISO_NONE : iso_facts_version_of(facts, read->key, writers[i]);
+        uint32_t at =
+            writers[i] == ISO_NONE ? ISO_NONE : iso_facts_version_of(facts, read->key, writers[i]);
         low = at < low ? at : low;
         end = at != ISO_NONE && at >= end ? at + 1 : end;
     }
@@ -253,20 +291,23 @@ static void add_versions_around(struct iso_argument *argument, const struct read
             continue;
         }
         drawn += i >= low;
-        argue_row(argument,
-                  (struct iso_argument_row){.when = read->history->cts[writer],
-                                            .transaction = writer,
-                                            .point = argue_written(argument, versions[i].last_write),
-                                            .only_drawn = true},
-                  "%A %W", read->history->tid[writer], versions[i].last_write);
+        argue_row(
+            argument,
+            (struct iso_argument_row){.when = read->history->cts[writer],
+                                      .transaction = writer,
+                                      .point = argue_written(argument, versions[i].last_write),
+                                      .only_drawn = true},
+            "%A %W", read->history->tid[writer], versions[i].last_write);
     }
 }
 
 static void add_rows(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_claim *claim = read->claim;
-    uint32_t expected = has_version(read, &claim->writer_expected) ? claim->writer_expected.transaction : ISO_NONE;
-    uint32_t actual = has_version(read, &claim->writer_actual) ? claim->writer_actual.transaction : ISO_NONE;
+    uint32_t expected =
+        has_version(read, &claim->writer_expected) ? claim->writer_expected.transaction : ISO_NONE;
+    uint32_t actual =
+        has_version(read, &claim->writer_actual) ? claim->writer_actual.transaction : ISO_NONE;
     const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
     argument->line_title = argue_text(argument, "%K over time", read->key);
     if (expected != ISO_NONE)
@@ -279,7 +320,8 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
         add_initial(argument, read, &claim->actual, ISO_MARK_ACTUAL);
     if (actual == ISO_NONE || !strcmp(kind, "intermediate")) {
         argument->inside = claim->writer_actual.transaction;
-        argument->inside_text = argument->inside == ISO_NONE ? 0 : argue_text(argument, "%C", &claim->actual);
+        argument->inside_text =
+            argument->inside == ISO_NONE ? 0 : argue_text(argument, "%C", &claim->actual);
     }
     bool is_older = actual != ISO_NONE && expected != ISO_NONE && actual != expected &&
                     iso_facts_version_of(argument->facts, read->key, actual) <
@@ -287,27 +329,31 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
     uint32_t behind_actual = is_older ? versions_after(argument, read, actual) : 0;
     uint32_t behind_expected = is_older ? versions_after(argument, read, expected) : 0;
     if (behind_actual > behind_expected + 1)
-        argue_row(
-            argument,
-            (struct iso_argument_row){
-                .when = read->history->cts[actual], .tie = TIE_MORE, .mark = ISO_MARK_MORE, .transaction = ISO_NONE},
-            "%u more versions", (uint64_t)(behind_actual - behind_expected - 1));
+        argue_row(argument,
+                  (struct iso_argument_row){.when = read->history->cts[actual],
+                                            .tie = TIE_MORE,
+                                            .mark = ISO_MARK_MORE,
+                                            .transaction = ISO_NONE},
+                  "%u more versions", (uint64_t)(behind_actual - behind_expected - 1));
     argue_row(argument,
               (struct iso_argument_row){
                   .when = read->moment.at,
                   .tie = read->moment.inclusive ? TIE_READ_AFTER : TIE_READ_BEFORE,
                   .mark = ISO_MARK_READ,
                   .transaction = read->reader,
-                  .point = argue_text(argument, claim->expected.given ? "found %C, expected %C" : "found %C",
+                  .point = argue_text(argument,
+                                      claim->expected.given ? "found %C, expected %C" : "found %C",
                                       &claim->actual, &claim->expected)},
-              claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader, &claim->actual);
+              claim->is_serial ? "%T commits; it found %C" : "%T reads %C", read->reader,
+              &claim->actual);
     add_versions_around(argument, read, expected, actual);
 }
 
 static void add_edges(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_claim *claim = read->claim;
-    uint32_t expected = claim->writer_expected.transaction, actual = claim->writer_actual.transaction;
+    uint32_t expected = claim->writer_expected.transaction,
+             actual = claim->writer_actual.transaction;
     if (actual != ISO_NONE && actual != read->reader)
         argue_edge(argument, actual, read->reader, "wr", "%k: read", read->key);
     if (expected != ISO_NONE && expected != read->reader && expected != actual)

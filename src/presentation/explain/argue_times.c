@@ -29,8 +29,8 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
 {
     const struct iso_history *history = argument->facts->history;
     uint64_t from = open_from(history, transaction, write), to = history->cts[transaction];
-    argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write, transaction, write,
-               history->key[write], from, to);
+    argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write,
+               transaction, write, history->key[write], from, to);
     bool is_late = !has(history, transaction, ISO_HAS_STS) || from != history->sts[transaction];
     uint32_t last = argue_last_write(history, transaction, history->key[write]);
     argue_row(argument,
@@ -40,12 +40,15 @@ static void add_holder(struct iso_argument *argument, uint32_t transaction, uint
                                         .point = is_late ? argue_text(argument, "locks it") : 0},
               "%T begins", transaction);
     argue_row(argument,
-              (struct iso_argument_row){.when = to, .transaction = transaction, .point = argue_written(argument, last)},
+              (struct iso_argument_row){
+                  .when = to, .transaction = transaction, .point = argue_written(argument, last)},
               "%T commits, and %W", transaction, last);
 }
 
-/* A read of the key before the reader's own first write of it, which found what the other wrote; ISO_NONE: none. */
-static uint32_t read_of_other(const struct iso_history *history, uint32_t reader, uint32_t other, uint32_t key)
+/* A read of the key before the reader's own first write of it, which found what the other wrote;
+ * ISO_NONE: none. */
+static uint32_t read_of_other(const struct iso_history *history, uint32_t reader, uint32_t other,
+                              uint32_t key)
 {
     uint32_t own = argue_first_write(history, reader, key);
     for (uint32_t o = history->first_operation[reader]; o < own; o++)
@@ -54,22 +57,26 @@ static uint32_t read_of_other(const struct iso_history *history, uint32_t reader
     return ISO_NONE;
 }
 
-/* Whether one built on the other's write: snapshots that overlap forbid it, what was read may say so all the same. */
-static void put_visible(struct iso_argument *argument, uint32_t earlier, uint32_t later, uint32_t key)
+/* Whether one built on the other's write: snapshots that overlap forbid it, what was read may say
+ * so all the same. */
+static void put_visible(struct iso_argument *argument, uint32_t earlier, uint32_t later,
+                        uint32_t key)
 {
     const struct iso_history *history = argument->facts->history;
     const uint32_t pairs[][2] = {{earlier, later}, {later, earlier}};
     bool any = false;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        uint32_t reader = pairs[i][0], writer = pairs[i][1], read = read_of_other(history, reader, writer, key);
+        uint32_t reader = pairs[i][0], writer = pairs[i][1],
+                 read = read_of_other(history, reader, writer, key);
         if (read == ISO_NONE)
             continue;
-        argue_step(argument, "%T %W in its %O, which is what %T wrote: it saw that write.", reader, read, reader, read,
-                   writer);
+        argue_step(argument, "%T %W in its %O, which is what %T wrote: it saw that write.", reader,
+                   read, reader, read, writer);
         any = true;
     }
     if (!any)
-        argue_step(argument, "No read of %T or %T found what the other wrote to %k.", earlier, later, key);
+        argue_step(argument, "No read of %T or %T found what the other wrote to %k.", earlier,
+                   later, key);
 }
 
 static void argue_conflict(struct iso_argument *argument)
@@ -78,24 +85,28 @@ static void argue_conflict(struct iso_argument *argument)
     uint32_t later = party(argument, 0), earlier = party(argument, 1), key = argument->claim->key;
     if (later == ISO_NONE || earlier == ISO_NONE || key == ISO_NONE)
         return;
-    uint32_t later_write = argue_first_write(history, later, key), write = argue_first_write(history, earlier, key);
-    argue_title(argument, "%s of %K by transactions %A and %A", argument->claim->wrong->name, key, history->tid[later],
-                history->tid[earlier]);
+    uint32_t later_write = argue_first_write(history, later, key),
+             write = argue_first_write(history, earlier, key);
+    argue_title(argument, "%s of %K by transactions %A and %A", argument->claim->wrong->name, key,
+                history->tid[later], history->tid[earlier]);
     if (later_write == ISO_NONE || write == ISO_NONE)
         return;
     argument->line_title = argue_text(argument, "%K over time", key);
     add_holder(argument, earlier, write);
     add_holder(argument, later, later_write);
     argue_step(argument, "%M is before %M and %M is before %M: the two overlap.",
-               open_from(history, later, later_write), history->cts[earlier], open_from(history, earlier, write),
-               history->cts[later]);
-    uint64_t from = open_from(history, later, later_write), other = open_from(history, earlier, write);
+               open_from(history, later, later_write), history->cts[earlier],
+               open_from(history, earlier, write), history->cts[later]);
+    uint64_t from = open_from(history, later, later_write),
+             other = open_from(history, earlier, write);
     argument->overlap_from = from > other ? from : other;
-    argument->overlap_to = history->cts[later] < history->cts[earlier] ? history->cts[later] : history->cts[earlier];
+    argument->overlap_to =
+        history->cts[later] < history->cts[earlier] ? history->cts[later] : history->cts[earlier];
     put_visible(argument, earlier, later, key);
-    argue_step(argument,
-               "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
-               "did: a contradiction.");
+    argue_step(
+        argument,
+        "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
+        "did: a contradiction.");
     argue_edge(argument, earlier, later, "ww", "%k: overlap", key);
 }
 
@@ -106,30 +117,34 @@ static void argue_session(struct iso_argument *argument)
     const struct iso_history *history = argument->facts->history;
     uint32_t later = party(argument, 0), earlier = party(argument, 1);
     bool is_serial = argument->claim->is_serial;
-    argue_title(argument, "%s: transaction %A does not follow its session's past", argument->claim->wrong->name,
-                history->tid[later]);
+    argue_title(argument, "%s: transaction %A does not follow its session's past",
+                argument->claim->wrong->name, history->tid[later]);
     if (earlier == ISO_NONE)
         return;
-    uint64_t position = is_serial ? history->cts[later] : history->sts[later], before = history->cts[earlier];
-    argument->line_title = argue_text(argument, "session %A over time", history->session_atom[history->session[later]]);
+    uint64_t position = is_serial ? history->cts[later] : history->sts[later],
+             before = history->cts[earlier];
+    argument->line_title = argue_text(argument, "session %A over time",
+                                      history->session_atom[history->session[later]]);
     argue_step(argument, "%T came before %T in session %A.", earlier, later,
                history->session_atom[history->session[later]]);
-    argue_step(argument, "%T committed at %M, so what follows it in its session has to %s at %M or later.", earlier,
-               before, is_serial ? "commit" : "begin", before);
+    argue_step(argument,
+               "%T committed at %M, so what follows it in its session has to %s at %M or later.",
+               earlier, before, is_serial ? "commit" : "begin", before);
     argue_step(argument, "However, %T %s at %M, which is %s that: a contradiction.", later,
                is_serial ? "stands in commit order" : "took its snapshot", position,
                position < before ? "before" : "not after");
     argue_row(argument,
-              (struct iso_argument_row){.when = position,
-                                        .tie = -1,
-                                        .mark = ISO_MARK_READ,
-                                        .transaction = later,
-                                        .point = argue_text(argument, is_serial ? "commits" : "takes its snapshot")},
+              (struct iso_argument_row){
+                  .when = position,
+                  .tie = -1,
+                  .mark = ISO_MARK_READ,
+                  .transaction = later,
+                  .point = argue_text(argument, is_serial ? "commits" : "takes its snapshot")},
               is_serial ? "%T commits" : "%T takes its snapshot", later);
-    argue_row(
-        argument,
-        (struct iso_argument_row){.when = before, .transaction = earlier, .point = argue_text(argument, "commits")},
-        "%T commits", earlier);
+    argue_row(argument,
+              (struct iso_argument_row){
+                  .when = before, .transaction = earlier, .point = argue_text(argument, "commits")},
+              "%T commits", earlier);
     argue_edge(argument, earlier, later, "so", "session");
 }
 
@@ -139,34 +154,43 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
 {
     const struct iso_history *history = argument->facts->history;
     uint64_t sts = history->sts[transaction], cts = history->cts[transaction];
-    argument->line_title = argue_text(argument, "transaction %A over time", history->tid[transaction]);
+    argument->line_title =
+        argue_text(argument, "transaction %A over time", history->tid[transaction]);
     argue_step(argument, "%T has sts %M and cts %M.", transaction, sts, cts);
-    argue_row(
-        argument,
-        (struct iso_argument_row){.when = sts, .transaction = transaction, .point = argue_text(argument, "begins")},
-        "%T begins (sts)", transaction);
     argue_row(argument,
               (struct iso_argument_row){
-                  .when = cts, .tie = 1, .transaction = transaction, .point = argue_text(argument, "commits")},
+                  .when = sts, .transaction = transaction, .point = argue_text(argument, "begins")},
+              "%T begins (sts)", transaction);
+    argue_row(argument,
+              (struct iso_argument_row){.when = cts,
+                                        .tie = 1,
+                                        .transaction = transaction,
+                                        .point = argue_text(argument, "commits")},
               "%T commits (cts)", transaction);
     if (sts > cts)
         argue_step(argument, "However, it would have committed before it began: a contradiction.");
     else if (sts == cts && has(history, transaction, ISO_WRITES))
-        argue_step(argument, "However, it writes, and what writes has to commit after its snapshot: a contradiction.");
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+        argue_step(
+            argument,
+            "However, it writes, and what writes has to commit after its snapshot: a contradiction.");
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         uint64_t ots = history->kind[o] & ISO_OPERATION_OTS ? history->ots[o] : sts;
         if (ots >= sts && ots <= cts)
             continue;
         if (ots != sts) {
-            argue_step(argument, "However, its %O has a timestamp of its own, %M, outside of that: a contradiction.",
-                       transaction, o, ots);
-            argue_row(argument,
-                      (struct iso_argument_row){.when = ots,
-                                                .tie = 2,
-                                                .mark = ISO_MARK_ACTUAL,
-                                                .transaction = transaction,
-                                                .point = argue_text(argument, "%O", transaction, o)},
-                      "%T's %O (ots)", transaction, transaction, o);
+            argue_step(
+                argument,
+                "However, its %O has a timestamp of its own, %M, outside of that: a contradiction.",
+                transaction, o, ots);
+            argue_row(
+                argument,
+                (struct iso_argument_row){.when = ots,
+                                          .tie = 2,
+                                          .mark = ISO_MARK_ACTUAL,
+                                          .transaction = transaction,
+                                          .point = argue_text(argument, "%O", transaction, o)},
+                "%T's %O (ots)", transaction, transaction, o);
         }
     }
 }
@@ -179,14 +203,16 @@ static void add_xid(struct iso_argument *argument, uint64_t xid)
         if (!history->xid || history->xid[t] != xid || !has(history, t, ISO_HAS_CTS))
             continue;
         argue_row(argument,
-                  (struct iso_argument_row){
-                      .when = history->cts[t], .transaction = t, .point = argue_text(argument, "xid %u commits", xid)},
+                  (struct iso_argument_row){.when = history->cts[t],
+                                            .transaction = t,
+                                            .point = argue_text(argument, "xid %u commits", xid)},
                   "transaction %A commits, xid %u", history->tid[t], xid);
         return;
     }
 }
 
-static void add_snapshot(struct iso_argument *argument, uint32_t transaction, uint64_t unseen, uint64_t seen)
+static void add_snapshot(struct iso_argument *argument, uint32_t transaction, uint64_t unseen,
+                         uint64_t seen)
 {
     const char *format = seen ? "not xid %u, but xid %u" : "does not see xid %u";
     const struct iso_history *history = argument->facts->history;
@@ -200,8 +226,8 @@ static void add_snapshot(struct iso_argument *argument, uint32_t transaction, ui
                                             .mark = ISO_MARK_READ,
                                             .transaction = transaction,
                                             .point = argue_text(argument, format, unseen, seen)},
-                  seen ? "%T does not see xid %u, and sees xid %u" : "%T does not see xid %u", transaction, unseen,
-                  seen);
+                  seen ? "%T does not see xid %u, and sees xid %u" : "%T does not see xid %u",
+                  transaction, unseen, seen);
 }
 
 static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
@@ -213,30 +239,37 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
         const struct iso_snapshot_violation *snapshot_violation = &history->snapshot_violations[i];
         if (snapshot_violation->transaction != transaction)
             continue;
-        iso_snapshot_text(history, &history->snapshots[snapshot_violation->earlier], earlier, sizeof earlier);
-        iso_snapshot_text(history, &history->snapshots[snapshot_violation->later], later, sizeof later);
+        iso_snapshot_text(history, &history->snapshots[snapshot_violation->earlier], earlier,
+                          sizeof earlier);
+        iso_snapshot_text(history, &history->snapshots[snapshot_violation->later], later,
+                          sizeof later);
+        argue_step(
+            argument,
+            "%T read from snapshot %s (xmin:xmax:in progress), which sees at least as many committed "
+            "transactions as snapshot %s.",
+            transaction, later, earlier);
         argue_step(argument,
-                   "%T read from snapshot %s (xmin:xmax:in progress), which sees at least as many committed "
-                   "transactions as snapshot %s.",
-                   transaction, later, earlier);
-        argue_step(argument, "So everything that snapshot %s sees, %T has to see too, xid %u among it.", earlier,
-                   transaction, (uint64_t)snapshot_violation->only_earlier);
+                   "So everything that snapshot %s sees, %T has to see too, xid %u among it.",
+                   earlier, transaction, (uint64_t)snapshot_violation->only_earlier);
         if (snapshot_violation->only_later)
-            argue_step(argument,
-                       "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
-                       "the two can be the earlier one, a contradiction.",
-                       transaction, (uint64_t)snapshot_violation->only_earlier,
-                       (uint64_t)snapshot_violation->only_later, earlier);
+            argue_step(
+                argument,
+                "However, %T does not see xid %u, and sees xid %u, which snapshot %s does not: neither of "
+                "the two can be the earlier one, a contradiction.",
+                transaction, (uint64_t)snapshot_violation->only_earlier,
+                (uint64_t)snapshot_violation->only_later, earlier);
         else
             argue_step(argument, "However, %T does not see xid %u: a contradiction.", transaction,
                        (uint64_t)snapshot_violation->only_earlier);
-        add_snapshot(argument, transaction, snapshot_violation->only_earlier, snapshot_violation->only_later);
+        add_snapshot(argument, transaction, snapshot_violation->only_earlier,
+                     snapshot_violation->only_later);
         return;
     }
-    argue_step(argument,
-               "%T's snapshot neither contains all that the one before it sees nor comes before it: a "
-               "contradiction.",
-               transaction);
+    argue_step(
+        argument,
+        "%T's snapshot neither contains all that the one before it sees nor comes before it: a "
+        "contradiction.",
+        transaction);
 }
 
 static void add_commit(struct iso_argument *argument, uint32_t transaction, uint32_t write)
@@ -252,7 +285,8 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
 {
     const struct iso_history *history = argument->facts->history;
     argument->line_title = argue_text(argument, "commits over time");
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         uint32_t key = history->key[o];
         uint32_t theirs = other == ISO_NONE ? ISO_NONE : argue_last_write(history, other, key);
         if (theirs == ISO_NONE || !iso_kind_writes(history->kind[o]) ||
@@ -260,9 +294,10 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
             continue;
         argue_step(argument, "%T %W.", transaction, o);
         argue_step(argument, "%T %W.", other, theirs);
-        argue_step(argument,
-                   "However, both committed at %M: nothing says which version of %k comes first, a contradiction.",
-                   history->cts[transaction], key);
+        argue_step(
+            argument,
+            "However, both committed at %M: nothing says which version of %k comes first, a contradiction.",
+            history->cts[transaction], key);
         add_commit(argument, transaction, o);
         add_commit(argument, other, theirs);
         argue_edge(argument, transaction, other, "ww", "%k: one cts", key);
@@ -270,11 +305,13 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
     }
 }
 
-/* ---- a cycle at one commit timestamp: "before" is: reads externally a key that the other writes ---- */
+/* ---- a cycle at one commit timestamp: "before" is: reads externally a key that the other writes
+ * ---- */
 
 static uint32_t key_before(const struct iso_history *history, uint32_t reader, uint32_t writer)
 {
-    for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1]; o++)
+    for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1];
+         o++)
         if (argue_external_read(history, reader, history->key[o]) == o &&
             argue_first_write(history, writer, history->key[o]) != ISO_NONE)
             return history->key[o];
@@ -282,22 +319,27 @@ static uint32_t key_before(const struct iso_history *history, uint32_t reader, u
 }
 
 /* Those that share the cts, the blamed one first. The caller frees it. */
-static uint32_t *find_equals(const struct iso_history *history, uint32_t transaction, uint32_t *count)
+static uint32_t *find_equals(const struct iso_history *history, uint32_t transaction,
+                             uint32_t *count)
 {
     uint32_t *equals = iso_allocate((history->transaction_count + (size_t)1) * sizeof *equals);
     equals[0] = transaction;
     *count = 1;
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        if (t != transaction && has(history, t, ISO_HAS_CTS) && history->cts[t] == history->cts[transaction] &&
+        if (t != transaction && has(history, t, ISO_HAS_CTS) &&
+            history->cts[t] == history->cts[transaction] &&
             iso_status_of(history, t) == ISO_COMMITTED)
             equals[(*count)++] = t;
     return equals;
 }
 
-/* Breadth first from the first of them back to it: the shortest cycle. `from[i]`: who led to number i. */
-static uint32_t search_cycle(const struct iso_history *history, const uint32_t *equals, uint32_t count, uint32_t *from)
+/* Breadth first from the first of them back to it: the shortest cycle. `from[i]`: who led to number
+ * i. */
+static uint32_t search_cycle(const struct iso_history *history, const uint32_t *equals,
+                             uint32_t count, uint32_t *from)
 {
-    uint32_t *queue = iso_allocate(((size_t)count + 1) * sizeof *queue), head = 0, tail = 0, last = ISO_NONE;
+    uint32_t *queue = iso_allocate(((size_t)count + 1) * sizeof *queue), head = 0, tail = 0,
+             last = ISO_NONE;
     for (uint32_t i = 0; i < count; i++)
         from[i] = ISO_NONE;
     queue[tail++] = 0;
@@ -306,7 +348,8 @@ static uint32_t search_cycle(const struct iso_history *history, const uint32_t *
         if (at && key_before(history, equals[at], equals[0]) != ISO_NONE)
             last = at;
         for (uint32_t next = 1; next < count && last == ISO_NONE; next++)
-            if (next != at && from[next] == ISO_NONE && key_before(history, equals[at], equals[next]) != ISO_NONE) {
+            if (next != at && from[next] == ISO_NONE &&
+                key_before(history, equals[at], equals[next]) != ISO_NONE) {
                 from[next] = at;
                 queue[tail++] = next;
             }
@@ -319,11 +362,12 @@ static void put_tie(struct iso_argument *argument, uint32_t reader, uint32_t wri
 {
     const struct iso_history *history = argument->facts->history;
     uint32_t key = key_before(history, reader, writer);
-    argue_step(argument,
-               "%s%T < %T, because %T read %k and %T wrote it at the same commit timestamp, too late for %T to "
-               "see%s.",
-               is_last ? "However, " : "", reader, writer, reader, key, writer, reader,
-               is_last ? ": a contradiction" : "");
+    argue_step(
+        argument,
+        "%s%T < %T, because %T read %k and %T wrote it at the same commit timestamp, too late for %T to "
+        "see%s.",
+        is_last ? "However, " : "", reader, writer, reader, key, writer, reader,
+        is_last ? ": a contradiction" : "");
     argue_edge(argument, reader, writer, "rw", "%k", key);
 }
 
@@ -334,7 +378,8 @@ static void argue_ties(struct iso_argument *argument, uint32_t transaction)
     uint32_t *from = iso_allocate(((size_t)count + 1) * sizeof *from),
              *path = iso_allocate(((size_t)count + 1) * sizeof *path);
     uint32_t length = 0;
-    for (uint32_t at = search_cycle(history, equals, count, from); at != ISO_NONE; at = at ? from[at] : ISO_NONE)
+    for (uint32_t at = search_cycle(history, equals, count, from); at != ISO_NONE;
+         at = at ? from[at] : ISO_NONE)
         path[length++] = at;
     for (uint32_t i = length; i-- > 1;)
         put_tie(argument, equals[path[i]], equals[path[i - 1]], false);
@@ -357,7 +402,8 @@ void argue_times(struct iso_argument *argument)
         argue_session(argument);
         return;
     }
-    argue_title(argument, "%s: transaction %A", wrong->name, argument->facts->history->tid[transaction]);
+    argue_title(argument, "%s: transaction %A", wrong->name,
+                argument->facts->history->tid[transaction]);
     if (!strcmp(wrong->kind, "interval"))
         argue_interval(argument, transaction);
     else if (!strcmp(wrong->kind, "snapshot-order"))

@@ -15,12 +15,14 @@ static bool is_null(const struct iso_history *history, uint32_t operation)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text key;
-    key.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer, &key.length);
-    return iso_kind_of(history, operation) != ISO_READ_LIST && history->value[operation] == ISO_ABSENT &&
-           explain_is_cell(key);
+    key.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer,
+                           &key.length);
+    return iso_kind_of(history, operation) != ISO_READ_LIST &&
+           history->value[operation] == ISO_ABSENT && explain_is_cell(key);
 }
 
-void argue_put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+void argue_put_operation_value(struct iso_text *text, const struct iso_history *history,
+                               uint32_t operation)
 {
     uint32_t value = history->value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
@@ -37,12 +39,15 @@ void argue_put_claim_value(struct iso_text *text, const struct iso_argument *arg
 {
     const struct iso_claims *claims = argument->facts->claims;
     if (value->is_list)
-        argue_put_list(text, &claims->history->atoms, iso_claim_elements(claims, value), value->count);
+        argue_put_list(text, &claims->history->atoms, iso_claim_elements(claims, value),
+                       value->count);
     else
-        argue_put_atom(text, &claims->history->atoms, value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
+        argue_put_atom(text, &claims->history->atoms,
+                       value->count ? *iso_claim_elements(claims, value) : ISO_ABSENT);
 }
 
-void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timestamp, struct iso_text *text)
+void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timestamp,
+                            struct iso_text *text)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     bool is_clock = iso_wall_text(argument->wall, argument->facts->history, timestamp, wall);
@@ -52,8 +57,8 @@ void iso_argument_put_stamp(const struct iso_argument *argument, uint64_t timest
 }
 
 /* ", sts 41", with both forms: what is written elsewhere can be found here. */
-static void put_named_stamp(struct iso_text *text, const struct iso_argument *argument, const char *name,
-                            uint64_t timestamp)
+static void put_named_stamp(struct iso_text *text, const struct iso_argument *argument,
+                            const char *name, uint64_t timestamp)
 {
     char raw[ISO_STAMP_TEXT], wall[ISO_WALL_TEXT];
     iso_history_stamp_text(argument->facts->history, timestamp, raw);
@@ -146,7 +151,8 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
         break;
     case 'O':
         transaction = va_arg(*values, uint32_t);
-        put_number(text, "operation ", iso_history_step(history, transaction, va_arg(*values, uint32_t)));
+        put_number(text, "operation ",
+                   iso_history_step(history, transaction, va_arg(*values, uint32_t)));
         break;
     case 'W':
         put_write(text, history, va_arg(*values, uint32_t));
@@ -240,7 +246,8 @@ uint32_t argue_written(struct iso_argument *argument, uint32_t write)
     return argue_text(argument, kind == ISO_APPEND ? "+ %V" : "%V", write);
 }
 
-void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...)
+void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type,
+                const char *format, ...)
 {
     struct iso_argument_edge edge = {.from = argue_party(argument, party_of(argument, from)),
                                      .to = argue_party(argument, party_of(argument, to))};
@@ -272,7 +279,8 @@ const char *iso_mark_word(enum iso_mark mark)
 
 uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
         if (history->key[o] == key && iso_kind_writes(history->kind[o]))
             return o;
     return ISO_NONE;
@@ -280,7 +288,8 @@ uint32_t argue_first_write(const struct iso_history *history, uint32_t transacti
 
 uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction + 1]; o-- > history->first_operation[transaction];)
+    for (uint32_t o = history->first_operation[transaction + 1];
+         o-- > history->first_operation[transaction];)
         if (history->key[o] == key && iso_kind_writes(history->kind[o]))
             return o;
     return ISO_NONE;
@@ -288,7 +297,8 @@ uint32_t argue_last_write(const struct iso_history *history, uint32_t transactio
 
 uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
         if (history->key[o] == key)
             return iso_kind_writes(history->kind[o]) ? ISO_NONE : o;
     return ISO_NONE;
@@ -307,7 +317,8 @@ static bool found(const struct iso_history *history, uint32_t read, iso_atom wri
 
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer)
 {
-    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1]; o++)
+    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1];
+         o++)
         if (history->key[o] == history->key[read] && iso_kind_writes(history->kind[o]) &&
             found(history, read, history->value[o]))
             return o;
@@ -318,7 +329,8 @@ uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uin
 
 static bool is_text(const struct iso_claims *claims, const struct iso_claim_value *value)
 {
-    return value->given && !value->is_list && value->count == 1 && *iso_claim_elements(claims, value) != ISO_ABSENT;
+    return value->given && !value->is_list && value->count == 1 &&
+           *iso_claim_elements(claims, value) != ISO_ABSENT;
 }
 
 /* Of long values only their beginnings are shown. */
@@ -332,9 +344,11 @@ static void argue_difference(struct iso_argument *argument)
     if (!is_text(claims, &claim->expected) || !is_text(claims, &claim->actual))
         return;
     const char *expected =
-        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->expected), buffers[0], &lengths[0]);
+        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->expected),
+                      buffers[0], &lengths[0]);
     const char *actual =
-        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->actual), buffers[1], &lengths[1]);
+        iso_atom_text(&claims->history->atoms, *iso_claim_elements(claims, &claim->actual),
+                      buffers[1], &lengths[1]);
     if (explain_put_difference(&text, expected, lengths[0], actual, lengths[1])) {
         *iso_text_reserve(&text, 1) = 0;
         argue_step(argument, "%s", text.bytes);
@@ -342,8 +356,8 @@ static void argue_difference(struct iso_argument *argument)
     iso_text_release(&text);
 }
 
-void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts, const struct iso_claim *claim,
-                       enum iso_wall wall)
+void iso_argument_init(struct iso_argument *argument, const struct iso_facts *facts,
+                       const struct iso_claim *claim, enum iso_wall wall)
 {
     static void (*const ways[])(struct iso_argument *) = {[ISO_ARGUE_READ] = argue_read,
                                                           [ISO_ARGUE_OWN] = argue_own,
@@ -370,7 +384,8 @@ void iso_argument_release(struct iso_argument *argument)
     *argument = (struct iso_argument){.facts = NULL};
 }
 
-void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index,
+                          struct iso_text *text)
 {
     argue_put_atom(text, &argument->facts->history->atoms, argument->parties[index].tid);
 }
@@ -379,11 +394,13 @@ static struct iso_argument_origin origin_of(const struct iso_history *history, u
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
-    const char *name = input < history->input_count ? history->inputs[input] : "?", *bracket = strrchr(name, '[');
+    const char *name = input < history->input_count ? history->inputs[input] : "?",
+               *bracket = strrchr(name, '[');
     size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
     return (struct iso_argument_origin){.name = name,
                                         .offset = iso_origin_offset(origin),
-                                        .is_partition = digits && !strcmp(bracket + 1 + digits, "]")};
+                                        .is_partition =
+                                            digits && !strcmp(bracket + 1 + digits, "]")};
 }
 
 struct iso_argument_origin iso_argument_origin(const struct iso_argument *argument, uint32_t index)
@@ -391,37 +408,43 @@ struct iso_argument_origin iso_argument_origin(const struct iso_argument *argume
     return origin_of(argument->facts->history, argument->parties[index].transaction);
 }
 
-static void put_origin(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+static void put_origin(struct iso_text *text, const struct iso_history *history,
+                       uint32_t transaction)
 {
     struct iso_argument_origin origin = origin_of(history, transaction);
     iso_text_put(text, origin.name);
     put_number(text, origin.is_partition ? " offset " : ":", origin.offset);
 }
 
-void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index,
+                             struct iso_text *text)
 {
     put_origin(text, argument->facts->history, argument->parties[index].transaction);
 }
 
 /* What PostgreSQL calls the transaction: its positions are numbers of ours. */
-static void put_postgres_names(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+static void put_postgres_names(struct iso_text *text, const struct iso_history *history,
+                               uint32_t transaction)
 {
     char snapshot[200];
     if (history->xid && history->xid[transaction])
         put_number(text, ", xid ", history->xid[transaction]);
     if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
-        iso_snapshot_text(history, &history->snapshots[history->snapshot[transaction]], snapshot, sizeof snapshot);
+        iso_snapshot_text(history, &history->snapshots[history->snapshot[transaction]], snapshot,
+                          sizeof snapshot);
         iso_text_put(text, ", snapshot ");
         iso_text_put(text, snapshot);
     }
 }
 
-void iso_argument_put_party(const struct iso_argument *argument, uint32_t index, struct iso_text *text)
+void iso_argument_put_party(const struct iso_argument *argument, uint32_t index,
+                            struct iso_text *text)
 {
     iso_argument_put_transaction(argument, argument->parties[index], text);
 }
 
-void iso_argument_put_transaction(const struct iso_argument *argument, struct iso_party party, struct iso_text *text)
+void iso_argument_put_transaction(const struct iso_argument *argument, struct iso_party party,
+                                  struct iso_text *text)
 {
     static const char *const statuses[] = {"", ", aborted", ", outcome unknown"};
     const struct iso_history *history = argument->facts->history;

@@ -1,11 +1,13 @@
 /* What builds an argument. Private to explain.
  *
- * Sentences are put together by a format of their own, so that they can be read where they are written:
- *   %T  uint32_t transaction: "T2", who thereby becomes a party      %P  const struct iso_party *: the same
+ * Sentences are put together by a format of their own, so that they can be read where they are
+ * written:
+ *   %T  uint32_t transaction: "T2", who thereby becomes a party %P const struct iso_party *: the
+ *       same
  *   %K  uint32_t key: "key x"                                        %k  uint32_t key: "x"
- *   %A  iso_atom                                                     %V  uint32_t operation: its value
+ *   %A  iso_atom %V uint32_t operation: its value
  *   %C  const struct iso_claim_value *                               %M  uint64_t timestamp
- *   %O  uint32_t transaction, operation: "operation 2"               %W  uint32_t operation: "wrote x = 3"
+ *   %O  uint32_t transaction, operation: "operation 2" %W uint32_t operation: "wrote x = 3"
  *   %s  const char *                                                 %u  uint64_t
  */
 #pragma once
@@ -18,15 +20,18 @@ uint32_t argue_text(struct iso_argument *argument, const char *format, ...);
 void argue_title(struct iso_argument *argument, const char *format, ...);
 void argue_step(struct iso_argument *argument, const char *format, ...);
 
-/* A row of the time line, of which the caller fills in all but the texts; `when_text` is needed only of an untimed one. */
+/* A row of the time line, of which the caller fills in all but the texts; `when_text` is needed
+ * only of an untimed one. */
 void argue_row(struct iso_argument *argument, struct iso_argument_row row, const char *format, ...);
 
 /* For a row's `point`: what a write left there, "8", "deleted", "+ 3". */
 uint32_t argue_written(struct iso_argument *argument, uint32_t write);
-void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type, const char *format, ...);
+void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type,
+                const char *format, ...);
 
 /* What an operation read or wrote; what a claim says of a value. */
-void argue_put_operation_value(struct iso_text *text, const struct iso_history *history, uint32_t operation);
+void argue_put_operation_value(struct iso_text *text, const struct iso_history *history,
+                               uint32_t operation);
 void argue_put_claim_value(struct iso_text *text, const struct iso_argument *argument,
                            const struct iso_claim_value *value);
 
@@ -38,7 +43,8 @@ uint32_t argue_last_write(const struct iso_history *history, uint32_t transactio
 uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key);
 /* Its first read of a key before any write of it. */
 uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key);
-/* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE: none. */
+/* The writer's first write of what a read found (of a list: of one of its elements); ISO_NONE:
+ * none. */
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer);
 
 /* The five ways to argue; a read or an own one may be about a query as a whole. */

@@ -15,7 +15,8 @@ uint32_t brief_text(struct iso_brief *brief, const char *format, ...)
     va_start(values, format);
     va_copy(again, values);
     int length = vsnprintf(NULL, 0, format, values);
-    vsnprintf(iso_text_reserve(&brief->text, (size_t)length + 1), (size_t)length + 1, format, again);
+    vsnprintf(iso_text_reserve(&brief->text, (size_t)length + 1), (size_t)length + 1, format,
+              again);
     brief->text.used += (size_t)length + 1;
     va_end(again);
     va_end(values);
@@ -34,7 +35,8 @@ static void add_step(struct iso_brief *brief, uint32_t step)
 static void put_times(struct iso_brief *brief, const struct line_parts *parts, uint32_t tid,
                       const struct line_times *times)
 {
-    const char *name = line_text(parts, tid), *sts = line_text(parts, times->sts), *cts = line_text(parts, times->cts);
+    const char *name = line_text(parts, tid), *sts = line_text(parts, times->sts),
+               *cts = line_text(parts, times->cts);
     const char *commit = line_commit(parts, tid);
     if (times->sts && times->cts && !strcmp(sts, cts))
         STEP(brief, "Transaction %s is at %s%s.", name, sts, commit);
@@ -44,17 +46,17 @@ static void put_times(struct iso_brief *brief, const struct line_parts *parts, u
         STEP(brief, "Transaction %s committed at %s%s.", name, cts, commit);
 }
 
-/* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not known, or says
- * nothing. */
-static void put_value(struct iso_brief *brief, const struct line_parts *parts, const char *verb, uint32_t value,
-                      uint32_t writer, uint32_t committed)
+/* "It had to find 3, which transaction 5 wrote and committed at 7." `committed`: 0 if that is not
+ * known, or says nothing. */
+static void put_value(struct iso_brief *brief, const struct line_parts *parts, const char *verb,
+                      uint32_t value, uint32_t writer, uint32_t committed)
 {
     if (!value)
         return;
     if (writer)
         STEP(brief, "It %s %s, which transaction %s wrote%s%s%s.", verb, line_text(parts, value),
-             line_text(parts, writer), committed ? " and committed at " : "", line_text(parts, committed),
-             line_commit(parts, writer));
+             line_text(parts, writer), committed ? " and committed at " : "",
+             line_text(parts, committed), line_commit(parts, writer));
     else
         STEP(brief, "It %s %s%s.", verb, line_text(parts, value),
              strcmp(line_text(parts, value), "nothing") ? ", for which no writer is known" : "");
@@ -92,8 +94,10 @@ static void put_read(struct iso_brief *brief, const struct line_parts *parts)
         return;
     }
     bool is_version = !strcmp(parts->kind, "stale") || !strcmp(parts->kind, "future");
-    put_value(brief, parts, "had to find", parts->expected, parts->writer_expected, parts->of_expected.cts);
-    put_value(brief, parts, "found", parts->actual, parts->writer_actual, is_version ? parts->of_actual.cts : 0);
+    put_value(brief, parts, "had to find", parts->expected, parts->writer_expected,
+              parts->of_expected.cts);
+    put_value(brief, parts, "found", parts->actual, parts->writer_actual,
+              is_version ? parts->of_actual.cts : 0);
 }
 
 static void put_order(struct iso_brief *brief, const struct line_parts *parts)
@@ -103,14 +107,18 @@ static void put_order(struct iso_brief *brief, const struct line_parts *parts)
     put_times(brief, parts, parts->other, &parts->of_other);
     if (!strcmp(parts->axiom, "NOCONFLICT")) {
         struct iso_text key = key_words(parts);
-        STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other, tid, key.bytes);
+        STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other,
+             tid, key.bytes);
         iso_text_release(&key);
+        STEP(
+            brief,
+            "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
+            "(EXT future).");
         STEP(brief,
-             "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
-             "(EXT future).");
-        STEP(brief, "Of two overlapping writers of one key snapshot isolation lets only one commit.");
+             "Of two overlapping writers of one key snapshot isolation lets only one commit.");
     } else if (!strcmp(parts->axiom, "SESSION") && parts->other) {
-        STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.", other);
+        STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.",
+             other);
     } else if (parts->other) {
         STEP(brief, "By the timestamps it contradicts transaction %s.", other);
     }
@@ -121,21 +129,27 @@ static void put_order(struct iso_brief *brief, const struct line_parts *parts)
 static void put_change(struct iso_brief *brief, const struct line_parts *parts)
 {
     const char *kind = parts->kind, *key = line_text(parts, parts->key);
-    const char *expected = line_text(parts, parts->expected), *actual = line_text(parts, parts->actual);
+    const char *expected = line_text(parts, parts->expected),
+               *actual = line_text(parts, parts->actual);
     put_times(brief, parts, parts->tid, &parts->own);
     if (!strcmp(kind, "missing"))
-        STEP(brief, "Its client wrote %s = %s; the change stream has no row for it.", key, expected);
+        STEP(brief, "Its client wrote %s = %s; the change stream has no row for it.", key,
+             expected);
     else if (!strcmp(kind, "unwritten"))
-        STEP(brief, "The change stream has a row %s = %s of it; its client wrote none.", key, actual);
+        STEP(brief, "The change stream has a row %s = %s of it; its client wrote none.", key,
+             actual);
     else if (!strcmp(kind, "value"))
         STEP(brief, "Its client wrote %s = %s; the change stream says %s.", key, expected, actual);
     else if (!strcmp(kind, "aborted"))
-        STEP(brief, "Its client saw it abort; the change stream has a row %s = %s of it.", key, actual);
+        STEP(brief, "Its client saw it abort; the change stream has a row %s = %s of it.", key,
+             actual);
     else if (!strcmp(kind, "before-image"))
         STEP(brief, "Its row replaced %s = %s; the before image says %s.", key, expected, actual);
     else if (!strcmp(kind, "gap"))
-        STEP(brief, "The stream says %s = %s, by a snapshot or a before image; the changes before it say otherwise.",
-             key, actual);
+        STEP(
+            brief,
+            "The stream says %s = %s, by a snapshot or a before image; the changes before it say otherwise.",
+            key, actual);
     else
         STEP(brief, "Its row arrived with %s = %s, and again with %s.", key, expected, actual);
 }
@@ -145,12 +159,15 @@ static void put_state(struct iso_brief *brief, const struct line_parts *parts)
     if (!strcmp(brief->state, "tentative"))
         STEP(brief, "Tentative: what is still on its way may explain it.");
     else if (!strcmp(brief->state, "retracted") && parts->cause)
-        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.", line_text(parts, parts->cause));
+        STEP(brief, "Retracted: transaction %s, which arrived later, explains it.",
+             line_text(parts, parts->cause));
     else if (!strcmp(brief->state, "retracted"))
         STEP(brief, "Retracted: what arrived later explains it.");
     else if (!strcmp(brief->state, "final") && parts->by_deadline)
-        STEP(brief, "Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
-                    "retracted.");
+        STEP(
+            brief,
+            "Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
+            "retracted.");
     else if (!strcmp(brief->state, "final"))
         STEP(brief, "Final: nothing that may still arrive can change it.");
     if (parts->doubtful[0])
@@ -161,8 +178,9 @@ static void put_all(struct iso_brief *brief, const struct line_parts *parts)
 {
     bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = parts->key && of_one;
     struct iso_text key = key_words(parts);
-    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name, has_key ? " of " : "",
-                              has_key ? key.bytes : "", parts->other ? "s" : "", line_text(parts, parts->tids));
+    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name,
+                              has_key ? " of " : "", has_key ? key.bytes : "",
+                              parts->other ? "s" : "", line_text(parts, parts->tids));
     iso_text_release(&key);
     switch (brief->wrong->argument) {
     case ISO_ARGUE_READ:
@@ -312,10 +330,10 @@ bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text)
     brief_read(&parts, &brief, line, length);
     bool is_one = !strcmp(brief.state, "unlisted") && parts.count;
     if (is_one) {
-        uint32_t sentence =
-            brief_text(&brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n",
-                       parts.axiom, parts.count, parts.session ? "session" : "key",
-                       line_text(&parts, parts.session ? parts.session : parts.key));
+        uint32_t sentence = brief_text(
+            &brief, "%s: %" PRIu64 " more of %s %s: not listed (--max-per-key N, 0 for all)\n\n",
+            parts.axiom, parts.count, parts.session ? "session" : "key",
+            line_text(&parts, parts.session ? parts.session : parts.key));
         iso_text_put(text, brief.text.bytes + sentence);
     }
     brief_read_release(&parts);

@@ -1,9 +1,10 @@
 /* A violation in brief: what one verdict line says by itself, in words.
  *
- * A live run keeps no history to look things up in, so its words are made of the line alone: title, steps, the time
- * line of those that it names, what it means for an application, and how final it is. The whole argument is `explain`
- * on a recording (argument.h). Texts are UTF-8, end in NUL and belong to the brief; keys and values in them are as
- * hostile as they arrived, but for control characters, which are escaped. Threads: one at a time.
+ * A live run keeps no history to look things up in, so its words are made of the line alone: title,
+ * steps, the time line of those that it names, what it means for an application, and how final it
+ * is. The whole argument is `explain` on a recording (argument.h). Texts are UTF-8, end in NUL and
+ * belong to the brief; keys and values in them are as hostile as they arrived, but for control
+ * characters, which are escaped. Threads: one at a time.
  */
 #pragma once
 
@@ -26,7 +27,8 @@ struct iso_brief {
     struct iso_text text;
     uint32_t title; /* an offset in `text`, as all that follow */
     uint32_t step_count, steps[ISO_BRIEF_STEPS];
-    uint32_t line_title, row_count; /* of the time line; no rows: the line does not say enough for one */
+    uint32_t line_title,
+        row_count; /* of the time line; no rows: the line does not say enough for one */
     struct iso_brief_row rows[ISO_BRIEF_ROWS];
 };
 
@@ -38,7 +40,8 @@ void iso_brief_release(struct iso_brief *brief);
  * "meaning":"..."}; a row's mark is expected, found, look or empty. */
 void iso_brief_json(const struct iso_brief *brief, struct iso_text *text);
 
-/* The line that says how many violations of a key or a session are not listed, as a sentence; false if it is none. */
+/* The line that says how many violations of a key or a session are not listed, as a sentence; false
+ * if it is none. */
 bool iso_brief_unlisted(const char *line, size_t length, struct iso_text *text);
 
 /* A paragraph that ends with an empty line. */

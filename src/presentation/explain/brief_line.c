@@ -1,5 +1,5 @@
-/* The time line of what one verdict line names: its versions and the moment of the read, or two transactions' begins
- * and commits. */
+/* The time line of what one verdict line names: its versions and the moment of the read, or two
+ * transactions' begins and commits. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static bool is_before(const struct moment *left, const struct moment *right)
 {
     if (left->physical != right->physical)
         return left->physical < right->physical;
-    return left->logical != right->logical ? left->logical < right->logical : left->tie < right->tie;
+    return left->logical != right->logical ? left->logical < right->logical
+                                           : left->tie < right->tie;
 }
 
 /* A row at a moment of the line, where that is known, behind all that come no later. */
@@ -67,8 +68,10 @@ static uint32_t put_version(struct line *line, uint32_t writer, uint32_t value)
     const struct line_parts *parts = line->parts;
     bool is_list = *line_text(parts, value) == '[';
     return brief_text(line->brief,
-                      is_list ? "transaction %s commits what it appended to %s" : "transaction %s commits %s = %s",
-                      line_text(parts, writer), line_text(parts, parts->key), line_text(parts, value));
+                      is_list ? "transaction %s commits what it appended to %s"
+                              : "transaction %s commits %s = %s",
+                      line_text(parts, writer), line_text(parts, parts->key),
+                      line_text(parts, value));
 }
 
 static void add_read(struct line *line)
@@ -78,23 +81,28 @@ static void add_read(struct line *line)
         add_row(line, parts->of_expected.cts, 0, ISO_MARK_EXPECTED,
                 put_version(line, parts->writer_expected, parts->expected));
     if (parts->writer_actual && (is_kind(parts, "stale") || is_kind(parts, "future")))
-        add_row(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL, put_version(line, parts->writer_actual, parts->actual));
+        add_row(line, parts->of_actual.cts, 0, ISO_MARK_ACTUAL,
+                put_version(line, parts->writer_actual, parts->actual));
     else if (parts->writer_actual && is_kind(parts, "intermediate"))
         add_row(line, parts->of_actual.cts, 0, ISO_MARK_NONE,
                 brief_text(line->brief, "transaction %s commits, with another %s by then",
                            line_text(parts, parts->writer_actual), line_text(parts, parts->key)));
     add_row(line, parts->read_at, parts->inclusive ? 1 : -1, ISO_MARK_READ,
             brief_text(line->brief,
-                       is_serial(parts) ? "transaction %s commits; it found %s" : "transaction %s reads %s",
+                       is_serial(parts) ? "transaction %s commits; it found %s"
+                                        : "transaction %s reads %s",
                        line_text(parts, parts->tid), line_text(parts, parts->actual)));
-    line->brief->line_title = brief_text(line->brief, "key %s over time", line_text(parts, parts->key));
+    line->brief->line_title =
+        brief_text(line->brief, "key %s over time", line_text(parts, parts->key));
 }
 
 static void add_interval(struct line *line, uint32_t tid, const struct line_times *times)
 {
     const char *name = line_text(line->parts, tid);
-    add_row(line, times->sts, 0, ISO_MARK_NONE, brief_text(line->brief, "transaction %s begins", name));
-    add_row(line, times->cts, 1, ISO_MARK_NONE, brief_text(line->brief, "transaction %s commits", name));
+    add_row(line, times->sts, 0, ISO_MARK_NONE,
+            brief_text(line->brief, "transaction %s begins", name));
+    add_row(line, times->cts, 1, ISO_MARK_NONE,
+            brief_text(line->brief, "transaction %s commits", name));
 }
 
 static void add_conflict(struct line *line)
@@ -102,7 +110,8 @@ static void add_conflict(struct line *line)
     const struct line_parts *parts = line->parts;
     add_interval(line, parts->other, &parts->of_other);
     add_interval(line, parts->tid, &parts->own);
-    line->brief->line_title = brief_text(line->brief, "the two writers of %s over time", line_text(parts, parts->key));
+    line->brief->line_title =
+        brief_text(line->brief, "the two writers of %s over time", line_text(parts, parts->key));
 }
 
 static void add_session(struct line *line)
@@ -110,10 +119,12 @@ static void add_session(struct line *line)
     const struct line_parts *parts = line->parts;
     bool serial = is_serial(parts);
     add_row(line, serial ? parts->own.cts : parts->own.sts, -1, ISO_MARK_READ,
-            brief_text(line->brief, serial ? "transaction %s commits" : "transaction %s takes its snapshot",
+            brief_text(line->brief,
+                       serial ? "transaction %s commits" : "transaction %s takes its snapshot",
                        line_text(parts, parts->tid)));
     add_row(line, parts->of_other.cts, 0, ISO_MARK_NONE,
-            brief_text(line->brief, "transaction %s commits, which came before it", line_text(parts, parts->other)));
+            brief_text(line->brief, "transaction %s commits, which came before it",
+                       line_text(parts, parts->other)));
     line->brief->line_title = brief_text(line->brief, "the session over time");
 }
 

@@ -43,7 +43,8 @@ static inline const char *line_text(const struct line_parts *parts, uint32_t off
     return parts->text.bytes + offset;
 }
 
-/* " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of that name, or nothing. */
+/* " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)" of the transaction of that name, or
+ * nothing. */
 const char *line_commit(const struct line_parts *parts, uint32_t tid);
 
 /* A text of its own, from printf's format. */

@@ -52,7 +52,8 @@ static uint32_t add_value(struct line_parts *parts, const struct iso_reported_va
 }
 
 /* The text of a value that is one; NULL: it is a list, or nothing. */
-static const char *text_of(const struct iso_reported_value *value, char buffer[ISO_ATOM_TEXT_MAX], size_t *length)
+static const char *text_of(const struct iso_reported_value *value, char buffer[ISO_ATOM_TEXT_MAX],
+                           size_t *length)
 {
     bool is_text = value->is_given && !value->is_list && value->elements[0] != ISO_ABSENT;
     return is_text ? iso_atom_text(value->atoms, value->elements[0], buffer, length) : NULL;
@@ -66,7 +67,8 @@ static void compare(struct line_parts *parts, const struct iso_reported *reporte
     uint32_t offset = (uint32_t)parts->text.used;
     const char *expected = text_of(&reported->expected, buffers[0], &lengths[0]);
     const char *actual = text_of(&reported->actual, buffers[1], &lengths[1]);
-    if (expected && actual && explain_put_difference(&parts->text, expected, lengths[0], actual, lengths[1]))
+    if (expected && actual &&
+        explain_put_difference(&parts->text, expected, lengths[0], actual, lengths[1]))
         parts->difference = end_text(parts, offset);
 }
 
@@ -89,7 +91,8 @@ static void put_location(struct line_parts *parts, const struct iso_reported_loc
 {
     argue_put_text(&parts->text, location->name ? location->name : "", location->length);
     iso_text_put(&parts->text, location->is_message ? "[" : ":");
-    iso_text_put_unsigned(&parts->text, location->is_message ? location->partition : location->position);
+    iso_text_put_unsigned(&parts->text,
+                          location->is_message ? location->partition : location->position);
     if (!location->is_message)
         return;
     iso_text_put(&parts->text, "] offset ");
@@ -118,7 +121,8 @@ static struct line_times add_times(struct line_parts *parts, const struct iso_re
 /* One commit: " (xid 748, LSN 0/19282C0, 2026-01-02T03:04:05.678Z)". */
 static void add_commit(struct line_parts *parts, const struct iso_reported_commit *commit)
 {
-    const char *const texts[] = {commit->xid, commit->lsn, commit->time}, *const before[] = {"xid ", "LSN ", ""};
+    const char *const texts[] = {commit->xid, commit->lsn, commit->time}, *const before[] = {
+                                                                              "xid ", "LSN ", ""};
     struct line_commit added = {add_name(parts, &commit->tid), (uint32_t)parts->text.used};
     bool any = false;
     for (int i = 0; i < 3; i++) {
@@ -143,7 +147,8 @@ const char *line_commit(const struct line_parts *parts, uint32_t tid)
     return "";
 }
 
-static void add_words(struct line_parts *parts, struct iso_brief *brief, const struct iso_reported *reported)
+static void add_words(struct line_parts *parts, struct iso_brief *brief,
+                      const struct iso_reported *reported)
 {
     const struct iso_reported_head *head = &reported->head;
     const struct {
@@ -214,8 +219,8 @@ bool brief_read(struct line_parts *parts, struct iso_brief *brief, const char *l
     iso_text_put_bytes(&parts->text, "", 1); /* offset 0 */
     struct iso_reported_reader *reader = iso_reported_reader_new(&atoms, &sink);
     iso_json_start(iso_reported_json(reader), line, length);
-    bool is_object =
-        iso_reported_read(reader, &object) && object.is_violation && iso_json_finish(iso_reported_json(reader));
+    bool is_object = iso_reported_read(reader, &object) && object.is_violation &&
+                     iso_json_finish(iso_reported_json(reader));
     iso_reported_reader_free(reader);
     iso_atoms_release(&atoms);
     if (!is_object)

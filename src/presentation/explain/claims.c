@@ -41,7 +41,8 @@ struct reading {
     struct iso_claim claim;
 };
 
-static struct iso_party party_of(const struct iso_claims *claims, const struct iso_reported_atom *tid)
+static struct iso_party party_of(const struct iso_claims *claims,
+                                 const struct iso_reported_atom *tid)
 {
     bool is_known = tid->atoms && tid->atom != ISO_ABSENT;
     return (struct iso_party){is_known ? tid->atom : ISO_ABSENT,
@@ -56,13 +57,17 @@ static void add_parties(struct iso_claims *claims, const struct iso_reported *re
     }
 }
 
-static struct iso_claim_value add_value(struct iso_claims *claims, const struct iso_reported_value *value)
+static struct iso_claim_value add_value(struct iso_claims *claims,
+                                        const struct iso_reported_value *value)
 {
-    struct iso_claim_value added = {value->is_given, value->is_list, claims->element_count, value->count};
+    struct iso_claim_value added = {value->is_given, value->is_list, claims->element_count,
+                                    value->count};
     if (!value->count)
         return added;
-    ISO_RESERVE(claims->elements, (size_t)claims->element_count + value->count, claims->element_capacity);
-    memcpy(claims->elements + claims->element_count, value->elements, value->count * sizeof *value->elements);
+    ISO_RESERVE(claims->elements, (size_t)claims->element_count + value->count,
+                claims->element_capacity);
+    memcpy(claims->elements + claims->element_count, value->elements,
+           value->count * sizeof *value->elements);
     claims->element_count += value->count;
     return added;
 }
@@ -73,7 +78,8 @@ static void add_edges(struct iso_claims *claims, const struct iso_reported *repo
         const struct iso_reported_edge *from = &reported->edges[i];
         struct iso_claim_edge edge = {
             party_of(claims, &from->from).transaction, party_of(claims, &from->to).transaction, "",
-            from->key.atoms ? iso_atom_index_find(claims->history->key_index, from->key.atom) : ISO_NONE};
+            from->key.atoms ? iso_atom_index_find(claims->history->key_index, from->key.atom)
+                            : ISO_NONE};
         snprintf(edge.type, sizeof edge.type, "%s", from->type);
         ISO_GROW(claims->edges, claims->edge_count, claims->edge_capacity);
         claims->edges[claims->edge_count++] = edge;
@@ -90,7 +96,8 @@ static void add_locations(struct iso_claims *claims, const struct iso_reported *
         claims->locations[claims->location_count++] = (uint32_t)claims->location_text.used;
         iso_text_put_bytes(&claims->location_text, location->name, location->length);
         if (location->is_message)
-            snprintf(numbers, sizeof numbers, "[%" PRIu64 "] offset %" PRIu64, location->partition, location->position);
+            snprintf(numbers, sizeof numbers, "[%" PRIu64 "] offset %" PRIu64, location->partition,
+                     location->position);
         else
             snprintf(numbers, sizeof numbers, ":%" PRIu64, location->position);
         iso_text_put_bytes(&claims->location_text, numbers, strlen(numbers) + 1);
@@ -101,18 +108,19 @@ static void start_claim(struct reading *reading, const struct iso_reported *repo
 {
     struct iso_claims *claims = reading->claims;
     reading->reported = reported;
-    reading->claim = (struct iso_claim){.first_party = claims->party_count,
-                                        .party_count = reported->tid_count,
-                                        .writer_expected = party_of(claims, &reported->writer_expected),
-                                        .writer_actual = party_of(claims, &reported->writer_actual),
-                                        .key_atom = reported->key.atoms ? reported->key.atom : ISO_ABSENT,
-                                        .key = ISO_NONE,
-                                        .operation = ISO_NONE,
-                                        .first_edge = claims->edge_count,
-                                        .edge_count = reported->edge_count,
-                                        .lemmas = (uint32_t)reported->lemmas,
-                                        .first_location = claims->location_count,
-                                        .location_count = reported->location_count};
+    reading->claim =
+        (struct iso_claim){.first_party = claims->party_count,
+                           .party_count = reported->tid_count,
+                           .writer_expected = party_of(claims, &reported->writer_expected),
+                           .writer_actual = party_of(claims, &reported->writer_actual),
+                           .key_atom = reported->key.atoms ? reported->key.atom : ISO_ABSENT,
+                           .key = ISO_NONE,
+                           .operation = ISO_NONE,
+                           .first_edge = claims->edge_count,
+                           .edge_count = reported->edge_count,
+                           .lemmas = (uint32_t)reported->lemmas,
+                           .first_location = claims->location_count,
+                           .location_count = reported->location_count};
     add_parties(claims, reported);
     reading->claim.expected = add_value(claims, &reported->expected);
     reading->claim.actual = add_value(claims, &reported->actual);
@@ -129,15 +137,17 @@ static enum iso_status misfit(struct reading *reading, const char *what, iso_ato
     const char *text = "null";
     if (atom != ISO_ABSENT)
         text = iso_atom_text(&reading->claims->history->atoms, atom, buffer, &length);
-    return iso_error_set(reading->error, ISO_BAD_INPUT, "%s: it names %s %.*s, which the history does not have%s",
-                         reading->name, what, (int)(length < 200 ? length : 200), text,
+    return iso_error_set(reading->error, ISO_BAD_INPUT,
+                         "%s: it names %s %.*s, which the history does not have%s", reading->name,
+                         what, (int)(length < 200 ? length : 200), text,
                          ": expected the verdict of this history");
 }
 
 static enum iso_status check_writer(struct reading *reading, const struct iso_party *writer)
 {
-    return writer->tid != ISO_ABSENT && writer->transaction == ISO_NONE ? misfit(reading, "transaction", writer->tid)
-                                                                        : ISO_OK;
+    return writer->tid != ISO_ABSENT && writer->transaction == ISO_NONE
+               ? misfit(reading, "transaction", writer->tid)
+               : ISO_OK;
 }
 
 static enum iso_status check_edges(struct reading *reading)
@@ -157,19 +167,21 @@ static uint32_t given_operation(const struct reading *reading)
     return reading->reported->location_count ? reading->reported->locations[0].operation : ISO_NONE;
 }
 
-/* The operation that the location gives is a query, which as a whole did not return what it should: its header. */
+/* The operation that the location gives is a query, which as a whole did not return what it should:
+ * its header. */
 static bool is_of_query(const struct reading *reading, uint32_t operation)
 {
     const struct iso_range *set = iso_history_set_of(reading->claims->history, operation);
     return set && set->form == ISO_SET_QUERY;
 }
 
-/* Whether it says what a query as a whole did not return, or should not have: engines that judge reads find the row that was
- * returned and is not there, as `true`. */
+/* Whether it says what a query as a whole did not return, or should not have: engines that judge
+ * reads find the row that was returned and is not there, as `true`. */
 static bool says_of_query(const struct reading *reading)
 {
     static const char *const kinds[] = {"missing-row", "extra-row", "aggregate"};
-    const struct iso_reported_value *actual = &reading->reported->actual, *expected = &reading->reported->expected;
+    const struct iso_reported_value *actual = &reading->reported->actual,
+                                    *expected = &reading->reported->expected;
     bool was_there = expected->count && expected->elements[0] != ISO_ABSENT;
     const char *kind = reading->reported->kind ? reading->reported->kind : "";
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -194,21 +206,25 @@ static uint32_t find_query(const struct reading *reading, uint32_t transaction)
     return ISO_NONE;
 }
 
-/* The blamed transaction's operation; of a read that is given without its location the first one of the key. */
+/* The blamed transaction's operation; of a read that is given without its location the first one of
+ * the key. */
 static enum iso_status find_operation(struct reading *reading)
 {
     const struct iso_history *history = reading->claims->history;
     struct iso_claim *claim = &reading->claim;
     const struct iso_party *party = iso_claim_party(reading->claims, claim, 0);
-    bool is_read = claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
+    bool is_read =
+        claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
     uint32_t first = history->first_operation[party->transaction];
-    uint32_t count = history->first_operation[party->transaction + 1] - first, said = given_operation(reading);
+    uint32_t count = history->first_operation[party->transaction + 1] - first,
+             said = given_operation(reading);
     for (uint32_t i = 0; i < count; i++) {
-        bool is_it =
-            said == ISO_NONE
-                ? is_read && history->key[first + i] == claim->key && !iso_kind_writes(history->kind[first + i])
-                : said == iso_history_step(history, party->transaction, first + i) &&
-                      (!history->ranges.count || claim->key == ISO_NONE || history->key[first + i] == claim->key);
+        bool is_it = said == ISO_NONE
+                         ? is_read && history->key[first + i] == claim->key &&
+                               !iso_kind_writes(history->kind[first + i])
+                         : said == iso_history_step(history, party->transaction, first + i) &&
+                               (!history->ranges.count || claim->key == ISO_NONE ||
+                                history->key[first + i] == claim->key);
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
     }
@@ -218,11 +234,13 @@ static enum iso_status find_operation(struct reading *reading)
         return ISO_OK;
     }
     uint32_t found = claim->operation;
-    bool is_missing = found == ISO_NONE ? is_read || said != ISO_NONE
-                                        : (reading->reported->key.atoms && history->key[found] != claim->key) ||
-                                              (is_read && iso_kind_writes(history->kind[found]));
+    bool is_missing = found == ISO_NONE
+                          ? is_read || said != ISO_NONE
+                          : (reading->reported->key.atoms && history->key[found] != claim->key) ||
+                                (is_read && iso_kind_writes(history->kind[found]));
     return is_missing ? misfit(reading,
-                               is_read ? "a read of the key by transaction" : "an operation on the key of transaction",
+                               is_read ? "a read of the key by transaction"
+                                       : "an operation on the key of transaction",
                                party->tid)
                       : ISO_OK;
 }
@@ -238,23 +256,26 @@ static enum iso_status resolve(struct reading *reading)
     struct iso_claim *claim = &reading->claim;
     const struct iso_reported *reported = reading->reported;
     const char *axiom = or_empty(reported->axiom);
-    bool is_own = !strcmp(axiom, "INT"); /* whose kinds only queries have, and their arguments find them out */
+    bool is_own = !strcmp(
+        axiom, "INT"); /* whose kinds only queries have, and their arguments find them out */
     claim->wrong = iso_wrong_find(axiom, is_own ? NULL : reported->kind);
     if (!claim->wrong || (!claim->party_count && !claim->edge_count && strcmp(axiom, "CYCLE")))
-        return iso_error_set(reading->error, ISO_BAD_INPUT,
-                             "%s: axiom \"%s\", kind \"%s\": expected a violation as check --json prints it",
-                             reading->name, axiom, or_empty(reported->kind));
+        return iso_error_set(
+            reading->error, ISO_BAD_INPUT,
+            "%s: axiom \"%s\", kind \"%s\": expected a violation as check --json prints it",
+            reading->name, axiom, or_empty(reported->kind));
     bool rows = claim->wrong->argument == ISO_ARGUE_CHANGES;
     for (uint32_t i = 0; i < claim->party_count && !rows; i++)
         if (iso_claim_party(claims, claim, i)->transaction == ISO_NONE)
             return misfit(reading, "transaction", iso_claim_party(claims, claim, i)->tid);
     if (reported->key.atoms)
         claim->key = iso_atom_index_find(claims->history->key_index, claim->key_atom);
-    bool needs_key = claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
+    bool needs_key =
+        claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
     if (claim->key == ISO_NONE && !rows && (reported->key.atoms || needs_key))
         return misfit(reading, "key", claim->key_atom);
-    if (check_writer(reading, &claim->writer_expected) != ISO_OK || check_edges(reading) != ISO_OK ||
-        check_writer(reading, &claim->writer_actual) != ISO_OK)
+    if (check_writer(reading, &claim->writer_expected) != ISO_OK ||
+        check_edges(reading) != ISO_OK || check_writer(reading, &claim->writer_actual) != ISO_OK)
         return ISO_BAD_INPUT;
     return claim->party_count && !rows ? find_operation(reading) : ISO_OK;
 }
@@ -262,7 +283,8 @@ static enum iso_status resolve(struct reading *reading)
 static bool is_serial(const char *level)
 {
     enum iso_level known;
-    return iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ONE_EVENT;
+    return iso_level_parse(level, strlen(level), &known) &&
+           iso_level_row(known)->shape == ISO_SHAPE_ONE_EVENT;
 }
 
 /* The timestamp of a text that iso_history_stamp_text wrote. */
@@ -282,7 +304,8 @@ static void take_moments(struct reading *reading, const struct iso_reported *rep
     const struct iso_history *history = reading->claims->history;
     const char *level = or_empty(reported->head.level);
     enum iso_level known;
-    if (iso_level_parse(level, strlen(level), &known) && iso_level_row(known)->shape == ISO_SHAPE_ARBITRATION) {
+    if (iso_level_parse(level, strlen(level), &known) &&
+        iso_level_row(known)->shape == ISO_SHAPE_ARBITRATION) {
         reading->claim.visibility = iso_level_name(known);
         reading->claim.knowledge = known == ISO_RC ? NULL : reading->claim.visibility;
     }
@@ -291,7 +314,8 @@ static void take_moments(struct reading *reading, const struct iso_reported *rep
     if (!reported->moments.has_until)
         return;
     reading->claim.first_moment = stamp_of(history, reported->moments.read_at);
-    reading->claim.last_moment = *reported->moments.until ? stamp_of(history, reported->moments.until) : UINT64_MAX;
+    reading->claim.last_moment =
+        *reported->moments.until ? stamp_of(history, reported->moments.until) : UINT64_MAX;
 }
 
 /* ---- the whole ---- */
@@ -359,8 +383,10 @@ static void read_all(struct reading *reading, struct iso_reported_reader *reader
         any = any || reading->object.is_verdict || reading->object.is_violation;
     }
     if (!any)
-        iso_error_set(reading->error, ISO_BAD_INPUT,
-                      "%s: expected the object of check --json or replay --json, or the lines of watch", reading->name);
+        iso_error_set(
+            reading->error, ISO_BAD_INPUT,
+            "%s: expected the object of check --json or replay --json, or the lines of watch",
+            reading->name);
 }
 
 /* Of the claims with one id the last; none that was retracted. */
@@ -372,7 +398,8 @@ static void keep_last(struct iso_claims *claims)
     iso_atoms_init(&ids);
     for (uint32_t i = claims->count; i-- > 0;) {
         struct iso_claim *claim = &claims->list[i];
-        if (claim->id && iso_atom_index_get(last, iso_atoms_add_integer(&ids, claim->id, false), i) != i)
+        if (claim->id &&
+            iso_atom_index_get(last, iso_atoms_add_integer(&ids, claim->id, false), i) != i)
             claim->wrong = NULL;
         else if (!claim->wrong)
             claims->retracted++;
@@ -385,8 +412,8 @@ static void keep_last(struct iso_claims *claims)
     iso_atom_index_free(last);
 }
 
-enum iso_status iso_claims_read(struct iso_claims *claims, const char *text, size_t length, const char *name,
-                                struct iso_error *error)
+enum iso_status iso_claims_read(struct iso_claims *claims, const char *text, size_t length,
+                                const char *name, struct iso_error *error)
 {
     struct reading reading = {.claims = claims, .name = name, .error = error};
     struct iso_reported_sink sink = {keep_claim, start_list, &reading};

@@ -1,12 +1,14 @@
 /* A verdict read back: what it says is wrong, as references into the history that it judges.
  *
- * Taken are the object that `check --json` and `replay --json` print, the lines that `watch` and `replay` print, and
- * any sequence of both; other objects, and lines of text that begin with no brace, are passed over if there is any of
- * those. Of the lines with one id the last counts; what was retracted is left out and counted. Members that are not
- * known are passed over. A claim that names a transaction, key or operation that the history lacks is an error: the
- * verdict is another history's. (Rows of change streams may have no transaction there.)
+ * Taken are the object that `check --json` and `replay --json` print, the lines that `watch` and
+ * `replay` print, and any sequence of both; other objects, and lines of text that begin with no
+ * brace, are passed over if there is any of those. Of the lines with one id the last counts; what
+ * was retracted is left out and counted. Members that are not known are passed over. A claim that
+ * names a transaction, key or operation that the history lacks is an error: the verdict is another
+ * history's. (Rows of change streams may have no transaction there.)
  *
- * Ownership: claims own their columns and borrow the history, whose table of atoms they add to. Threads: one at a time.
+ * Ownership: claims own their columns and borrow the history, whose table of atoms they add to.
+ * Threads: one at a time.
  */
 #pragma once
 
@@ -38,15 +40,19 @@ struct iso_claim_edge {
 
 struct iso_claim {
     const struct iso_wrong *wrong;
-    bool is_serial;            /* its level is one of the serializable ones */
-    const char *knowledge;     /* its level, if that says which writers a read has to know of; else NULL */
-    const char *visibility;    /* a cycle's: its level, if an order is no order of what was seen there; else NULL */
-    bool has_moments, is_past; /* a read with a choice of moments; at `stale` those up to the first one */
+    bool is_serial; /* its level is one of the serializable ones */
+    const char
+        *knowledge; /* its level, if that says which writers a read has to know of; else NULL */
+    const char *visibility; /* a cycle's: its level, if an order is no order of what was seen there;
+                               else NULL */
+    bool has_moments,
+        is_past; /* a read with a choice of moments; at `stale` those up to the first one */
     uint64_t first_moment, last_moment; /* UINT64_MAX: without an end */
     bool is_tentative;                  /* may still be retracted */
-    const char *doubt;                  /* why it may be wrong though final, as a sentence; NULL: no reason is known */
-    uint64_t id;                        /* of a line; 0: none */
-    uint32_t first_party, party_count;  /* tids: the blamed one first; a cycle's in its order */
+    const char
+        *doubt;  /* why it may be wrong though final, as a sentence; NULL: no reason is known */
+    uint64_t id; /* of a line; 0: none */
+    uint32_t first_party, party_count; /* tids: the blamed one first; a cycle's in its order */
     struct iso_party writer_expected, writer_actual; /* tid ISO_ABSENT: none */
     iso_atom key_atom;                               /* ISO_ABSENT: none */
     uint32_t key;                                    /* of the history; ISO_NONE: none */
@@ -71,7 +77,8 @@ struct iso_claims {
     uint32_t *locations; /* where each starts in `location_text`, NUL-terminated */
     struct iso_text location_text;
     uint64_t retracted; /* lines' verdicts that were taken back */
-    char outcome[12];   /* "holds", "violated", "undecided" as the object says; "": there was no object */
+    char outcome[12];   /* "holds", "violated", "undecided" as the object says; "": there was no
+                           object */
     char level[12];     /* the last one that was named */
     char engine[12];    /* "": not said */
     uint64_t found;     /* the sum of the object's counts */
@@ -81,23 +88,25 @@ struct iso_claims {
 void iso_claims_init(struct iso_claims *claims, struct iso_history *finished);
 void iso_claims_release(struct iso_claims *claims);
 
-/* Adds what a text says, which is followed by ISO_JSON_PADDING readable bytes; `name` is for errors. */
-enum iso_status iso_claims_read(struct iso_claims *claims, const char *text, size_t length, const char *name,
-                                struct iso_error *error);
+/* Adds what a text says, which is followed by ISO_JSON_PADDING readable bytes; `name` is for
+ * errors. */
+enum iso_status iso_claims_read(struct iso_claims *claims, const char *text, size_t length,
+                                const char *name, struct iso_error *error);
 
-static inline const struct iso_party *iso_claim_party(const struct iso_claims *claims, const struct iso_claim *claim,
-                                                      uint32_t index)
+static inline const struct iso_party *iso_claim_party(const struct iso_claims *claims,
+                                                      const struct iso_claim *claim, uint32_t index)
 {
     return &claims->parties[claim->first_party + index];
 }
 
-static inline const char *iso_claim_location(const struct iso_claims *claims, const struct iso_claim *claim,
-                                             uint32_t index)
+static inline const char *iso_claim_location(const struct iso_claims *claims,
+                                             const struct iso_claim *claim, uint32_t index)
 {
     return claims->location_text.bytes + claims->locations[claim->first_location + index];
 }
 
-static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims, const struct iso_claim_value *value)
+static inline const iso_atom *iso_claim_elements(const struct iso_claims *claims,
+                                                 const struct iso_claim_value *value)
 {
     return value->count ? &claims->elements[value->first] : NULL;
 }

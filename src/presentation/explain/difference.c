@@ -27,8 +27,8 @@ static void put_around(struct iso_text *text, const char *bytes, size_t length, 
     iso_text_put(text, end < length ? "..." : "");
 }
 
-bool explain_put_difference(struct iso_text *text, const char *expected, size_t expected_length, const char *found,
-                            size_t found_length)
+bool explain_put_difference(struct iso_text *text, const char *expected, size_t expected_length,
+                            const char *found, size_t found_length)
 {
     size_t least = expected_length < found_length ? expected_length : found_length, equal = 0;
     while (equal < least && expected[equal] == found[equal])

@@ -8,10 +8,12 @@
 static bool is_version(const struct iso_history *history, uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
-    return (flags & ISO_WRITES) && (flags & ISO_HAS_CTS) && iso_status_of(history, transaction) == ISO_COMMITTED;
+    return (flags & ISO_WRITES) && (flags & ISO_HAS_CTS) &&
+           iso_status_of(history, transaction) == ISO_COMMITTED;
 }
 
-typedef void visit(struct iso_facts *facts, uint32_t transaction, uint32_t operation, uint32_t slot, uint32_t *filled);
+typedef void visit(struct iso_facts *facts, uint32_t transaction, uint32_t operation, uint32_t slot,
+                   uint32_t *filled);
 
 static void for_each_write(struct iso_facts *facts, visit *visitor, uint32_t *filled)
 {
@@ -28,8 +30,8 @@ static void for_each_write(struct iso_facts *facts, visit *visitor, uint32_t *fi
 }
 
 /* An upper bound: a transaction that writes a key twice counts twice. */
-static void count_write(struct iso_facts *facts, uint32_t transaction, uint32_t operation, uint32_t slot,
-                        uint32_t *filled)
+static void count_write(struct iso_facts *facts, uint32_t transaction, uint32_t operation,
+                        uint32_t slot, uint32_t *filled)
 {
     (void)transaction;
     (void)operation;
@@ -37,8 +39,8 @@ static void count_write(struct iso_facts *facts, uint32_t transaction, uint32_t 
     facts->first_version[slot + 1]++;
 }
 
-static void add_write(struct iso_facts *facts, uint32_t transaction, uint32_t operation, uint32_t slot,
-                      uint32_t *filled)
+static void add_write(struct iso_facts *facts, uint32_t transaction, uint32_t operation,
+                      uint32_t slot, uint32_t *filled)
 {
     struct iso_key_version *versions = facts->versions + facts->first_version[slot];
     if (filled[slot] && versions[filled[slot] - 1].transaction == transaction)
@@ -47,10 +49,12 @@ static void add_write(struct iso_facts *facts, uint32_t transaction, uint32_t op
         versions[filled[slot]++] = (struct iso_key_version){transaction, operation, operation};
 }
 
-/* From when the write excludes others, as an exclusive bound: a lock's moment is just below the commit. */
+/* From when the write excludes others, as an exclusive bound: a lock's moment is just below the
+ * commit. */
 static uint64_t bound_of(const struct iso_history *history, const struct iso_key_version *version)
 {
-    struct iso_moment moment = iso_moment_of(history, version->transaction, version->first_write, false);
+    struct iso_moment moment =
+        iso_moment_of(history, version->transaction, version->first_write, false);
     return moment.at + (moment.inclusive ? 1 : 0);
 }
 
@@ -64,7 +68,8 @@ static int compare(const void *left, const void *right, void *context)
     uint64_t a_bound = bound_of(history, a), b_bound = bound_of(history, b);
     if (a_bound != b_bound)
         return a_bound < b_bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
+                            history->tid[b->transaction]);
 }
 
 /* Closes the gaps that double writes left, and sorts. */
@@ -72,7 +77,8 @@ static void sort_versions(struct iso_facts *facts, const uint32_t *filled)
 {
     uint32_t used = 0;
     for (uint32_t slot = 0; slot < facts->slot_count; slot++) {
-        struct iso_key_version *into = facts->versions + used, *from = facts->versions + facts->first_version[slot];
+        struct iso_key_version *into = facts->versions + used,
+                               *from = facts->versions + facts->first_version[slot];
         for (uint32_t i = 0; i < filled[slot]; i++)
             into[i] = from[i];
         facts->first_version[slot] = used;
@@ -93,9 +99,11 @@ static void claim_key(struct iso_facts *facts, uint32_t key)
 static void claim_range(struct iso_facts *facts, uint32_t operation)
 {
     const struct iso_history *history = facts->history;
-    const struct iso_range *range = operation == ISO_NONE ? NULL : iso_history_set_of(history, operation);
+    const struct iso_range *range =
+        operation == ISO_NONE ? NULL : iso_history_set_of(history, operation);
     for (uint32_t i = 0; range && range->form != ISO_SET_ROW && i < range->count; i++)
-        claim_key(facts, history->key[history->first_operation[range->transaction] + range->first + i]);
+        claim_key(facts,
+                  history->key[history->first_operation[range->transaction] + range->first + i]);
 }
 
 static void claim_keys(struct iso_facts *facts)
@@ -121,13 +129,15 @@ static void find_initial(struct iso_facts *facts)
 iso_atom iso_facts_initial(const struct iso_facts *facts, uint32_t key)
 {
     uint32_t write = iso_number_map_get(&facts->initial, key);
-    return write == ISO_NUMBER_NONE ? facts->history->initial_value : facts->history->initial_of_key[write];
+    return write == ISO_NUMBER_NONE ? facts->history->initial_value
+                                    : facts->history->initial_of_key[write];
 }
 
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
 {
     *facts = (struct iso_facts){.history = claims->history, .claims = claims};
-    facts->slot_of_key = iso_allocate((claims->history->key_count + 1) * sizeof *facts->slot_of_key);
+    facts->slot_of_key =
+        iso_allocate((claims->history->key_count + 1) * sizeof *facts->slot_of_key);
     claim_keys(facts);
     find_initial(facts);
     facts->first_version = iso_allocate_zeroed(facts->slot_count + 1, sizeof *facts->first_version);
@@ -135,7 +145,8 @@ void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
     for_each_write(facts, count_write, NULL);
     for (uint32_t slot = 0; slot < facts->slot_count; slot++)
         facts->first_version[slot + 1] += facts->first_version[slot];
-    facts->versions = iso_allocate((facts->first_version[facts->slot_count] + 1) * sizeof *facts->versions);
+    facts->versions =
+        iso_allocate((facts->first_version[facts->slot_count] + 1) * sizeof *facts->versions);
     for_each_write(facts, add_write, filled);
     sort_versions(facts, filled);
     iso_free(filled);
@@ -150,7 +161,8 @@ void iso_facts_release(struct iso_facts *facts)
     *facts = (struct iso_facts){.history = NULL};
 }
 
-const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, uint32_t key, uint32_t *count)
+const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, uint32_t key,
+                                                 uint32_t *count)
 {
     uint32_t slot = facts->slot_of_key[key];
     *count = facts->first_version[slot + 1] - facts->first_version[slot];

@@ -1,8 +1,8 @@
-/* What arguments look up in a finished history: the versions of the keys that claims name, and of those that a row set
- * of such a claim covers.
+/* What arguments look up in a finished history: the versions of the keys that claims name, and of
+ * those that a row set of such a claim covers.
  *
- * One pass over all operations finds the versions of all those keys; nothing else grows with the history.
- * Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
+ * One pass over all operations finds the versions of all those keys; nothing else grows with the
+ * history. Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
  */
 #pragma once
 
@@ -22,14 +22,16 @@ struct iso_facts {
     uint32_t slot_count;
     uint32_t *first_version;          /* slot_count + 1 of them */
     struct iso_key_version *versions; /* of a key, in the order of versions */
-    struct iso_number_map initial;    /* number of the last initial write of a key that row sets cover */
+    struct iso_number_map
+        initial; /* number of the last initial write of a key that row sets cover */
 };
 
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims);
 void iso_facts_release(struct iso_facts *facts);
 
 /* The versions of such a key. */
-const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, uint32_t key, uint32_t *count);
+const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, uint32_t key,
+                                                 uint32_t *count);
 
 /* The version of a key that a transaction wrote, as a number among them; ISO_NONE: none. */
 uint32_t iso_facts_version_of(const struct iso_facts *facts, uint32_t key, uint32_t transaction);

@@ -4,7 +4,8 @@
 
 static bool split(struct iso_json_text key, struct iso_json_text *row, struct iso_json_text *column)
 {
-    return iso_cell_key_split(key, row, column) && column->length && memchr(row->at, '/', row->length);
+    return iso_cell_key_split(key, row, column) && column->length &&
+           memchr(row->at, '/', row->length);
 }
 
 bool explain_is_cell(struct iso_json_text key)

@@ -1,5 +1,5 @@
-/* What a key is called: "key x", and of a cell (base/cell_key.h) "column balance of row public.acct/7". Threads: any; no
- * state. */
+/* What a key is called: "key x", and of a cell (base/cell_key.h) "column balance of row
+ * public.acct/7". Threads: any; no state. */
 #pragma once
 
 #include "base/json.h"

@@ -27,7 +27,8 @@ static const struct iso_wrong rows[] = {
      "true when it acts.",
      ISO_ARGUE_OWN},
     {"EXT", "uncommitted", "aborted read",
-     "The application acted on data that never existed, for example shipped what was never paid.", ISO_ARGUE_READ},
+     "The application acted on data that never existed, for example shipped what was never paid.",
+     ISO_ARGUE_READ},
     {"EXT", "intermediate", "intermediate read",
      "The application saw another transaction half done, for example money that had left one account and reached no other.",
      ISO_ARGUE_READ},
@@ -50,7 +51,8 @@ static const struct iso_wrong rows[] = {
      "What was decided on a count or a sum was decided on another than that of the rows that were there.",
      ISO_ARGUE_READ},
     {"EXT", NULL, "read of another version than expected",
-     "What was read does not fit what has arrived so far; what is still on its way may explain it.", ISO_ARGUE_READ},
+     "What was read does not fit what has arrived so far; what is still on its way may explain it.",
+     ISO_ARGUE_READ},
     {"NOCONFLICT", NULL, "overlapping writes",
      "Nothing keeps two concurrent updates of one key apart: one may undo the other, for example one of two deposits.",
      ISO_ARGUE_TIMES},
@@ -58,7 +60,8 @@ static const struct iso_wrong rows[] = {
      "Whatever is fed from the change stream (caches, search indexes, replicas) lacks a committed write.",
      ISO_ARGUE_CHANGES},
     {"CDC", "unwritten", "row that nobody wrote",
-     "Whatever is fed from the change stream contains a write that its transaction never made.", ISO_ARGUE_CHANGES},
+     "Whatever is fed from the change stream contains a write that its transaction never made.",
+     ISO_ARGUE_CHANGES},
     {"CDC", "value", "row with another value",
      "Whatever is fed from the change stream contains another value than the one that was committed.",
      ISO_ARGUE_CHANGES},
@@ -71,9 +74,11 @@ static const struct iso_wrong rows[] = {
      "The stream contradicts itself: what a consumer ends up with depends on which of the two it keeps.",
      ISO_ARGUE_CHANGES},
     {"CDC", "gap", "rows of a snapshot that changes do not lead to",
-     "Part of the change stream is lost: whatever was fed from it misses what happened in between.", ISO_ARGUE_CHANGES},
+     "Part of the change stream is lost: whatever was fed from it misses what happened in between.",
+     ISO_ARGUE_CHANGES},
     {"G1a", NULL, "aborted read",
-     "The application acted on data that never existed, for example shipped what was never paid.", ISO_ARGUE_OWN},
+     "The application acted on data that never existed, for example shipped what was never paid.",
+     ISO_ARGUE_OWN},
     {"G1b", NULL, "intermediate read",
      "The application saw another transaction half done, for example money that had left one account and reached no other.",
      ISO_ARGUE_OWN},
@@ -83,9 +88,11 @@ static const struct iso_wrong rows[] = {
      "Two readers saw the same appends in different orders, or some of them lost: no single state explains both.",
      ISO_ARGUE_OWN},
     {"LOSTUPDATE", NULL, "lost update",
-     "Of two updates of one version the first is overwritten unseen, for example one of two deposits.", ISO_ARGUE_OWN},
+     "Of two updates of one version the first is overwritten unseen, for example one of two deposits.",
+     ISO_ARGUE_OWN},
     {"CYCLE", "G0", "dirty write",
-     "Two transactions' writes are interleaved: the keys that they wrote may not fit together.", ISO_ARGUE_ORDER},
+     "Two transactions' writes are interleaved: the keys that they wrote may not fit together.",
+     ISO_ARGUE_ORDER},
     {"CYCLE", "G1c", "circular information flow",
      "Transactions saw each other's effects, so none of them can have come first: what each saw was not yet final.",
      ISO_ARGUE_ORDER},
@@ -147,7 +154,8 @@ const struct iso_wrong *iso_wrong_row(size_t index)
 
 void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID])
 {
-    snprintf(id, ISO_WRONG_ID, "%s%s%s", wrong->axiom, wrong->kind ? "/" : "", wrong->kind ? wrong->kind : "");
+    snprintf(id, ISO_WRONG_ID, "%s%s%s", wrong->axiom, wrong->kind ? "/" : "",
+             wrong->kind ? wrong->kind : "");
 }
 
 const char *iso_doubt(const char *word)

@@ -1,14 +1,20 @@
 /* What can be wrong, by name: one row for each kind of violation that a verdict may list.
  *
- * A row is found by the verdict's words: the axiom ("EXT", "CYCLE"), and the kind or anomaly ("stale", "G-single").
- * Every reader of verdicts for people and tools (texts, pages, SARIF, ...) takes names and meanings from here.
- * Threads: constant.
+ * A row is found by the verdict's words: the axiom ("EXT", "CYCLE"), and the kind or anomaly
+ * ("stale", "G-single"). Every reader of verdicts for people and tools (texts, pages, SARIF, ...)
+ * takes names and meanings from here. Threads: constant.
  */
 #pragma once
 
 #include <stddef.h>
 
-enum iso_argument_kind { ISO_ARGUE_READ, ISO_ARGUE_OWN, ISO_ARGUE_TIMES, ISO_ARGUE_CHANGES, ISO_ARGUE_ORDER };
+enum iso_argument_kind {
+    ISO_ARGUE_READ,
+    ISO_ARGUE_OWN,
+    ISO_ARGUE_TIMES,
+    ISO_ARGUE_CHANGES,
+    ISO_ARGUE_ORDER
+};
 
 struct iso_wrong {
     const char *axiom, *kind; /* as the verdict says them; kind NULL: the axiom has none */
@@ -27,7 +33,8 @@ const struct iso_wrong *iso_wrong_row(size_t index);
 enum { ISO_WRONG_ID = 40 };
 void iso_wrong_id(const struct iso_wrong *wrong, char id[ISO_WRONG_ID]);
 
-/* Why a final verdict may be wrong all the same, as a sentence: of the word that a line's "doubtful" says. */
+/* Why a final verdict may be wrong all the same, as a sentence: of the word that a line's
+ * "doubtful" says. */
 const char *iso_doubt(const char *word);
 
 /* The step of a verdict that names less than an engine would. */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-void iso_explain_atom(const struct iso_atoms *atoms, iso_atom atom, const char *nothing, struct iso_text *text)
+void iso_explain_atom(const struct iso_atoms *atoms, iso_atom atom, const char *nothing,
+                      struct iso_text *text)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -22,7 +23,8 @@ static void put_atom(struct iso_text *text, const struct iso_history *history, i
     iso_explain_atom(&history->atoms, atom, "null", text);
 }
 
-static void put_stamp(struct iso_text *text, const struct iso_history *history, const char *member, uint64_t timestamp)
+static void put_stamp(struct iso_text *text, const struct iso_history *history, const char *member,
+                      uint64_t timestamp)
 {
     char stamp[ISO_STAMP_TEXT];
     iso_history_stamp_text(history, timestamp, stamp);
@@ -59,7 +61,8 @@ static const char *letter_of(uint8_t kind)
     }
 }
 
-static void put_operation(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+static void put_operation(struct iso_text *text, const struct iso_history *history,
+                          uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     iso_text_put(text, "{\"t\":\"");
@@ -77,10 +80,13 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
     iso_text_put(text, "}");
 }
 
-void iso_explain_record(const struct iso_history *history, uint32_t transaction, struct iso_text *text)
+void iso_explain_record(const struct iso_history *history, uint32_t transaction,
+                        struct iso_text *text)
 {
-    static const char *const statuses[] = {"", ",\"status\":\"aborted\"", ",\"status\":\"unknown\""};
-    uint32_t first = history->first_operation[transaction], end = history->first_operation[transaction + 1];
+    static const char *const statuses[] = {"", ",\"status\":\"aborted\"",
+                                           ",\"status\":\"unknown\""};
+    uint32_t first = history->first_operation[transaction],
+             end = history->first_operation[transaction + 1];
     uint32_t shown = end - first < ISO_RECORD_OPERATIONS ? end - first : ISO_RECORD_OPERATIONS;
     iso_text_put(text, "{\"tid\":");
     put_atom(text, history, history->tid[transaction]);

@@ -21,7 +21,8 @@ struct search {
     const struct iso_history *history;
     const struct iso_range *range;
     struct iso_moment moment;
-    bool is_of_query; /* the claim is about what a query found as a whole, not about one of its reads */
+    bool is_of_query; /* the claim is about what a query found as a whole, not about one of its
+                         reads */
     uint32_t claimed; /* among those found */
     uint32_t count;
     struct found *found;
@@ -42,9 +43,12 @@ static void note_own_writes(struct search *search)
 static uint32_t visible_write(const struct search *search, uint32_t key)
 {
     uint32_t count, low = 0;
-    const struct iso_key_version *versions = iso_facts_versions(search->argument->facts, key, &count);
+    const struct iso_key_version *versions =
+        iso_facts_versions(search->argument->facts, key, &count);
     uint32_t high = count;
-    ISO_BISECT(low, high, middle, iso_moment_sees(&search->moment, search->history->cts[versions[middle].transaction]));
+    ISO_BISECT(
+        low, high, middle,
+        iso_moment_sees(&search->moment, search->history->cts[versions[middle].transaction]));
     while (low && versions[low - 1].transaction == search->range->transaction)
         low--;
     return low ? versions[low - 1].last_write : ISO_NONE;
@@ -55,24 +59,27 @@ static struct found find_row(const struct search *search, uint32_t operation)
     const struct iso_history *history = search->history;
     uint32_t key = history->key[operation], own = iso_number_map_get(&search->own, key);
     uint32_t write = own == ISO_NUMBER_NONE ? visible_write(search, key) : own;
-    iso_atom expected = write == ISO_NONE ? iso_facts_initial(search->argument->facts, key) : history->value[write];
-    bool is_compared = !iso_key_is_list(history, key) && !iso_atom_is_unknown(&history->atoms, expected);
-    bool is_claimed =
-        search->is_of_query ? key == search->argument->claim->key : operation == search->argument->claim->operation;
+    iso_atom expected =
+        write == ISO_NONE ? iso_facts_initial(search->argument->facts, key) : history->value[write];
+    bool is_compared =
+        !iso_key_is_list(history, key) && !iso_atom_is_unknown(&history->atoms, expected);
+    bool is_claimed = search->is_of_query ? key == search->argument->claim->key
+                                          : operation == search->argument->claim->operation;
     return (struct found){.operation = operation,
                           .key = key,
                           .expected = expected,
                           .is_compared = is_compared,
                           .is_claimed = is_claimed,
-                          .differs = is_claimed || (is_compared && expected != history->value[operation])};
+                          .differs =
+                              is_claimed || (is_compared && expected != history->value[operation])};
 }
 
 /* Neither there nor found. */
 static bool is_empty(const struct search *search, const struct found *found)
 {
     const struct iso_history *history = search->history;
-    return iso_kind_of(history, found->operation) == ISO_READ && history->value[found->operation] == ISO_ABSENT &&
-           found->expected == ISO_ABSENT;
+    return iso_kind_of(history, found->operation) == ISO_READ &&
+           history->value[found->operation] == ISO_ABSENT && found->expected == ISO_ABSENT;
 }
 
 static int compare_keys(const void *left, const void *right, void *context)
@@ -82,7 +89,8 @@ static int compare_keys(const void *left, const void *right, void *context)
     return iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
 }
 
-/* A query begins with its header, which is no row. What it did not find is known of the claim alone. */
+/* A query begins with its header, which is no row. What it did not find is known of the claim
+ * alone. */
 static void find_rows(struct search *search)
 {
     const struct iso_range *range = search->range;
@@ -96,9 +104,12 @@ static void find_rows(struct search *search)
             search->found[search->count++] = found;
     }
     if (!is_found)
-        search->found[search->count++] = (struct found){
-            .operation = ISO_NONE, .key = search->argument->claim->key, .is_claimed = true, .differs = true};
-    qsort_r(search->found, search->count, sizeof *search->found, compare_keys, (void *)search->history);
+        search->found[search->count++] = (struct found){.operation = ISO_NONE,
+                                                        .key = search->argument->claim->key,
+                                                        .is_claimed = true,
+                                                        .differs = true};
+    qsort_r(search->found, search->count, sizeof *search->found, compare_keys,
+            (void *)search->history);
     for (uint32_t i = 0; i < search->count; i++)
         search->claimed = search->found[i].is_claimed ? i : search->claimed;
 }
@@ -135,7 +146,8 @@ static uint32_t put_atom(const struct search *search, struct iso_text *text, iso
     return start;
 }
 
-static uint32_t put_expected(const struct search *search, struct iso_text *text, const struct found *found)
+static uint32_t put_expected(const struct search *search, struct iso_text *text,
+                             const struct found *found)
 {
     const struct iso_claim *claim = search->argument->claim;
     uint32_t start = (uint32_t)text->used;
@@ -149,7 +161,8 @@ static uint32_t put_expected(const struct search *search, struct iso_text *text,
     return start;
 }
 
-static uint32_t put_actual(const struct search *search, struct iso_text *text, const struct found *found)
+static uint32_t put_actual(const struct search *search, struct iso_text *text,
+                           const struct found *found)
 {
     uint32_t start = (uint32_t)text->used;
     if (found->operation == ISO_NONE)
@@ -168,17 +181,18 @@ static void put_rows(const struct search *search, struct iso_row_set *set)
         set->left_differing += !found->is_shown && found->differs;
         if (!found->is_shown)
             continue;
-        set->rows[set->row_count++] =
-            (struct iso_row_set_row){.operation = found->operation,
-                                     .key = put_atom(search, &set->text, search->history->key_atom[found->key]),
-                                     .expected = put_expected(search, &set->text, found),
-                                     .actual = put_actual(search, &set->text, found),
-                                     .differs = found->differs,
-                                     .is_claimed = found->is_claimed};
+        set->rows[set->row_count++] = (struct iso_row_set_row){
+            .operation = found->operation,
+            .key = put_atom(search, &set->text, search->history->key_atom[found->key]),
+            .expected = put_expected(search, &set->text, found),
+            .actual = put_actual(search, &set->text, found),
+            .differs = found->differs,
+            .is_claimed = found->is_claimed};
     }
 }
 
-static void put_after(const struct search *search, struct iso_text *text, const char *before, iso_atom what)
+static void put_after(const struct search *search, struct iso_text *text, const char *before,
+                      iso_atom what)
 {
     if (what == ISO_ABSENT)
         return;
@@ -194,7 +208,8 @@ static void put_title(const struct search *search, struct iso_row_set *set)
         iso_text_put(&set->text, "rows of ");
         argue_put_atom(&set->text, &search->history->atoms, range->table);
     } else {
-        iso_text_put(&set->text, range->from == ISO_ABSENT && range->to == ISO_ABSENT ? "all keys" : "keys");
+        iso_text_put(&set->text,
+                     range->from == ISO_ABSENT && range->to == ISO_ABSENT ? "all keys" : "keys");
     }
     put_after(search, &set->text, " from ", range->from);
     put_after(search, &set->text, " to ", range->to);
@@ -217,7 +232,8 @@ bool iso_row_set_init(struct iso_row_set *set, const struct iso_argument *argume
     if (!search.range || search.range->form == ISO_SET_ROW)
         return false;
     search.is_of_query = argue_is_query(argument);
-    search.moment = iso_moment_of(search.history, search.range->transaction, claim->operation, claim->is_serial);
+    search.moment = iso_moment_of(search.history, search.range->transaction, claim->operation,
+                                  claim->is_serial);
     note_own_writes(&search);
     find_rows(&search);
     choose_rows(&search);

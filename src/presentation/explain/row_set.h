@@ -1,12 +1,14 @@
-/* A row set beside what its range contained: for a violation by a read of a range of keys, one row for each key. Of a query on
- * a table: each row and cell that it found, and the one that the argument says it lacks.
+/* A row set beside what its range contained: for a violation by a read of a range of keys, one row
+ * for each key. Of a query on a table: each row and cell that it found, and the one that the
+ * argument says it lacks.
  *
- * At most ISO_ROW_SET_SHOWN rows are kept, of which those that differ come first; the rest is counted. What had to be there is
- * looked up: what the transaction itself wrote before, or else the newest version that the read's moment sees, or the
- * initial value. Nothing is said of lists (a claim on one says itself what it expects), nor of versions whose value is not
- * known.
+ * At most ISO_ROW_SET_SHOWN rows are kept, of which those that differ come first; the rest is
+ * counted. What had to be there is looked up: what the transaction itself wrote before, or else the
+ * newest version that the read's moment sees, or the initial value. Nothing is said of lists (a
+ * claim on one says itself what it expects), nor of versions whose value is not known.
  *
- * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a table owns its texts. Threads: one at a time.
+ * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a table owns its
+ * texts. Threads: one at a time.
  */
 #pragma once
 

@@ -17,7 +17,9 @@ uint64_t iso_explain_unlisted(const struct iso_claims *claims)
 void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text)
 {
     uint64_t found = claims->count + iso_explain_unlisted(claims);
-    iso_text_put(text, claims->outcome[0] ? claims->outcome : claims->count ? "violated" : "no violation");
+    iso_text_put(text, claims->outcome[0] ? claims->outcome
+                       : claims->count    ? "violated"
+                                          : "no violation");
     if (claims->level[0]) {
         iso_text_put(text, " at ");
         iso_text_put(text, claims->level);
@@ -55,7 +57,8 @@ static void put_rows(struct iso_output *output, const struct iso_argument *argum
         if (row->only_drawn)
             continue;
         iso_output_text(output, "      ");
-        for (int pad = width - (int)strlen(iso_argument_text(argument, row->when_text)); pad > 0; pad--)
+        for (int pad = width - (int)strlen(iso_argument_text(argument, row->when_text)); pad > 0;
+             pad--)
             iso_output_char(output, ' ');
         iso_output_text(output, iso_argument_text(argument, row->when_text));
         iso_output_text(output, row->mark == ISO_MARK_MORE ? "  : " : "  | ");
@@ -79,7 +82,8 @@ static void put_parties(struct iso_output *output, const struct iso_argument *ar
     iso_text_release(&text);
 }
 
-void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument, uint32_t number)
+void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument,
+                          uint32_t number)
 {
     char id[ISO_WRONG_ID];
     const struct iso_claim *claim = argument->claim;
@@ -116,6 +120,7 @@ void iso_explain_text(struct iso_output *output, const struct iso_facts *facts, 
         iso_argument_release(&argument);
     }
     if (unlisted)
-        iso_output_format(output, "\n%" PRIu64 " more %s in the verdict's list (--max-violations N, 0 for all)\n",
-                          unlisted, unlisted == 1 ? "violation is not" : "violations are not");
+        iso_output_format(
+            output, "\n%" PRIu64 " more %s in the verdict's list (--max-violations N, 0 for all)\n",
+            unlisted, unlisted == 1 ? "violation is not" : "violations are not");
 }

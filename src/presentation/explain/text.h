@@ -5,12 +5,14 @@
 #include "bytes/output.h"
 
 /* One argument as a paragraph, with its number in the list (from 1). */
-void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument, uint32_t number);
+void iso_explain_argument(struct iso_output *output, const struct iso_argument *argument,
+                          uint32_t number);
 
 /* A headline, every claim's argument, and what was not listed. */
 void iso_explain_text(struct iso_output *output, const struct iso_facts *facts, enum iso_wall wall);
 
-/* "violated at si: 10 violations, 10 of them listed" without its newline: the headline that all reports share. */
+/* "violated at si: 10 violations, 10 of them listed" without its newline: the headline that all
+ * reports share. */
 void iso_explain_headline(const struct iso_claims *claims, struct iso_text *text);
 
 /* Violations that the verdict counts and does not list. */

@@ -47,8 +47,10 @@ static bool is_at(const struct building *building, uint32_t i, uint64_t when, ui
     return building->timeline->instants[i].when == when && building->sequence[i] == sequence;
 }
 
-/* The instant of that place in the order; its label comes from the argument, or is the timestamp (label 0). */
-static uint32_t instant_of(struct building *building, uint64_t when, uint32_t sequence, uint32_t label)
+/* The instant of that place in the order; its label comes from the argument, or is the timestamp
+ * (label 0). */
+static uint32_t instant_of(struct building *building, uint64_t when, uint32_t sequence,
+                           uint32_t label)
 {
     struct iso_timeline *timeline = building->timeline;
     for (uint32_t i = 0; i < timeline->instant_count; i++)
@@ -70,7 +72,8 @@ static uint32_t instant_of(struct building *building, uint64_t when, uint32_t se
 
 static bool comes_before(const struct building *building, uint32_t left, uint32_t right)
 {
-    uint64_t a = building->timeline->instants[left].when, b = building->timeline->instants[right].when;
+    uint64_t a = building->timeline->instants[left].when,
+             b = building->timeline->instants[right].when;
     return a != b ? a < b : building->sequence[left] < building->sequence[right];
 }
 
@@ -97,8 +100,9 @@ static void sort_instants(struct building *building)
     timeline->overlap_to = rank[timeline->overlap_to];
 }
 
-/* How many letters all timestamps begin with, if they are long; 0: they are to be shown whole. Of a wall-clock time at most up
- * to a mark between its numbers; numbers of unequal length have none in common. */
+/* How many letters all timestamps begin with, if they are long; 0: they are to be shown whole. Of a
+ * wall-clock time at most up to a mark between its numbers; numbers of unequal length have none in
+ * common. */
 static size_t common_letters(const struct iso_timeline *timeline)
 {
     const char *first = NULL;
@@ -122,7 +126,8 @@ static size_t common_letters(const struct iso_timeline *timeline)
     return common >= LONG_LETTERS && first[common] ? common : 0;
 }
 
-/* What they have in common stands in the note. (A text that moves when it grows is not copied from itself.) */
+/* What they have in common stands in the note. (A text that moves when it grows is not copied from
+ * itself.) */
 static void shorten_labels(struct building *building)
 {
     struct iso_timeline *timeline = building->timeline;
@@ -183,7 +188,8 @@ static void place_bar(struct building *building, struct iso_timeline_bar *bar)
         return;
     /* what it did stands between its beginning and its end, also where these are one moment */
     uint64_t cts = history->cts[bar->transaction];
-    bool is_behind = has_untimed_rows(building->argument) && cts == begin_of(building, bar->transaction);
+    bool is_behind =
+        has_untimed_rows(building->argument) && cts == begin_of(building, bar->transaction);
     bar->to = instant_of(building, cts, is_behind ? AT_LAST : AT_TIME, 0);
 }
 
@@ -201,13 +207,16 @@ static void add_bar(struct building *building, struct iso_party party, uint32_t 
         building->transactions_left++;
         return;
     }
-    uint32_t lane = add_lane(building, is_known ? building->history->session[party.transaction] : ISO_NONE);
+    uint32_t lane =
+        add_lane(building, is_known ? building->history->session[party.transaction] : ISO_NONE);
     struct iso_timeline_bar *bar = &timeline->bars[timeline->bar_count++];
     *bar = (struct iso_timeline_bar){
         .transaction = party.transaction,
         .lane = lane,
         .status = is_known ? iso_status_of(building->history, party.transaction) : ISO_COMMITTED,
-        .is_blamed = party.tid == iso_claim_party(building->argument->facts->claims, building->argument->claim, 0)->tid,
+        .is_blamed =
+            party.tid ==
+            iso_claim_party(building->argument->facts->claims, building->argument->claim, 0)->tid,
         .name = start_text(building)};
     if (number != ISO_NONE) {
         iso_text_put(&timeline->text, "T");
@@ -216,10 +225,12 @@ static void add_bar(struct building *building, struct iso_party party, uint32_t 
     }
     argue_put_atom(&timeline->text, &building->history->atoms, party.tid);
     iso_text_put(&timeline->text, status_words(bar->status));
-    bar->is_found = is_known && building->argument->inside_text && party.transaction == building->argument->inside;
+    bar->is_found = is_known && building->argument->inside_text &&
+                    party.transaction == building->argument->inside;
     if (bar->is_found) {
         iso_text_put(&timeline->text, ", wrote ");
-        iso_text_put(&timeline->text, iso_argument_text(building->argument, building->argument->inside_text));
+        iso_text_put(&timeline->text,
+                     iso_argument_text(building->argument, building->argument->inside_text));
     }
     end_text(building);
     bar->words = start_text(building);
@@ -247,7 +258,8 @@ static void add_bars(struct building *building)
         for (uint32_t p = 0; p < argument->party_count; p++)
             is_party = is_party || argument->parties[p].transaction == transaction;
         if (!is_party && find_bar(building->timeline, transaction) == ISO_NONE)
-            add_bar(building, (struct iso_party){building->history->tid[transaction], transaction}, ISO_NONE);
+            add_bar(building, (struct iso_party){building->history->tid[transaction], transaction},
+                    ISO_NONE);
     }
 }
 
@@ -260,10 +272,12 @@ static uint32_t instant_of_row(struct building *building, const struct iso_argum
     if (row->when != ISO_ROW_UNTIMED)
         return instant_of(building, row->when, AT_TIME, 0);
     const char *says = iso_argument_text(building->argument, row->when_text);
-    if (!building->untimed || strcmp(says, iso_argument_text(building->argument, building->untimed_text)) != 0)
+    if (!building->untimed ||
+        strcmp(says, iso_argument_text(building->argument, building->untimed_text)) != 0)
         building->untimed++;
     building->untimed_text = row->when_text;
-    return instant_of(building, begin_of(building, row->transaction), UNTIMED + building->untimed, row->when_text);
+    return instant_of(building, begin_of(building, row->transaction), UNTIMED + building->untimed,
+                      row->when_text);
 }
 
 static void put_name(const struct building *building, const struct iso_argument_row *row)
@@ -303,7 +317,8 @@ static void add_point(struct building *building, const struct iso_argument_row *
     struct iso_timeline_point *point = &timeline->points[timeline->point_count++];
     *point = (struct iso_timeline_point){.instant = instant_of_row(building, row),
                                          .bar = bar,
-                                         .side = (row->tie > 1) - (row->tie < 0 && row->tie != ISO_ROW_INITIAL),
+                                         .side = (row->tie > 1) -
+                                                 (row->tie < 0 && row->tie != ISO_ROW_INITIAL),
                                          .mark = row->mark};
     point->name = start_text(building);
     put_name(building, row);
@@ -338,12 +353,14 @@ static void put_track(const struct building *building)
     if (claim->key_atom != ISO_ABSENT) {
         char buffer[ISO_ATOM_TEXT_MAX];
         size_t length;
-        const char *key = iso_atom_text(&building->history->atoms, claim->key_atom, buffer, &length);
+        const char *key =
+            iso_atom_text(&building->history->atoms, claim->key_atom, buffer, &length);
         bool is_table = iso_history_is_header(key, length);
         iso_text_put(text, is_table ? "table " : "key ");
         argue_put_text(text, key, length - is_table);
     } else {
-        iso_text_put(text, !strcmp(claim->wrong->axiom, "SESSION") ? "session order" : "timestamps");
+        iso_text_put(text,
+                     !strcmp(claim->wrong->axiom, "SESSION") ? "session order" : "timestamps");
     }
     end_text(building);
 }
@@ -396,7 +413,8 @@ static void arrange_parts(struct building *building)
 
 bool iso_timeline_init(struct iso_timeline *timeline, const struct iso_argument *argument)
 {
-    struct building building = {.timeline = timeline, .argument = argument, .history = argument->facts->history};
+    struct building building = {
+        .timeline = timeline, .argument = argument, .history = argument->facts->history};
     *timeline = (struct iso_timeline){.bar_count = 0};
     if (!is_by_timestamps(argument->claim) || !argument->claim->party_count)
         return false;

@@ -1,16 +1,17 @@
-/* An argument's time line arranged for a picture: who was at work from when to when, in which session, and what
- * happened to the key (or whatever the argument is about) meanwhile.
+/* An argument's time line arranged for a picture: who was at work from when to when, in which
+ * session, and what happened to the key (or whatever the argument is about) meanwhile.
  *
  *     session 1   T3 = 3 |====|        8 |====|   T2 = 8 |====|
  *     session 2                                                  T1 = 9 |====|
  *     key x                   o 3 (found)     o 7             o 8       v T1: found 3, expected 8
  *                        6    7        14    15           16  17        20   21
  *
- * Lanes are sessions, bars transactions, points the argument's rows, and all of them stand at instants, which are in order
- * and have no distance: the picture decides on that. What is more than the limits below is left out and counted.
+ * Lanes are sessions, bars transactions, points the argument's rows, and all of them stand at
+ * instants, which are in order and have no distance: the picture decides on that. What is more than
+ * the limits below is left out and counted.
  *
- * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a time line owns its texts and keeps nothing
- * else. Threads: one at a time.
+ * Texts are those of an argument: UTF-8, NUL-terminated, hostile. Ownership: a time line owns its
+ * texts and keeps nothing else. Threads: one at a time.
  */
 #pragma once
 
@@ -31,7 +32,8 @@ struct iso_timeline_instant {
 struct iso_timeline_bar {
     uint32_t transaction; /* ISO_NONE: not in the history */
     uint32_t lane;
-    uint32_t from, to;        /* instants; ISO_NONE: not known. A broken clock may have them the wrong way round */
+    uint32_t from,
+        to; /* instants; ISO_NONE: not known. A broken clock may have them the wrong way round */
     uint8_t status;           /* ISO_COMMITTED, ... */
     bool is_blamed, is_found; /* found: it wrote what was read and is no version */
     uint32_t name, words;     /* "T1 = 9, aborted"; everything that is known of it */
@@ -56,7 +58,8 @@ struct iso_timeline {
     uint32_t overlap_from, overlap_to;                     /* instants; equal: none */
 };
 
-/* False if the argument is not by timestamps, or has nothing that stands in time. Release in any case. */
+/* False if the argument is not by timestamps, or has nothing that stands in time. Release in any
+ * case. */
 bool iso_timeline_init(struct iso_timeline *timeline, const struct iso_argument *argument);
 void iso_timeline_release(struct iso_timeline *timeline);
 

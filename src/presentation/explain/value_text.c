@@ -34,7 +34,8 @@ void argue_put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_at
     argue_put_text(text, bytes, length);
 }
 
-void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
+void argue_put_list(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements,
+                    uint64_t count)
 {
     uint64_t first = count > LIST_SHOWN ? count - LIST_SHOWN : 0;
     iso_text_put(text, "[");

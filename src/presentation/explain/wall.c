@@ -32,7 +32,8 @@ enum iso_wall iso_wall_of_source(const char *kind)
     return strcmp(kind, "history") ? ISO_WALL_COUNTER : ISO_WALL_UNKNOWN;
 }
 
-bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64_t timestamp, char text[ISO_WALL_TEXT])
+bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64_t timestamp,
+                   char text[ISO_WALL_TEXT])
 {
     uint64_t physical = timestamp, counter = 0;
     unsigned bits = clocks[wall].counter_bits;
@@ -54,8 +55,8 @@ bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64
         return false;
     size_t used = strftime(text, ISO_WALL_TEXT, "%Y-%m-%dT%H:%M:%S", &day);
     if (clocks[wall].digits)
-        used += (size_t)snprintf(text + used, ISO_WALL_TEXT - used, ".%0*" PRIu64, clocks[wall].digits,
-                                 physical % clocks[wall].per_second);
+        used += (size_t)snprintf(text + used, ISO_WALL_TEXT - used, ".%0*" PRIu64,
+                                 clocks[wall].digits, physical % clocks[wall].per_second);
     used += (size_t)snprintf(text + used, ISO_WALL_TEXT - used, "Z");
     if (counter)
         snprintf(text + used, ISO_WALL_TEXT - used, "+%" PRIu64, counter);

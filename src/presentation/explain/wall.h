@@ -1,7 +1,7 @@
 /* Timestamps as wall-clock times, for sources whose timestamps are clocks.
  *
- * A pair's physical half counts in the clock's own unit: milliseconds of tso, microseconds of hybrid. Threads:
- * constant.
+ * A pair's physical half counts in the clock's own unit: milliseconds of tso, microseconds of
+ * hybrid. Threads: constant.
  */
 #pragma once
 
@@ -24,7 +24,8 @@ enum iso_wall {
 /* What the timestamps of a kind of source are ("ticdc", ...). */
 enum iso_wall iso_wall_of_source(const char *kind);
 
-/* "2026-11-21T18:50:32.123Z", with as many digits as the clock has, and "+5" behind it for the counter's 5; false if
- * the clock is no wall clock, or shows no year of four digits. */
+/* "2026-11-21T18:50:32.123Z", with as many digits as the clock has, and "+5" behind it for the
+ * counter's 5; false if the clock is no wall clock, or shows no year of four digits. */
 enum { ISO_WALL_TEXT = 64 };
-bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64_t timestamp, char text[ISO_WALL_TEXT]);
+bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64_t timestamp,
+                   char text[ISO_WALL_TEXT]);

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 
 static const struct iso_metric_row rows[ISO_METRICS] = {
-#define ROW(member, type, name, help, ...) [ISO_METRIC_##member] = {name, type, help, {__VA_ARGS__}},
+#define ROW(member, type, name, help, ...)                                                         \
+    [ISO_METRIC_##member] = {name, type, help, {__VA_ARGS__}},
 #include "metrics/rows.h"
 #undef ROW
 };
@@ -36,8 +37,8 @@ static uint32_t keep_text(struct iso_metrics *metrics, const char *text)
     return place;
 }
 
-static struct iso_sample *add_sample(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
-                                     const char *second)
+static struct iso_sample *add_sample(struct iso_metrics *metrics, enum iso_metric metric,
+                                     const char *first, const char *second)
 {
     const struct iso_metric_row *row = &rows[metric];
     assert(!row->labels[0] == !first && !row->labels[1] == !second);
@@ -50,14 +51,14 @@ static struct iso_sample *add_sample(struct iso_metrics *metrics, enum iso_metri
     return sample;
 }
 
-void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
-                       uint64_t value)
+void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                       const char *second, uint64_t value)
 {
     add_sample(metrics, metric, first, second)->count = value;
 }
 
-void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
-                      double value)
+void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                      const char *second, double value)
 {
     struct iso_sample *sample = add_sample(metrics, metric, first, second);
     sample->is_real = true;
@@ -68,6 +69,8 @@ uint64_t iso_metrics_sum(const struct iso_metrics *metrics, enum iso_metric metr
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < metrics->count; i++)
-        sum += metrics->samples[i].metric == metric && !metrics->samples[i].is_real ? metrics->samples[i].count : 0;
+        sum += metrics->samples[i].metric == metric && !metrics->samples[i].is_real
+                   ? metrics->samples[i].count
+                   : 0;
     return sum;
 }

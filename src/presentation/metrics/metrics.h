@@ -1,12 +1,14 @@
-/* What the running checker says of itself: one table of metrics, a snapshot of their values, and the renderers.
+/* What the running checker says of itself: one table of metrics, a snapshot of their values, and
+ * the renderers.
  *
- * A metric is its row in rows.h; every renderer follows the table, so that a figure has one name and one meaning
- * wherever it is read. Names and units follow Prometheus's rules (base units, `_total` for counters). Labels are few
- * and bounded: topics and partitions that are read (those of the sources, and no others), axioms, states, classes of
- * the books, what befell tables, ten tables; never a key, a session or a transaction.
+ * A metric is its row in rows.h; every renderer follows the table, so that a figure has one name
+ * and one meaning wherever it is read. Names and units follow Prometheus's rules (base units,
+ * `_total` for counters). Labels are few and bounded: topics and partitions that are read (those of
+ * the sources, and no others), axioms, states, classes of the books, what befell tables, ten
+ * tables; never a key, a session or a transaction.
  *
- * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another, never both at a
- * time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
+ * A snapshot is a column of samples. It is filled by the checker's thread and rendered by another,
+ * never both at a time: the owner sees to that. Ownership: a snapshot owns its samples and texts.
  */
 #pragma once
 
@@ -47,19 +49,20 @@ struct iso_sample {
 
 struct iso_metrics {
     uint32_t count, capacity;
-    struct iso_sample *samples; /* those of a metric stand together, metrics in the order of the table */
+    struct iso_sample
+        *samples; /* those of a metric stand together, metrics in the order of the table */
     struct iso_text texts;
 };
 
 void iso_metrics_release(struct iso_metrics *metrics); /* a zeroed one is empty */
 void iso_metrics_clear(struct iso_metrics *metrics);
 
-/* Adds a sample; metrics come in the order of the table. The labels are those of the metric's row; NULL where it has
- * none. */
-void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
-                       uint64_t value);
-void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first, const char *second,
-                      double value);
+/* Adds a sample; metrics come in the order of the table. The labels are those of the metric's row;
+ * NULL where it has none. */
+void iso_metrics_count(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                       const char *second, uint64_t value);
+void iso_metrics_real(struct iso_metrics *metrics, enum iso_metric metric, const char *first,
+                      const char *second, double value);
 
 /* All samples of a metric of counts together. */
 uint64_t iso_metrics_sum(const struct iso_metrics *metrics, enum iso_metric metric);
@@ -67,5 +70,6 @@ uint64_t iso_metrics_sum(const struct iso_metrics *metrics, enum iso_metric metr
 /* Prometheus's text format, version 0.0.4. */
 void iso_metrics_prometheus(const struct iso_metrics *metrics, struct iso_text *text);
 
-/* A JSON object by metric: a value, or a list of objects of labels and `value`. Counts beyond 2^53 are strings. */
+/* A JSON object by metric: a value, or a list of objects of labels and `value`. Counts beyond 2^53
+ * are strings. */
 void iso_metrics_json(const struct iso_metrics *metrics, struct iso_text *text);

@@ -4,7 +4,8 @@
 
 #include "metrics/metrics.h"
 
-static const char *label_of(const struct iso_metrics *metrics, const struct iso_sample *sample, int label)
+static const char *label_of(const struct iso_metrics *metrics, const struct iso_sample *sample,
+                            int label)
 {
     return metrics->texts.bytes + sample->labels[label];
 }
@@ -29,7 +30,8 @@ static void put_escaped(struct iso_text *text, const char *label)
     }
 }
 
-static void put_labels(struct iso_text *text, const struct iso_metrics *metrics, const struct iso_sample *sample)
+static void put_labels(struct iso_text *text, const struct iso_metrics *metrics,
+                       const struct iso_sample *sample)
 {
     const struct iso_metric_row *row = iso_metric_row(sample->metric);
     for (int i = 0; i < ISO_METRIC_LABELS && row->labels[i]; i++) {
@@ -81,7 +83,8 @@ static void put_member(struct iso_text *text, const char *name)
     iso_text_put(text, ":");
 }
 
-static void put_object(struct iso_text *text, const struct iso_metrics *metrics, const struct iso_sample *sample)
+static void put_object(struct iso_text *text, const struct iso_metrics *metrics,
+                       const struct iso_sample *sample)
 {
     const struct iso_metric_row *row = iso_metric_row(sample->metric);
     iso_text_put(text, "{");

@@ -1,5 +1,5 @@
-/* EDN in the form of Elle's results: anomalies by type, a cycle as its operations with the first one again at the end
- * and the steps between them. What Elle has no name for goes by ours. */
+/* EDN in the form of Elle's results: anomalies by type, a cycle as its operations with the first
+ * one again at the end and the steps between them. What Elle has no name for goes by ours. */
 #include <string.h>
 
 #include "explain/record.h"
@@ -11,7 +11,8 @@ static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_a
     iso_explain_atom(atoms, atom, "nil", text);
 }
 
-static void put_elements(struct iso_text *text, const struct iso_atoms *atoms, const iso_atom *elements, uint64_t count)
+static void put_elements(struct iso_text *text, const struct iso_atoms *atoms,
+                         const iso_atom *elements, uint64_t count)
 {
     iso_text_put(text, "[");
     for (uint64_t i = 0; i < count; i++) {
@@ -32,7 +33,8 @@ static void put_value(struct iso_text *text, const struct iso_history *history, 
 }
 
 /* [:append x 1] */
-static void put_operation(struct iso_text *text, const struct iso_history *history, uint32_t operation)
+static void put_operation(struct iso_text *text, const struct iso_history *history,
+                          uint32_t operation)
 {
     uint8_t kind = iso_kind_of(history, operation);
     iso_text_put(text, kind == ISO_APPEND ? "[:append " : iso_kind_writes(kind) ? "[:w " : "[:r ");
@@ -42,15 +44,18 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
     iso_text_put(text, "]");
 }
 
-static void put_transaction(struct iso_text *text, const struct iso_history *history, uint32_t transaction)
+static void put_transaction(struct iso_text *text, const struct iso_history *history,
+                            uint32_t transaction)
 {
     static const char *const types[] = {":ok", ":fail", ":info"};
-    iso_text_format(text, "{:type %s, :f :txn, :process ", types[iso_status_of(history, transaction)]);
+    iso_text_format(text, "{:type %s, :f :txn, :process ",
+                    types[iso_status_of(history, transaction)]);
     put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
     iso_text_put(text, ", :index ");
     put_atom(text, &history->atoms, history->tid[transaction]);
     iso_text_put(text, ", :value [");
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++) {
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++) {
         iso_text_put(text, o > history->first_operation[transaction] ? " " : "");
         put_operation(text, history, o);
     }
@@ -63,7 +68,8 @@ static void put_type(struct iso_text *text, const struct iso_wrong *wrong)
 {
     static const struct {
         const char *axiom, *name;
-    } elle[] = {{"INT", "internal"}, {"INCOMPATIBLE", "incompatible-order"}, {"LOSTUPDATE", "lost-update"}};
+    } elle[] = {
+        {"INT", "internal"}, {"INCOMPATIBLE", "incompatible-order"}, {"LOSTUPDATE", "lost-update"}};
     const char *name = wrong->axiom;
     for (size_t i = 0; i < sizeof elle / sizeof *elle; i++)
         if (!strcmp(elle[i].axiom, wrong->axiom))
@@ -86,7 +92,8 @@ static const char *model_of(const char *level)
 
 /* ---- one anomaly ---- */
 
-static void put_step(const struct iso_facts *facts, const struct iso_claim_edge *edge, struct iso_text *text)
+static void put_step(const struct iso_facts *facts, const struct iso_claim_edge *edge,
+                     struct iso_text *text)
 {
     static const struct {
         const char *type, *name;
@@ -103,9 +110,11 @@ static void put_step(const struct iso_facts *facts, const struct iso_claim_edge 
     iso_text_put(text, "}");
 }
 
-static void put_cycle(const struct iso_facts *facts, const struct iso_claim *claim, struct iso_text *text)
+static void put_cycle(const struct iso_facts *facts, const struct iso_claim *claim,
+                      struct iso_text *text)
 {
-    const struct iso_claim_edge *edges = claim->edge_count ? &facts->claims->edges[claim->first_edge] : NULL;
+    const struct iso_claim_edge *edges =
+        claim->edge_count ? &facts->claims->edges[claim->first_edge] : NULL;
     iso_text_put(text, ", :cycle [");
     for (uint32_t i = 0; i <= claim->edge_count && claim->edge_count; i++) {
         iso_text_put(text, i ? "\n   " : "");
@@ -119,8 +128,8 @@ static void put_cycle(const struct iso_facts *facts, const struct iso_claim *cla
     iso_text_put(text, "]");
 }
 
-static void put_claim_value(const struct iso_facts *facts, const char *name, const struct iso_claim_value *value,
-                            struct iso_text *text)
+static void put_claim_value(const struct iso_facts *facts, const char *name,
+                            const struct iso_claim_value *value, struct iso_text *text)
 {
     const iso_atom *elements = iso_claim_elements(facts->claims, value);
     if (!value->given)
@@ -132,7 +141,8 @@ static void put_claim_value(const struct iso_facts *facts, const char *name, con
         put_atom(text, &facts->history->atoms, elements[0]);
 }
 
-static void put_read(const struct iso_facts *facts, const struct iso_claim *claim, struct iso_text *text)
+static void put_read(const struct iso_facts *facts, const struct iso_claim *claim,
+                     struct iso_text *text)
 {
     for (uint32_t i = 0; i < claim->party_count; i++) {
         uint32_t transaction = iso_claim_party(facts->claims, claim, i)->transaction;
@@ -150,8 +160,8 @@ static void put_read(const struct iso_facts *facts, const struct iso_claim *clai
     put_claim_value(facts, ", :actual ", &claim->actual, text);
 }
 
-static void put_anomaly(const struct iso_facts *facts, const struct iso_claim *claim, enum iso_wall wall,
-                        struct iso_text *text)
+static void put_anomaly(const struct iso_facts *facts, const struct iso_claim *claim,
+                        enum iso_wall wall, struct iso_text *text)
 {
     struct iso_argument argument;
     struct iso_text lines = {0};
@@ -203,7 +213,9 @@ void iso_report_edn(const struct iso_facts *facts, enum iso_wall wall, struct is
 {
     const struct iso_claims *claims = facts->claims;
     bool is_undecided = !strcmp(claims->outcome, "undecided");
-    iso_text_put(text, is_undecided ? "{:valid? :unknown" : claims->count ? "{:valid? false" : "{:valid? true");
+    iso_text_put(text, is_undecided    ? "{:valid? :unknown"
+                       : claims->count ? "{:valid? false"
+                                       : "{:valid? true");
     if (claims->count) {
         iso_text_put(text, ",\n :anomaly-types (");
         for (uint32_t i = 0; i < claims->count; i++) {

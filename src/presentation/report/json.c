@@ -15,7 +15,8 @@ struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t 
     return report_atom(history, transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
 }
 
-struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value)
+struct iso_reported_value report_value(const struct iso_history *history,
+                                       const struct iso_value *value)
 {
     return (struct iso_reported_value){.atoms = value->atoms ? value->atoms : &history->atoms,
                                        .elements = !value->is_list ? &value->atom
@@ -26,8 +27,8 @@ struct iso_reported_value report_value(const struct iso_history *history, const 
                                        .is_list = value->is_list};
 }
 
-struct iso_reported_location report_location(const struct iso_history *history, uint32_t transaction,
-                                             uint32_t operation)
+struct iso_reported_location report_location(const struct iso_history *history,
+                                             uint32_t transaction, uint32_t operation)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
@@ -36,7 +37,9 @@ struct iso_reported_location report_location(const struct iso_history *history, 
         .name = name,
         .length = name ? strlen(name) : 0,
         .position = iso_origin_offset(origin),
-        .operation = operation == ISO_NONE ? ISO_NONE : iso_report_operation_index(history, transaction, operation)};
+        .operation = operation == ISO_NONE
+                         ? ISO_NONE
+                         : iso_report_operation_index(history, transaction, operation)};
 }
 
 /* Of nobody: none. */
@@ -51,16 +54,18 @@ static struct iso_reported_times times_of(const struct iso_history *history, uin
 }
 
 /* When the others that the verdict names stood where, and at which moment the read saw. */
-static struct iso_reported_moments moments_of(const struct iso_verdict *verdict, const struct iso_violation *violation)
+static struct iso_reported_moments moments_of(const struct iso_verdict *verdict,
+                                              const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
     struct iso_reported_moments moments = {.read_at = ""};
     if (violation->axiom == ISO_EXT) {
-        struct iso_moment moment =
-            iso_moment_of(history, violation->transaction, violation->operation, verdict->level == ISO_SER);
+        struct iso_moment moment = iso_moment_of(history, violation->transaction,
+                                                 violation->operation, verdict->level == ISO_SER);
         moments.inclusive = moment.inclusive || violation->has_moments;
         moments.has_until = violation->has_moments;
-        iso_history_stamp_text(history, violation->has_moments ? violation->first_moment : moment.at, moments.read_at);
+        iso_history_stamp_text(
+            history, violation->has_moments ? violation->first_moment : moment.at, moments.read_at);
         if (violation->has_moments && violation->last_moment != UINT64_MAX)
             iso_history_stamp_text(history, violation->last_moment, moments.until);
         moments.expected = times_of(history, violation->writer_expected);
@@ -101,10 +106,11 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
         reported.writer_actual = report_tid(history, violation->writer_actual);
     }
     if (has_other)
-        locations[1] = report_location(history, violation->other,
-                                       violation->axiom == ISO_NOCONFLICT
-                                           ? iso_report_first_write(history, violation->other, violation->key)
-                                           : ISO_NONE);
+        locations[1] =
+            report_location(history, violation->other,
+                            violation->axiom == ISO_NOCONFLICT
+                                ? iso_report_first_write(history, violation->other, violation->key)
+                                : ISO_NONE);
     if (violation->kind == ISO_SNAPSHOT_ORDER) {
         iso_report_snapshot_order(verdict, violation, note, sizeof note);
         reported.note = note;
@@ -113,7 +119,8 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
     iso_reported_put_members(text, &reported);
 }
 
-struct iso_reported_totals report_totals(const struct iso_history *history, const struct iso_verdict *reads)
+struct iso_reported_totals report_totals(const struct iso_history *history,
+                                         const struct iso_verdict *reads)
 {
     return (struct iso_reported_totals){.transactions = history->committed_count,
                                         .aborted = history->aborted_count,
@@ -153,7 +160,8 @@ static void put_beginning(struct iso_text *text, const struct iso_verdict *verdi
     iso_text_put(text, "},\"violations\":[");
 }
 
-void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict, uint64_t peak_rss_bytes)
+void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict,
+                     uint64_t peak_rss_bytes)
 {
     struct iso_text text = {0};
     put_beginning(&text, verdict);
@@ -163,8 +171,10 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
         report_write(output, &text);
     }
     report_write(output, &text);
-    iso_output_format(output, "],\"seconds\":{\"load\":%.3f,\"sort\":%.3f,\"check\":%.3f,\"total\":%.3f}",
-                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check, verdict->seconds_total);
+    iso_output_format(output,
+                      "],\"seconds\":{\"load\":%.3f,\"sort\":%.3f,\"check\":%.3f,\"total\":%.3f}",
+                      verdict->seconds_load, verdict->seconds_sort, verdict->seconds_check,
+                      verdict->seconds_total);
     iso_reported_put_count(&text, "peak_rss_bytes", peak_rss_bytes);
     iso_text_put(&text, "}\n");
     report_write(output, &text);

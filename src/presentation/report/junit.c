@@ -34,7 +34,8 @@ static void put_case(const struct iso_argument *argument, struct iso_text *text)
     iso_text_release(&lines);
 }
 
-/* There is always a case, so that a report without violations is not taken for one that did not run. */
+/* There is always a case, so that a report without violations is not taken for one that did not
+ * run. */
 static void put_whole(const struct iso_claims *claims, bool is_undecided, struct iso_text *text)
 {
     iso_text_put(text, "    <testcase classname=\"isochron\"");

@@ -58,13 +58,17 @@ static void put_headline(struct iso_output *output, const struct iso_levels_repo
     iso_output_char(output, '\n');
 }
 
-static void put_row(struct iso_output *output, const struct iso_answers *answers, enum iso_level level)
+static void put_row(struct iso_output *output, const struct iso_answers *answers,
+                    enum iso_level level)
 {
     const struct iso_answer *answer = &answers->of[level];
     iso_output_format(output, "  %-10s  %-9s", iso_level_name(level),
-                      answer->is_candidate ? iso_outcome_name(iso_answers_outcome(answers, level)) : "not asked");
+                      answer->is_candidate ? iso_outcome_name(iso_answers_outcome(answers, level))
+                                           : "not asked");
     if (!answer->is_candidate)
-        iso_output_text(output, iso_level_row(level)->needs_times ? "  the clients' clocks are not recorded" : "");
+        iso_output_text(output, iso_level_row(level)->needs_times
+                                    ? "  the clients' clocks are not recorded"
+                                    : "");
     else if (answer->is_known && answer->since != level)
         iso_output_format(output, "  since %s %s", iso_level_name(answer->since),
                           answer->outcome == ISO_HOLDS ? "holds" : "is violated");
@@ -75,7 +79,8 @@ static void put_row(struct iso_output *output, const struct iso_answers *answers
     iso_output_char(output, '\n');
 }
 
-void iso_report_levels_text(struct iso_output *output, const struct iso_levels_report *report, bool quiet)
+void iso_report_levels_text(struct iso_output *output, const struct iso_levels_report *report,
+                            bool quiet)
 {
     put_headline(output, report);
     if (quiet)
@@ -108,7 +113,8 @@ static void put_names(struct iso_text *text, const char *member, uint32_t set)
 static void put_answer(struct iso_text *text, const struct iso_answer *answer, enum iso_level level)
 {
     enum iso_outcome outcome = answer->is_known ? answer->outcome : ISO_IS_UNDECIDED;
-    iso_text_format(text, "\"%s\":{\"verdict\":\"%s\"", iso_level_name(level), iso_outcome_name(outcome));
+    iso_text_format(text, "\"%s\":{\"verdict\":\"%s\"", iso_level_name(level),
+                    iso_outcome_name(outcome));
     if (answer->is_known && answer->since != level)
         iso_text_format(text, ",\"since\":\"%s\"", iso_level_name(answer->since));
     else if (outcome == ISO_IS_UNDECIDED && answer->reason)
@@ -118,7 +124,8 @@ static void put_answer(struct iso_text *text, const struct iso_answer *answer, e
     iso_text_put(text, "}");
 }
 
-void iso_report_levels_json(struct iso_output *output, const struct iso_levels_report *report, uint64_t peak_rss_bytes)
+void iso_report_levels_json(struct iso_output *output, const struct iso_levels_report *report,
+                            uint64_t peak_rss_bytes)
 {
     struct iso_text text = {0};
     const char *between = "";
@@ -127,7 +134,8 @@ void iso_report_levels_json(struct iso_output *output, const struct iso_levels_r
     iso_text_format(&text, "{\"isochron\":\"%s\",\"level\":\"%s\",\"engine\":\"%s\"", ISO_VERSION,
                     report->all ? "all" : "strongest", report->engine);
     if (report->has_least)
-        iso_text_format(&text, ",\"at_least\":\"%s\",\"verdict\":\"%s\"", iso_level_name(report->least),
+        iso_text_format(&text, ",\"at_least\":\"%s\",\"verdict\":\"%s\"",
+                        iso_level_name(report->least),
                         iso_outcome_name(iso_answers_outcome(report->answers, report->least)));
     put_names(&text, "strongest", iso_answers_strongest(report->answers));
     put_names(&text, "undecided", iso_answers_open(report->answers));
@@ -142,9 +150,10 @@ void iso_report_levels_json(struct iso_output *output, const struct iso_levels_r
     iso_text_format(&text,
                     "},\"transactions\":%" PRIu64 ",\"aborted\":%" PRIu64 ",\"unknown\":%" PRIu64
                     ",\"operations\":%" PRIu64 ",\"sessions\":%" PRIu64 ",\"keys\":%" PRIu64,
-                    totals.transactions, totals.aborted, totals.unknown, totals.operations, totals.sessions,
-                    totals.keys);
-    iso_text_format(&text, ",\"seconds\":{\"load\":%.3f,\"total\":%.3f},\"peak_rss_bytes\":%" PRIu64 "}\n",
+                    totals.transactions, totals.aborted, totals.unknown, totals.operations,
+                    totals.sessions, totals.keys);
+    iso_text_format(&text,
+                    ",\"seconds\":{\"load\":%.3f,\"total\":%.3f},\"peak_rss_bytes\":%" PRIu64 "}\n",
                     report->seconds_load, report->seconds_total, peak_rss_bytes);
     report_write(output, &text);
     iso_text_release(&text);

@@ -1,5 +1,6 @@
-/* Markdown. What others wrote stands in blocks of HTML without an empty line, which Markdown passes on untouched,
- * inside <code> or <pre>, where reviewing tools look for no names of users and no links. */
+/* Markdown. What others wrote stands in blocks of HTML without an empty line, which Markdown passes
+ * on untouched, inside <code> or <pre>, where reviewing tools look for no names of users and no
+ * links. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 #include "explain/text.h"
 #include "report/tools_private.h"
 
-static void put_violation(const struct iso_argument *argument, uint32_t number, struct iso_text *text)
+static void put_violation(const struct iso_argument *argument, uint32_t number,
+                          struct iso_text *text)
 {
     struct iso_text lines = {0};
     char id[ISO_WRONG_ID];
@@ -61,6 +63,7 @@ void iso_report_markdown(const struct iso_facts *facts, enum iso_wall wall, stru
     }
     uint64_t left = claims->count - i + iso_explain_unlisted(claims);
     if (left) {
-        iso_text_format(text, "\n%" PRIu64 "%s", left, left == 1 ? " more is not shown.\n" : " more are not shown.\n");
+        iso_text_format(text, "\n%" PRIu64 "%s", left,
+                        left == 1 ? " more is not shown.\n" : " more are not shown.\n");
     }
 }

@@ -10,7 +10,8 @@ static int compare_findings(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = context;
     const struct iso_finding *a = left, *b = right;
-    int order = iso_atom_compare(&history->atoms, history->tid[a->transaction], history->tid[b->transaction]);
+    int order = iso_atom_compare(&history->atoms, history->tid[a->transaction],
+                                 history->tid[b->transaction]);
     if (!order)
         order = (a->kind > b->kind) - (a->kind < b->kind);
     if (!order)
@@ -19,13 +20,15 @@ static int compare_findings(const void *left, const void *right, void *context)
     return order ? order : (a->operation > b->operation) - (a->operation < b->operation);
 }
 
-struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *report, uint32_t *count)
+struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *report,
+                                           uint32_t *count)
 {
     const struct iso_polygraph_result *result = report->result;
     struct iso_finding *sorted = iso_allocate(((size_t)result->finding_count + 1) * sizeof *sorted);
     if (result->finding_count) {
         memcpy(sorted, result->findings, result->finding_count * sizeof *sorted);
-        qsort_r(sorted, result->finding_count, sizeof *sorted, compare_findings, (void *)report->history);
+        qsort_r(sorted, result->finding_count, sizeof *sorted, compare_findings,
+                (void *)report->history);
     }
     *count = result->finding_count;
     if (report->max_findings && *count > report->max_findings)
@@ -65,15 +68,17 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
     cycle.anomaly = iso_cycle_anomaly(evidence, lemma);
     cycle.guarantee = iso_cycle_guarantee(evidence, lemma);
     for (uint32_t i = 0; i < cycle.edge_count; i++)
-        cycle.is_single |=
-            iso_model_is_weak(evidence->model) && evidence->edges[cycle.first_edge + i].kind == ISO_EDGE_RW;
+        cycle.is_single |= iso_model_is_weak(evidence->model) &&
+                           evidence->edges[cycle.first_edge + i].kind == ISO_EDGE_RW;
     for (uint32_t i = 0; i + 1 < evidence->lemma_count; i++)
-        cycle.lemmas += evidence->lemmas[i].kind != ISO_LEMMA_VERSIONS; /* those the history says itself */
+        cycle.lemmas +=
+            evidence->lemmas[i].kind != ISO_LEMMA_VERSIONS; /* those the history says itself */
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = &evidence->edges[cycle.first_edge + i];
         uint32_t from = report_edge_from(edge);
-        if (edge->kind == ISO_EDGE_OWN || (smallest != ISO_NONE && iso_atom_compare(&history->atoms, history->tid[from],
-                                                                                    history->tid[smallest]) >= 0))
+        if (edge->kind == ISO_EDGE_OWN ||
+            (smallest != ISO_NONE &&
+             iso_atom_compare(&history->atoms, history->tid[from], history->tid[smallest]) >= 0))
             continue;
         smallest = from;
         cycle.start = i;

@@ -11,14 +11,16 @@
 static const char *find_bracket(const struct iso_polygraph_report *report, uint32_t transaction)
 {
     uint32_t input = iso_origin_input(report->history->origin[transaction]);
-    return report->is_stream && input < report->history->input_count ? strrchr(report->history->inputs[input], '[')
-                                                                     : NULL;
+    return report->is_stream && input < report->history->input_count
+               ? strrchr(report->history->inputs[input], '[')
+               : NULL;
 }
 
-static struct iso_reported_location location_of(const struct iso_polygraph_report *report, uint32_t transaction,
-                                                uint32_t operation)
+static struct iso_reported_location location_of(const struct iso_polygraph_report *report,
+                                                uint32_t transaction, uint32_t operation)
 {
-    struct iso_reported_location location = report_location(report->history, transaction, operation);
+    struct iso_reported_location location =
+        report_location(report->history, transaction, operation);
     const char *bracket = find_bracket(report, transaction);
     if (bracket) {
         location.is_message = true;
@@ -36,21 +38,25 @@ static void put_finding(struct iso_text *text, const struct iso_polygraph_report
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
                                   ? iso_value_of_list(history, history->value[operation])
                                   : iso_value_atom(history->value[operation]);
-    struct iso_reported_atom tids[] = {report_tid(history, finding->transaction), report_tid(history, finding->other)};
-    struct iso_reported_location locations[2] = {location_of(report, finding->transaction, operation)};
+    struct iso_reported_atom tids[] = {report_tid(history, finding->transaction),
+                                       report_tid(history, finding->other)};
+    struct iso_reported_location locations[2] = {
+        location_of(report, finding->transaction, operation)};
     if (parties == 2)
         locations[1] = location_of(report, finding->other, ISO_NONE);
-    struct iso_reported reported = {.axiom = iso_finding_name(finding->kind),
-                                    .tids = tids,
-                                    .tid_count = parties,
-                                    .key = report_atom(history, history->key_atom[history->key[operation]]),
-                                    .actual = report_value(history, &actual),
-                                    .locations = locations,
-                                    .location_count = parties};
+    struct iso_reported reported = {
+        .axiom = iso_finding_name(finding->kind),
+        .tids = tids,
+        .tid_count = parties,
+        .key = report_atom(history, history->key_atom[history->key[operation]]),
+        .actual = report_value(history, &actual),
+        .locations = locations,
+        .location_count = parties};
     iso_reported_put_members(text, &reported);
 }
 
-static struct iso_reported_edge edge_of(const struct iso_history *history, const struct iso_edge *from)
+static struct iso_reported_edge edge_of(const struct iso_history *history,
+                                        const struct iso_edge *from)
 {
     struct iso_reported_edge edge = {.from = report_tid(history, report_edge_from(from)),
                                      .to = report_tid(history, report_edge_to(from))};
@@ -99,7 +105,8 @@ static void put_totals(struct iso_text *text, const struct iso_polygraph_report 
     struct iso_verdict all = {.reads_judged = report->result->counters.reads,
                               .reads_unjudged = history->reads_of_stream,
                               .unjudged[ISO_UNJUDGED_NO_STREAM] = history->reads_of_stream};
-    struct iso_reported_totals totals = report_totals(report->history, report->as_si ? report->as_si : &all);
+    struct iso_reported_totals totals =
+        report_totals(report->history, report->as_si ? report->as_si : &all);
     iso_reported_put_totals(text, &totals);
 }
 
@@ -154,7 +161,8 @@ static void put_violation(struct iso_text *text, const struct iso_polygraph_repo
         put_cycle(text, report);
 }
 
-void iso_report_polygraph_violation(struct iso_text *text, const struct iso_polygraph_report *report, uint32_t index)
+void iso_report_polygraph_violation(struct iso_text *text,
+                                    const struct iso_polygraph_report *report, uint32_t index)
 {
     uint32_t count;
     struct iso_finding *findings = report_sorted_findings(report, &count);
@@ -168,7 +176,8 @@ static void put_beginning(struct iso_text *text, const struct iso_polygraph_repo
     struct iso_reported_verdict head = {
         .level = iso_model_name(report->model),
         .versions_by_commit = result->evidence.versions_by_commit,
-        .engine = iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
+        .engine =
+            iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
         .outcome = iso_outcome_name(result->outcome),
         .reason = result->outcome == ISO_IS_UNDECIDED ? result->reason : NULL,
     };
@@ -196,8 +205,8 @@ void iso_report_polygraph_json(struct iso_output *output, const struct iso_polyg
     if (!report->is_stream) { /* a capture's replay says the same as the live run, byte for byte */
         put_steps(&text, counters);
         report_write(output, &text);
-        iso_output_format(output, ",\"seconds\":{\"load\":%.3f,\"check\":%.3f,\"total\":%.3f}", report->seconds_load,
-                          counters->seconds_total, report->seconds_total);
+        iso_output_format(output, ",\"seconds\":{\"load\":%.3f,\"check\":%.3f,\"total\":%.3f}",
+                          report->seconds_load, counters->seconds_total, report->seconds_total);
         iso_reported_put_count(&text, "peak_rss_bytes", peak_rss_bytes);
     }
     iso_text_put(&text, "}\n");

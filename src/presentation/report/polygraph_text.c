@@ -21,18 +21,21 @@ static const char *explain_finding(const struct iso_finding *finding)
     case ISO_FINDING_LOSTUPDATE:
         return "two transactions read the same version and replaced it, each without the other";
     default:
-        return finding->other == ISO_NONE ? "a list that does not begin as it started, or contains an element too often"
-                                          : "list reads that cannot both be right";
+        return finding->other == ISO_NONE
+                   ? "a list that does not begin as it started, or contains an element too often"
+                   : "list reads that cannot both be right";
     }
 }
 
-static void put_finding(struct iso_output *output, const struct iso_history *history, const struct iso_finding *finding)
+static void put_finding(struct iso_output *output, const struct iso_history *history,
+                        const struct iso_finding *finding)
 {
     uint32_t operation = finding->operation;
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
                                   ? iso_value_of_list(history, history->value[operation])
                                   : iso_value_atom(history->value[operation]);
-    iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind), explain_finding(finding));
+    iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind),
+                      explain_finding(finding));
     report_put_transaction(output, history, finding->transaction);
     iso_output_text(output, " read ");
     report_put_key(output, history, history->key[operation]);
@@ -61,10 +64,13 @@ static const char *explain_anomaly(const char *anomaly)
         {"G-SIb", "transactions that cannot have read from snapshots"},
         {"G2-item", "transactions that each missed what another one wrote"},
         {"lost-update", "two transactions read one version, and each replaced it"},
-        {"write-skew", "two transactions read what the other one replaced, and wrote different keys"},
+        {"write-skew",
+         "two transactions read what the other one replaced, and wrote different keys"},
         {"long-fork", "two readers saw two writes in opposite orders"},
-        {"non-monotonic-read", "a transaction read a version older than one that it had seen the writer of"},
-        {"fractured-read", "a transaction saw one write of another transaction and missed a second one"},
+        {"non-monotonic-read",
+         "a transaction read a version older than one that it had seen the writer of"},
+        {"fractured-read",
+         "a transaction saw one write of another transaction and missed a second one"},
         {"causality-violation",
          "a read missed what had been seen before it, by its session or by who wrote what it saw"},
     };
@@ -76,7 +82,8 @@ static const char *explain_anomaly(const char *anomaly)
 }
 
 /* "which read key x from it", seen from the edge's first transaction. */
-static void put_edge(struct iso_output *output, const struct iso_history *history, const struct iso_edge *edge)
+static void put_edge(struct iso_output *output, const struct iso_history *history,
+                     const struct iso_edge *edge)
 {
     switch (edge->kind) {
     case ISO_EDGE_SESSION:
@@ -109,10 +116,12 @@ static void put_cycle(struct iso_output *output, const struct iso_polygraph_repo
 {
     struct report_cycle cycle = report_find_cycle(report);
     const struct iso_history *history = report->history;
-    iso_output_format(output, "\nCYCLE%s%s: %s\n", cycle.anomaly ? " " : "", cycle.anomaly ? cycle.anomaly : "",
-                      explain_anomaly(cycle.anomaly));
-    if (cycle.is_single && (cycle.guarantee || strcmp(cycle.anomaly, iso_anomaly_name(ISO_G_SINGLE)) != 0))
-        iso_output_format(output, "    (G-single%s%s)\n", cycle.guarantee ? "; what is broken is " : "",
+    iso_output_format(output, "\nCYCLE%s%s: %s\n", cycle.anomaly ? " " : "",
+                      cycle.anomaly ? cycle.anomaly : "", explain_anomaly(cycle.anomaly));
+    if (cycle.is_single &&
+        (cycle.guarantee || strcmp(cycle.anomaly, iso_anomaly_name(ISO_G_SINGLE)) != 0))
+        iso_output_format(output, "    (G-single%s%s)\n",
+                          cycle.guarantee ? "; what is broken is " : "",
                           cycle.guarantee ? cycle.guarantee : "");
     for (uint32_t i = 0; i < cycle.edge_count; i++) {
         const struct iso_edge *edge = report_cycle_edge(&cycle, i);
@@ -149,8 +158,8 @@ static void put_counts(struct iso_output *output, const struct iso_polygraph_res
     for (int kind = ISO_FINDING_INT; kind < ISO_FINDINGS; kind++) {
         if (!result->counts[kind])
             continue;
-        iso_output_format(output, "%s%s %" PRIu64, between, iso_finding_name((enum iso_finding_kind)kind),
-                          result->counts[kind]);
+        iso_output_format(output, "%s%s %" PRIu64, between,
+                          iso_finding_name((enum iso_finding_kind)kind), result->counts[kind]);
         between = ", ";
     }
     if (result->cycles)
@@ -175,11 +184,13 @@ static void put_headline(struct iso_output *output, const struct iso_polygraph_r
         iso_output_format(output, "undecided: %s (%s)\n", level, result->reason);
     }
     report_put_size(output, report->history,
-                    iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak" : "polygraph",
+                    iso_level_judged_by(iso_model_level(report->model), ISO_BY_WEAK) ? "weak"
+                                                                                     : "polygraph",
                     report->seconds_total);
 }
 
-void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report, bool quiet)
+void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report,
+                               bool quiet)
 {
     put_headline(output, report);
     if (quiet)

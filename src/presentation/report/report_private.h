@@ -4,39 +4,47 @@
 #include "report/report.h"
 #include "verdict/reported.h"
 
-/* JSON: what a violation names (a tid of ISO_NONE is null), what a history consists of and how many of its reads were
- * judged; writes out a text, which is empty then. */
+/* JSON: what a violation names (a tid of ISO_NONE is null), what a history consists of and how many
+ * of its reads were judged; writes out a text, which is empty then. */
 struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom atom);
 struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t transaction);
-struct iso_reported_value report_value(const struct iso_history *history, const struct iso_value *value);
-struct iso_reported_location report_location(const struct iso_history *history, uint32_t transaction,
-                                             uint32_t operation);
-struct iso_reported_totals report_totals(const struct iso_history *history, const struct iso_verdict *reads);
+struct iso_reported_value report_value(const struct iso_history *history,
+                                       const struct iso_value *value);
+struct iso_reported_location report_location(const struct iso_history *history,
+                                             uint32_t transaction, uint32_t operation);
+struct iso_reported_totals report_totals(const struct iso_history *history,
+                                         const struct iso_verdict *reads);
 void report_write(struct iso_output *output, struct iso_text *text);
 
-/* Text: "3 keys"; an atom as a person writes it; "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)"; "key x". */
-void report_put_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural);
+/* Text: "3 keys"; an atom as a person writes it; "transaction 7 (session 2, h.jsonl:7, sts 41, cts
+ * 44)"; "key x". */
+void report_put_count(struct iso_output *output, uint64_t count, const char *singular,
+                      const char *plural);
 void report_put_atom(struct iso_output *output, const struct iso_history *history, iso_atom atom);
-void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value);
-void report_put_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction);
+void report_put_value(struct iso_output *output, const struct iso_history *history,
+                      const struct iso_value *value);
+void report_put_transaction(struct iso_output *output, const struct iso_history *history,
+                            uint32_t transaction);
 void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key);
 /* Whether, and what to do about it, the records leave to a change stream what they wrote. */
 void report_put_stream(struct iso_output *output, const struct iso_history *history);
 /* Records that are missing in its file, if that is known. */
 void report_put_lost(struct iso_output *output, const struct iso_history *history);
-void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds);
+void report_put_size(struct iso_output *output, const struct iso_history *history,
+                     const char *engine, double seconds);
 
 /* ---- polygraph's reports ---- */
 
 /* Findings in the order of reports: tids[0], name, key. The caller frees it. */
-struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *report, uint32_t *count);
+struct iso_finding *report_sorted_findings(const struct iso_polygraph_report *report,
+                                           uint32_t *count);
 
-/* The cycle to be shown, as transactions: edges inside a transaction are left out, and it starts behind the smallest
- * tid. `count` 0: the evidence has none. */
+/* The cycle to be shown, as transactions: edges inside a transaction are left out, and it starts
+ * behind the smallest tid. `count` 0: the evidence has none. */
 struct report_cycle {
     const struct iso_evidence *evidence;
     uint32_t first_edge, edge_count; /* of the lemma */
-    uint32_t start;                  /* the edge, from first_edge, that leads away from the smallest tid */
+    uint32_t start; /* the edge, from first_edge, that leads away from the smallest tid */
     const char *anomaly;
     const char *guarantee; /* of sessions, that alone is broken; or NULL */
     bool is_single; /* at a weak level: one rw, G-single by Adya's names */ /* NULL: no cycle */

@@ -53,15 +53,16 @@ static void put_rules(const struct iso_claims *claims, struct iso_text *text)
 
 /* ---- results ---- */
 
-/* A path as a URI reference (RFC 3986), an absolute one as a URI (RFC 8089): what has a meaning there, and what is not
- * ASCII, percent-encoded. */
+/* A path as a URI reference (RFC 3986), an absolute one as a URI (RFC 8089): what has a meaning
+ * there, and what is not ASCII, percent-encoded. */
 static void put_uri(struct iso_text *text, const char *path, size_t length)
 {
     static const char digits[] = "0123456789ABCDEF", plain[] = "-._~/";
     iso_text_put(text, *path == '/' ? "\"file://" : "\"");
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)path[i];
-        bool is_letter = (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+        bool is_letter =
+            (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
         if (is_letter || (byte && strchr(plain, byte))) {
             iso_text_put_bytes(text, &path[i], 1);
         } else {
@@ -84,7 +85,8 @@ static void put_location(const struct iso_argument *argument, uint32_t party, st
     } else {
         iso_text_put(text, "{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
         put_uri(text, origin.name, strlen(origin.name));
-        iso_text_format(text, "},\"region\":{\"startLine\":%" PRIu64 "}}", origin.offset ? origin.offset : 1);
+        iso_text_format(text, "},\"region\":{\"startLine\":%" PRIu64 "}}",
+                        origin.offset ? origin.offset : 1);
     }
     name.used = 0;
     iso_argument_put_party(argument, party, &name);
@@ -119,7 +121,8 @@ static void put_result(const struct iso_argument *argument, struct iso_text *tex
     report_put_lines(argument, &lines);
     iso_text_put(text, "{\"ruleId\":");
     put_string(text, id);
-    iso_text_format(text, ",\"ruleIndex\":%" PRIu64, index_of(argument->facts->claims, claim->wrong));
+    iso_text_format(text, ",\"ruleIndex\":%" PRIu64,
+                    index_of(argument->facts->claims, claim->wrong));
     iso_text_put(text, claim->is_tentative ? ",\"level\":\"warning\",\"message\":{\"text\":"
                                            : ",\"level\":\"error\",\"message\":{\"text\":");
     iso_text_put_string(text, lines.bytes, lines.used - 1);
@@ -137,7 +140,8 @@ void iso_report_sarif(const struct iso_facts *facts, enum iso_wall wall, struct 
         "{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{\"tool\":{"
         "\"driver\":{\"name\":\"Isochron\",\"version\":\"" ISO_VERSION "\",\"rules\":[");
     put_rules(claims, text);
-    iso_text_put(text, "]}},\"invocations\":[{\"executionSuccessful\":true}],\"properties\":{\"level\":");
+    iso_text_put(text,
+                 "]}},\"invocations\":[{\"executionSuccessful\":true}],\"properties\":{\"level\":");
     put_string(text, claims->level);
     iso_text_put(text, ",\"verdict\":");
     put_string(text, claims->outcome[0] ? claims->outcome : claims->count ? "violated" : "holds");

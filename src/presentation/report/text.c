@@ -12,13 +12,14 @@ enum { LIST_SHOWN = 20 };
 
 /* ---- pieces ---- */
 
-void report_put_count(struct iso_output *output, uint64_t count, const char *singular, const char *plural)
+void report_put_count(struct iso_output *output, uint64_t count, const char *singular,
+                      const char *plural)
 {
     iso_output_format(output, "%" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
-/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the text needs
- * them. */
+/* An atom as a person writes it: control characters escaped as JSON does, quotes only where the
+ * text needs them. */
 static void put_atom(struct iso_output *output, const struct iso_atoms *atoms, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -45,7 +46,8 @@ void report_put_atom(struct iso_output *output, const struct iso_history *histor
     put_atom(output, &history->atoms, atom);
 }
 
-void report_put_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value)
+void report_put_value(struct iso_output *output, const struct iso_history *history,
+                      const struct iso_value *value)
 {
     if (!value->is_list) {
         put_atom(output, value->atoms ? value->atoms : &history->atoms, value->atom);
@@ -63,15 +65,16 @@ void report_put_value(struct iso_output *output, const struct iso_history *histo
     iso_output_char(output, ']');
 }
 
-static void put_stamp(struct iso_output *output, const struct iso_history *history, const char *name,
-                      uint64_t timestamp)
+static void put_stamp(struct iso_output *output, const struct iso_history *history,
+                      const char *name, uint64_t timestamp)
 {
     char text[ISO_STAMP_TEXT];
     iso_history_stamp_text(history, timestamp, text);
     iso_output_format(output, ", %s %s", name, text);
 }
 
-static void put_location(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+static void put_location(struct iso_output *output, const struct iso_history *history,
+                         uint32_t transaction)
 {
     uint64_t origin = history->origin[transaction];
     uint32_t input = iso_origin_input(origin);
@@ -84,7 +87,8 @@ static void put_location(struct iso_output *output, const struct iso_history *hi
 }
 
 /* "transaction 7 (session 2, h.jsonl:7, sts 41, cts 44)" */
-void report_put_transaction(struct iso_output *output, const struct iso_history *history, uint32_t transaction)
+void report_put_transaction(struct iso_output *output, const struct iso_history *history,
+                            uint32_t transaction)
 {
     uint8_t flags = history->flags[transaction];
     iso_output_text(output, "transaction ");
@@ -98,7 +102,9 @@ void report_put_transaction(struct iso_output *output, const struct iso_history 
     if (flags & ISO_HAS_CTS)
         put_stamp(output, history, "cts", history->cts[transaction]);
     if (iso_status_of(history, transaction) != ISO_COMMITTED)
-        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED ? ", aborted" : ", outcome unknown");
+        iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED
+                                    ? ", aborted"
+                                    : ", outcome unknown");
     iso_output_char(output, ')');
 }
 
@@ -110,8 +116,8 @@ void report_put_key(struct iso_output *output, const struct iso_history *history
 
 /* ---- one violation ---- */
 
-static void put_writer(struct iso_output *output, const struct iso_history *history, uint32_t writer,
-                       const char *nobody)
+static void put_writer(struct iso_output *output, const struct iso_history *history,
+                       uint32_t writer, const char *nobody)
 {
     if (writer == ISO_NONE) {
         iso_output_text(output, nobody);
@@ -135,8 +141,8 @@ static const char *put_nobody(const struct iso_violation *violation)
 }
 
 /* A column without a value is NULL. */
-static void put_read_value(struct iso_output *output, const struct iso_history *history, const struct iso_value *value,
-                           bool is_cell)
+static void put_read_value(struct iso_output *output, const struct iso_history *history,
+                           const struct iso_value *value, bool is_cell)
 {
     if (is_cell && is_nothing(value))
         iso_output_text(output, "NULL");
@@ -179,8 +185,9 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_FUTURE:
         return level == ISO_SER || is_about_knowledge(level)
                    ? "Its writer committed after this transaction, so it comes later in the order."
-               : level == ISO_RC ? "Its writer committed after the last moment that this read may have had."
-                                 : "Its writer committed after the snapshot that this read should come from.";
+               : level == ISO_RC
+                   ? "Its writer committed after the last moment that this read may have had."
+                   : "Its writer committed after the snapshot that this read should come from.";
     case ISO_ABSENT_READ:
         return "The read found nothing, although a version was there.";
     case ISO_MISSING_ROW:
@@ -190,8 +197,10 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     case ISO_AGGREGATE:
         return "The rows that were there and match give another value.";
     default:
-        return is_about_knowledge(level) ? "An older version than one whose writer its transaction had to know of."
-               : level == ISO_SER ? "An older version: a newer one was committed before this transaction committed."
+        return is_about_knowledge(level)
+                   ? "An older version than one whose writer its transaction had to know of."
+               : level == ISO_SER
+                   ? "An older version: a newer one was committed before this transaction committed."
                : level == ISO_RC
                    ? "An older version: a newer one was committed before the first moment left to this read."
                : level == ISO_STALE_READS
@@ -243,21 +252,24 @@ static void put_read(struct iso_output *output, const struct iso_verdict *verdic
 {
     const struct iso_history *history = verdict->history;
     bool external = violation->axiom == ISO_EXT;
-    iso_output_text(output, external ? name_of_read(violation->kind) : "a transaction's own reads and writes disagree");
+    iso_output_text(output, external ? name_of_read(violation->kind)
+                                     : "a transaction's own reads and writes disagree");
     iso_output_text(output, "\n    ");
     report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
     report_put_key(output, history, violation->key);
     if (violation->operation != ISO_NONE)
-        iso_output_format(output, " in its operation %" PRIu32,
-                          iso_report_operation_index(history, violation->transaction, violation->operation));
+        iso_output_format(
+            output, " in its operation %" PRIu32,
+            iso_report_operation_index(history, violation->transaction, violation->operation));
     iso_output_char(output, '\n');
     put_values(output, history, violation);
     if (violation->has_moments)
         put_moments(output, verdict, violation);
     iso_output_format(output, "    %s\n",
-                      external ? explain_read(violation->kind, verdict->level)
-                               : "A transaction must read again what it last read or wrote of a key.");
+                      external
+                          ? explain_read(violation->kind, verdict->level)
+                          : "A transaction must read again what it last read or wrote of a key.");
 }
 
 static void put_conflict(struct iso_output *output, const struct iso_history *history,
@@ -269,8 +281,9 @@ static void put_conflict(struct iso_output *output, const struct iso_history *hi
     report_put_transaction(output, history, violation->other);
     iso_output_text(output, " both wrote ");
     report_put_key(output, history, violation->key);
-    iso_output_text(output,
-                    "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
+    iso_output_text(
+        output,
+        "\n    Both committed: one of the two updates may be lost. --explain says what each had read.\n");
 }
 
 static void put_session(struct iso_output *output, const struct iso_verdict *verdict,
@@ -313,7 +326,9 @@ static void put_timestamp(struct iso_output *output, const struct iso_verdict *v
     default:
         iso_output_text(output, "timestamps out of order\n    ");
         report_put_transaction(output, history, violation->transaction);
-        iso_output_text(output, "\n    The rule is sts <= ots <= cts, and sts < cts where something is written.\n");
+        iso_output_text(
+            output,
+            "\n    The rule is sts <= ots <= cts, and sts < cts where something is written.\n");
     }
 }
 
@@ -359,14 +374,16 @@ static void put_counts(struct iso_output *output, const struct iso_verdict *verd
     iso_output_char(output, ')');
 }
 
-void report_put_size(struct iso_output *output, const struct iso_history *history, const char *engine, double seconds)
+void report_put_size(struct iso_output *output, const struct iso_history *history,
+                     const char *engine, double seconds)
 {
     iso_output_text(output, "  judged ");
     report_put_count(output, history->committed_count, "transaction", "transactions");
     if (history->aborted_count)
         iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
     if (history->unknown_count)
-        iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)", history->unknown_count);
+        iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)",
+                          history->unknown_count);
     iso_output_text(output, ", ");
     report_put_count(output, history->operation_count, "operation", "operations");
     iso_output_text(output, ", ");
@@ -381,18 +398,22 @@ static void put_any_order(struct iso_output *output, const struct iso_verdict *v
     if (!verdict->any_order)
         return;
     if (!strcmp(verdict->any_order, "holds"))
-        iso_output_text(output,
-                        "  The claimed order is wrong: another order explains every read (any order: holds).\n");
+        iso_output_text(
+            output,
+            "  The claimed order is wrong: another order explains every read (any order: holds).\n");
     else if (!strcmp(verdict->any_order, "violated"))
-        iso_output_text(output, "  No order exists that explains every read (any order: violated).\n");
-    else
         iso_output_text(output,
-                        "  Whether another order explains every read was not decided (any order: undecided).\n");
+                        "  No order exists that explains every read (any order: violated).\n");
+    else
+        iso_output_text(
+            output,
+            "  Whether another order explains every read was not decided (any order: undecided).\n");
 }
 
 static void put_headline(struct iso_output *output, const struct iso_verdict *verdict)
 {
-    const char *level = iso_level_row(verdict->versions_by_commit ? ISO_SER : verdict->level)->title;
+    const char *level =
+        iso_level_row(verdict->versions_by_commit ? ISO_SER : verdict->level)->title;
     switch (verdict->outcome) {
     case ISO_HOLDS:
         iso_output_format(output, "holds: the order that the timestamps claim gives %s\n", level);
@@ -413,25 +434,29 @@ static void put_headline(struct iso_output *output, const struct iso_verdict *ve
 static void put_unjudged(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (verdict->unjudged[ISO_UNJUDGED_NO_STREAM] == verdict->reads_unjudged) {
-        iso_output_text(output, " not judged: nothing here says what they had to find (no-stream).\n");
+        iso_output_text(output,
+                        " not judged: nothing here says what they had to find (no-stream).\n");
         return;
     }
     if (verdict->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] == verdict->reads_unjudged) {
         iso_output_format(output,
                           " not judged: the value may come from a transaction of unknown outcome.\n"
                           "  Record whether those committed (\"status\")%s.\n",
-                          verdict->reads_judged ? ", or accept such reads with --allow-unjudged"
-                                                : ": no read was judged, so nothing is known of the level");
+                          verdict->reads_judged
+                              ? ", or accept such reads with --allow-unjudged"
+                              : ": no read was judged, so nothing is known of the level");
         return;
     }
     iso_output_text(output, " not judged:");
     for (int reason = 0, parts = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         if (verdict->unjudged[reason])
             iso_output_format(output, "%s %s %" PRIu64, parts++ ? "," : "",
-                              iso_unjudged_name((enum iso_unjudged)reason), verdict->unjudged[reason]);
+                              iso_unjudged_name((enum iso_unjudged)reason),
+                              verdict->unjudged[reason]);
     iso_output_format(output, "\n  docs/verdicts.md says what each means; %s.\n",
-                      verdict->reads_judged ? "--allow-unjudged accepts such reads"
-                                            : "no read was judged, so nothing is known of the level");
+                      verdict->reads_judged
+                          ? "--allow-unjudged accepts such reads"
+                          : "no read was judged, so nothing is known of the level");
 }
 
 void report_put_stream(struct iso_output *output, const struct iso_history *history)
@@ -440,12 +465,13 @@ void report_put_stream(struct iso_output *output, const struct iso_history *hist
     if (history->writer_of_stream == ISO_NONE)
         return;
     iso_history_location_text(history, history->writer_of_stream, place, sizeof place);
-    iso_output_format(output,
-                      "  %s: %s stands in the change stream. Join them:\n"
-                      "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
-                      place,
-                      history->of_stream ? "what rows had before, and what was written,"
-                                         : "the record says which rows it wrote and not what: that");
+    iso_output_format(
+        output,
+        "  %s: %s stands in the change stream. Join them:\n"
+        "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
+        place,
+        history->of_stream ? "what rows had before, and what was written,"
+                           : "the record says which rows it wrote and not what: that");
 }
 
 void report_put_lost(struct iso_output *output, const struct iso_history *history)
@@ -454,22 +480,27 @@ void report_put_lost(struct iso_output *output, const struct iso_history *histor
     uint32_t input = iso_origin_input(lost->origin);
     if (!iso_history_lacks(history))
         return;
-    iso_output_format(output, "  %s:%" PRIu64 ": ", history->inputs[input], iso_origin_offset(lost->origin));
+    iso_output_format(output, "  %s:%" PRIu64 ": ", history->inputs[input],
+                      iso_origin_offset(lost->origin));
     if (lost->records)
         report_put_count(output, lost->records, "record that its recorder counted is",
                          "records that their recorder counted are");
     else
         iso_output_text(output, "nobody says how many records of this recorder are");
-    iso_output_text(output, lost->recorders ? " missing; it did not end: was it killed, or does it still write?\n"
-                                            : " missing: too large, or dropped since a buffer or the disk was full.\n");
+    iso_output_text(output,
+                    lost->recorders
+                        ? " missing; it did not end: was it killed, or does it still write?\n"
+                        : " missing: too large, or dropped since a buffer or the disk was full.\n");
 }
 
 /* What stayed unjudged, and what a person can do about it. */
 static void put_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (!verdict->history->committed_count && verdict->outcome == ISO_IS_UNDECIDED)
-        iso_output_text(output, "  The input has no committed transaction, so there was nothing to judge. Is it the "
-                                "right file, and was it recorded to its end?\n");
+        iso_output_text(
+            output,
+            "  The input has no committed transaction, so there was nothing to judge. Is it the "
+            "right file, and was it recorded to its end?\n");
     report_put_stream(output, verdict->history);
     report_put_lost(output, verdict->history);
     if (verdict->reads_unjudged) {
@@ -485,12 +516,15 @@ static void put_gaps(struct iso_output *output, const struct iso_verdict *verdic
     if (verdict->writes_unjudged) {
         iso_output_text(output, "  ");
         report_put_count(output, verdict->writes_unjudged, "write was", "writes were");
-        iso_output_text(output, " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
-                                "(\"ots\").\n");
+        iso_output_text(
+            output,
+            " not judged for NOCONFLICT: made under a lock, without a timestamp of their own "
+            "(\"ots\").\n");
     }
     if (verdict->per_operation && verdict->level == ISO_SI)
-        iso_output_text(output, "  Operations have timestamps of their own: this is a statement about each "
-                                "operation's snapshot, weaker than snapshot isolation.\n");
+        iso_output_text(output,
+                        "  Operations have timestamps of their own: this is a statement about each "
+                        "operation's snapshot, weaker than snapshot isolation.\n");
 }
 
 void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet)
@@ -505,8 +539,9 @@ void iso_report_text(struct iso_output *output, const struct iso_verdict *verdic
     if (unlisted) {
         iso_output_char(output, '\n');
         report_put_count(output, unlisted, "more violation is", "more violations are");
-        iso_output_text(output, verdict->limit && verdict->violation_count == verdict->limit
-                                    ? " not listed (--max-violations N, 0 for all)\n"
-                                    : " not listed (--max-violations N, --max-per-key N, 0 for all)\n");
+        iso_output_text(output,
+                        verdict->limit && verdict->violation_count == verdict->limit
+                            ? " not listed (--max-violations N, 0 for all)\n"
+                            : " not listed (--max-violations N, --max-per-key N, 0 for all)\n");
     }
 }

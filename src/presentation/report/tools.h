@@ -1,19 +1,22 @@
-/* Verdicts for other tools: SARIF 2.1.0 (code scanning), JUnit XML (test reports), Markdown (a comment in a code
- * review), EDN in the form of Elle's results.
+/* Verdicts for other tools: SARIF 2.1.0 (code scanning), JUnit XML (test reports), Markdown (a
+ * comment in a code review), EDN in the form of Elle's results.
  *
- * All are made of the same claims and arguments as the text. Timestamps are strings everywhere. Each appends to a
- * text. Threads: one at a time.
+ * All are made of the same claims and arguments as the text. Timestamps are strings everywhere.
+ * Each appends to a text. Threads: one at a time.
  */
 #pragma once
 
 #include "explain/argument.h"
 
-typedef void iso_report_writer(const struct iso_facts *facts, enum iso_wall wall, struct iso_text *text);
+typedef void iso_report_writer(const struct iso_facts *facts, enum iso_wall wall,
+                               struct iso_text *text);
 
-/* A run with a rule for each kind that was found and a result for each violation, at the lines of its records. */
+/* A run with a rule for each kind that was found and a result for each violation, at the lines of
+ * its records. */
 iso_report_writer iso_report_sarif;
 
-/* A failed test case for each violation; one that passes, or is skipped (undecided), if there is none. */
+/* A failed test case for each violation; one that passes, or is skipped (undecided), if there is
+ * none. */
 iso_report_writer iso_report_junit;
 
 /* At most ISO_MARKDOWN_BYTES, what a review comment may have; the rest is counted. */

@@ -30,7 +30,8 @@ static void validate_lines(const struct iso_web_state *state)
     uint64_t number = 0;
     assert(state->line_count <= ISO_WEB_LINES);
     for (uint32_t i = 0; i < state->line_count; i++) {
-        const struct iso_web_line *line = &state->lines[i], *newest = &state->lines[state->line_count - 1];
+        const struct iso_web_line *line = &state->lines[i],
+                                  *newest = &state->lines[state->line_count - 1];
         assert(line->number > number && line->number <= state->lines_added);
         assert(line == newest || !line->id || line->id != newest->id || line->rank == ISO_WEB_PAST);
         bytes += line->length;
@@ -66,7 +67,9 @@ static struct iso_web_line parse_line(const char *line, size_t length)
         return parsed;
     memcpy(digits, line + HEAD, DIGITS);
     parsed.id = strtoull(digits, NULL, 16);
-    parsed.rank = line[STATE] == 'r' ? ISO_WEB_PAST : line[STATE] == 't' ? ISO_WEB_OPEN : ISO_WEB_STANDS;
+    parsed.rank = line[STATE] == 'r'   ? ISO_WEB_PAST
+                  : line[STATE] == 't' ? ISO_WEB_OPEN
+                                       : ISO_WEB_STANDS;
     return parsed;
 }
 
@@ -81,7 +84,8 @@ void iso_web_state_add(struct iso_web_state *state, const char *line, size_t len
     for (uint32_t i = 0; added.id && i < state->line_count; i++)
         if (state->lines[i].id == added.id)
             state->lines[i].rank = ISO_WEB_PAST;
-    while (state->line_count && (state->line_count == ISO_WEB_LINES || state->line_bytes + length > ISO_WEB_LINE_BYTES))
+    while (state->line_count &&
+           (state->line_count == ISO_WEB_LINES || state->line_bytes + length > ISO_WEB_LINE_BYTES))
         drop_entry(state, find_least(state));
     added.text = iso_copy_text(line, length);
     added.number = state->lines_added;
@@ -167,11 +171,13 @@ static void put_standing(const struct iso_web_state *state, struct iso_text *bod
     put_number(body, "tentative", iso_metrics_sum(&state->metrics, ISO_METRIC_STANDING));
 }
 
-static void put_status(const struct iso_web_state *state, uint64_t now, struct iso_web_answer *answer)
+static void put_status(const struct iso_web_state *state, uint64_t now,
+                       struct iso_web_answer *answer)
 {
     const char *obstacle = find_obstacle(state, now);
     answer->content_type = json;
-    iso_text_put(&answer->body, obstacle ? "{\"ready\":false,\"trouble\":" : "{\"ready\":true,\"trouble\":");
+    iso_text_put(&answer->body,
+                 obstacle ? "{\"ready\":false,\"trouble\":" : "{\"ready\":true,\"trouble\":");
     put_text_or_null(&answer->body, obstacle);
     iso_text_put(&answer->body, ",\"waiting\":");
     put_text_or_null(&answer->body, state->waiting);
@@ -188,7 +194,8 @@ static void put_status(const struct iso_web_state *state, uint64_t now, struct i
 }
 
 /* The line, an object, with one member more. */
-static void put_line(const struct iso_web_state *state, const struct iso_web_line *line, struct iso_text *body)
+static void put_line(const struct iso_web_state *state, const struct iso_web_line *line,
+                     struct iso_text *body)
 {
     static const char member[] = ",\"explanation\":";
     size_t start = body->used;
@@ -204,7 +211,8 @@ static void put_line(const struct iso_web_state *state, const struct iso_web_lin
     iso_text_put(body, "}");
 }
 
-static void put_violations(const struct iso_web_state *state, const char *since, struct iso_web_answer *answer)
+static void put_violations(const struct iso_web_state *state, const char *since,
+                           struct iso_web_answer *answer)
 {
     uint64_t from = 0;
     if (since) {
@@ -231,8 +239,8 @@ static void put_violations(const struct iso_web_state *state, const char *since,
     iso_text_put(&answer->body, "]}\n");
 }
 
-static void route_request(const struct iso_web_state *state, uint64_t now, const struct iso_web_request *request,
-                          struct iso_web_answer *answer)
+static void route_request(const struct iso_web_state *state, uint64_t now,
+                          const struct iso_web_request *request, struct iso_web_answer *answer)
 {
     if (!strcmp(request->path, "/metrics")) {
         answer->content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -244,20 +252,24 @@ static void route_request(const struct iso_web_state *state, uint64_t now, const
     } else if (!strcmp(request->path, "/readyz")) {
         put_health(answer, find_obstacle(state, now));
     } else {
-        refuse_request(answer, 404, "not here: /, /metrics, /status, /violations?since=N, /livez, /readyz");
+        refuse_request(answer, 404,
+                       "not here: /, /metrics, /status, /violations?since=N, /livez, /readyz");
     }
 }
 
-void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules, uint64_t now,
-                    const struct iso_web_request *request, struct iso_web_answer *answer)
+void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules,
+                    uint64_t now, const struct iso_web_request *request,
+                    struct iso_web_answer *answer)
 {
     answer->status = 200;
     answer->body.used = 0;
     if (rules->names && !iso_web_names_allow(rules->names, request->host))
-        refuse_request(answer, 421, "asked by a name that is not this server's; --listen-name NAME adds it");
+        refuse_request(answer, 421,
+                       "asked by a name that is not this server's; --listen-name NAME adds it");
     else if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
         refuse_request(answer, 405, "GET and HEAD only");
-    else if (!strcmp(request->path, "/livez")) /* a sign of life and the empty page say nothing of the data */
+    else if (!strcmp(request->path,
+                     "/livez")) /* a sign of life and the empty page say nothing of the data */
         put_health(answer, is_live(state, now) ? NULL : "no progress");
     else if (!strcmp(request->path, "/"))
         put_page(answer);

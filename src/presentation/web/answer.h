@@ -1,17 +1,21 @@
-/* What the status server answers: path in, bytes out. No socket, no thread, no clock: time is passed in.
+/* What the status server answers: path in, bytes out. No socket, no thread, no clock: time is
+ * passed in.
  *
  *   /             the live page
  *   /metrics      Prometheus's text
- *   /status       JSON: the same figures, how it stands, how ready, what waits; "violations" are those that stand,
+ *   /status       JSON: the same figures, how it stands, how ready, what waits; "violations" are
+ *                 those that stand,
  *                 "tentative" those that may, "lines" the number of the newest verdict line
- *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N; each with an "explanation", if
+ *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N; each with an
+ *                 "explanation", if
  *                 the owner explains lines; and the same two figures
  *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
  *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
  *
- * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from them. Both hold the
- * caller's lock. At most ISO_WEB_LINES lines are kept and ISO_WEB_LINE_BYTES together, numbered from 1. First to go are
- * those of verdicts that were retracted, or that a later line tells anew; then tentative ones; then the oldest.
+ * The checker's thread publishes a snapshot and adds verdict lines; another renders answers from
+ * them. Both hold the caller's lock. At most ISO_WEB_LINES lines are kept and ISO_WEB_LINE_BYTES
+ * together, numbered from 1. First to go are those of verdicts that were retracted, or that a later
+ * line tells anew; then tentative ones; then the oldest.
  */
 #pragma once
 
@@ -33,7 +37,8 @@ struct iso_web_line {
     uint64_t number, id; /* of the verdict; 0: none */
 };
 
-/* Adds to `text` a line's explanation as a JSON value, or nothing. Called on the server's thread. */
+/* Adds to `text` a line's explanation as a JSON value, or nothing. Called on the server's
+ * thread. */
 typedef void iso_web_explainer(const char *line, size_t length, struct iso_text *text);
 
 struct iso_web_state {
@@ -60,7 +65,7 @@ struct iso_web_request {
 
 /* What a request must fulfil. */
 struct iso_web_rules {
-    const char *token;                 /* to be carried as `Authorization: Bearer TOKEN`; NULL: none */
+    const char *token; /* to be carried as `Authorization: Bearer TOKEN`; NULL: none */
     const struct iso_web_names *names; /* NULL: any will do */
 };
 
@@ -73,5 +78,6 @@ struct iso_web_answer {
 void iso_web_state_release(struct iso_web_state *state); /* a zeroed one is empty */
 void iso_web_state_add(struct iso_web_state *state, const char *line, size_t length);
 
-void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules, uint64_t now,
-                    const struct iso_web_request *request, struct iso_web_answer *answer);
+void iso_web_answer(const struct iso_web_state *state, const struct iso_web_rules *rules,
+                    uint64_t now, const struct iso_web_request *request,
+                    struct iso_web_answer *answer);

@@ -8,9 +8,11 @@ static uint64_t peer_of(const struct sockaddr *address)
 {
     uint64_t peer = 0;
     if (address && address->sa_family == AF_INET)
-        peer = UINT64_C(1) << 32 | ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
+        peer = UINT64_C(1) << 32 |
+               ((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr;
     else if (address && address->sa_family == AF_INET6)
-        memcpy(&peer, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, sizeof peer);
+        memcpy(&peer, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+               sizeof peer);
     return peer;
 }
 
@@ -84,7 +86,8 @@ void guard_begin(struct guard *guard, int descriptor, const struct sockaddr *add
     uint64_t greediest = find_greediest(guard, &all);
     if (all >= GUARD_ALL)
         end_oldest(guard, greediest);
-    guard->entries[guard->count++] = (struct guard_entry){.descriptor = descriptor, .since = now, .peer = peer};
+    guard->entries[guard->count++] =
+        (struct guard_entry){.descriptor = descriptor, .since = now, .peer = peer};
     validate_guard(guard);
 }
 
@@ -92,7 +95,8 @@ void guard_end(struct guard *guard, int descriptor)
 {
     for (uint32_t i = 0; i < guard->count; i++)
         if (guard->entries[i].descriptor == descriptor) {
-            memmove(&guard->entries[i], &guard->entries[i + 1], (--guard->count - i) * sizeof *guard->entries);
+            memmove(&guard->entries[i], &guard->entries[i + 1],
+                    (--guard->count - i) * sizeof *guard->entries);
             return;
         }
 }

@@ -1,10 +1,11 @@
-/* Who is connected, since when, and who has to go: a request has a deadline as a whole, however lively its bytes drip,
- * and nobody holds so many connections that others find none.
+/* Who is connected, since when, and who has to go: a request has a deadline as a whole, however
+ * lively its bytes drip, and nobody holds so many connections that others find none.
  *
- * Of one peer GUARD_PEER connections stay, of all GUARD_ALL; one more ends the oldest of that peer, or of the peer with
- * the most. The newest always stays: what asks at once is answered, however many others say nothing. A peer is an IPv4
- * address, or an IPv6 network of 64 bits, or all that is neither. It knows descriptors, and closes none: their owner
- * sees them end. Time is passed in. Threads: one at a time.
+ * Of one peer GUARD_PEER connections stay, of all GUARD_ALL; one more ends the oldest of that peer,
+ * or of the peer with the most. The newest always stays: what asks at once is answered, however
+ * many others say nothing. A peer is an IPv4 address, or an IPv6 network of 64 bits, or all that is
+ * neither. It knows descriptors, and closes none: their owner sees them end. Time is passed in.
+ * Threads: one at a time.
  */
 #pragma once
 

@@ -27,7 +27,8 @@ void iso_web_names_release(struct iso_web_names *names)
 static bool take_name(const char *host, char name[HOST_BYTES])
 {
     bool bracketed = *host == '[';
-    const char *from = host + bracketed, *end = bracketed ? strchr(from, ']') : from + strcspn(from, ":");
+    const char *from = host + bracketed,
+               *end = bracketed ? strchr(from, ']') : from + strcspn(from, ":");
     size_t length = end ? (size_t)(end - from) : 0;
     const char *port = end ? end + bracketed : "?";
     if (!length || length >= HOST_BYTES || (*port && *port != ':') ||

@@ -26,7 +26,8 @@ char *iso_web_token(const char *path, struct iso_error *error)
         plain = text[i] > ' ' && text[i] < 0x7f;
     if (plain)
         return iso_copy_text(text, length);
-    iso_error_set(error, ISO_BAD_INPUT, "%s: no token; expected %d to %d printable characters without spaces", path,
+    iso_error_set(error, ISO_BAD_INPUT,
+                  "%s: no token; expected %d to %d printable characters without spaces", path,
                   TOKEN_LEAST, TOKEN_MOST);
     return NULL;
 }
@@ -47,16 +48,19 @@ bool iso_web_token_is(const char *token, const char *authorization)
 static bool is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 == 127;
+        return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
+               127;
     return address->sa_family == AF_INET6 &&
            IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
-bool iso_web_may_listen(const struct sockaddr *address, const char *token, const char *listen, struct iso_error *error)
+bool iso_web_may_listen(const struct sockaddr *address, const char *token, const char *listen,
+                        struct iso_error *error)
 {
     if (token || is_loopback(address))
         return true;
-    iso_error_set(error, ISO_BAD_INPUT, "--listen %s: beyond the loopback interface; expected --listen-token FILE too",
+    iso_error_set(error, ISO_BAD_INPUT,
+                  "--listen %s: beyond the loopback interface; expected --listen-token FILE too",
                   listen);
     return false;
 }

@@ -20,7 +20,8 @@
 #include "web/guard.h"
 #include "web/token.h"
 
-/* Connections that are to end are closed a little later: there are never so many of them as there is room. */
+/* Connections that are to end are closed a little later: there are never so many of them as there
+ * is room. */
 enum { CONNECTION_BYTES = 16384, BACKLOG = 1024 };
 
 /* What is called of libmicrohttpd. */
@@ -36,7 +37,8 @@ struct mhd {
     FUNCTIONS(MEMBER)
 };
 static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
-static const struct iso_shared_library libmicrohttpd = {"libmicrohttpd.so.12", "libmicrohttpd12", "--listen", functions,
+static const struct iso_shared_library libmicrohttpd = {"libmicrohttpd.so.12", "libmicrohttpd12",
+                                                        "--listen", functions,
                                                         sizeof functions / sizeof *functions};
 
 struct iso_web {
@@ -69,8 +71,8 @@ static uint64_t now_ms(void)
 static enum MHD_Result send_answer(const struct mhd *mhd, struct MHD_Connection *connection,
                                    struct iso_web_answer *answer)
 {
-    struct MHD_Response *response =
-        mhd->create_response_from_buffer(answer->body.used, answer->body.bytes, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response = mhd->create_response_from_buffer(
+        answer->body.used, answer->body.bytes, MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     mhd->add_response_header(response, "Content-Type", answer->content_type);
@@ -79,10 +81,11 @@ static enum MHD_Result send_answer(const struct mhd *mhd, struct MHD_Connection 
     mhd->add_response_header(response, "Referrer-Policy", "no-referrer");
     mhd->add_response_header(response, "Connection",
                              "close"); /* a deadline for each request is one for its connection */
-    mhd->add_response_header(response, "Content-Security-Policy",
-                             "default-src 'none'; script-src " PAGE_HTML_SCRIPT "; style-src " PAGE_HTML_STYLE
-                             "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-                             "frame-ancestors 'none'");
+    mhd->add_response_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; script-src " PAGE_HTML_SCRIPT "; style-src " PAGE_HTML_STYLE
+        "; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'");
     if (answer->status == 401)
         mhd->add_response_header(response, "WWW-Authenticate", "Bearer");
     if (answer->status == 405)
@@ -92,9 +95,11 @@ static enum MHD_Result send_answer(const struct mhd *mhd, struct MHD_Connection 
     return result;
 }
 
-/* MHD calls once when the headers are there; a body is not read, whoever sends one is answered and cut off. */
-static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
-                                      const char *method, const char *version, const char *upload, size_t *upload_size,
+/* MHD calls once when the headers are there; a body is not read, whoever sends one is answered and
+ * cut off. */
+static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection,
+                                      const char *url, const char *method, const char *version,
+                                      const char *upload, size_t *upload_size,
                                       void **request_context)
 {
     (void)version, (void)upload, (void)upload_size, (void)request_context;
@@ -103,12 +108,14 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
         .method = method,
         .path = url,
         .since = web->mhd.lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since"),
-        .authorization = web->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
+        .authorization =
+            web->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
         .host = web->mhd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
     };
     struct iso_web_answer answer = {0};
     pthread_mutex_lock(&web->lock);
-    iso_web_answer(&web->state, &(struct iso_web_rules){web->token, &web->names}, now_ms(), &request, &answer);
+    iso_web_answer(&web->state, &(struct iso_web_rules){web->token, &web->names}, now_ms(),
+                   &request, &answer);
     pthread_mutex_unlock(&web->lock);
     enum MHD_Result result = send_answer(&web->mhd, connection, &answer);
     iso_text_release(&answer.body);
@@ -117,7 +124,8 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
 
 static void stay_silent(void *context, const char *format, va_list arguments)
 {
-    (void)context, (void)format, (void)arguments; /* what clients do wrong is no news of the checker's */
+    (void)context, (void)format,
+        (void)arguments; /* what clients do wrong is no news of the checker's */
 }
 
 /* ---- connections ---- */
@@ -127,12 +135,14 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
     struct iso_web *web = context;
     (void)socket_context;
-    int descriptor = web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    int descriptor =
+        web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
         guard_end(&web->guard, descriptor);
     else
         guard_begin(&web->guard, descriptor,
-                    web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
+                    web->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+                        ->client_addr,
                     clock_ms(CLOCK_MONOTONIC));
 }
 
@@ -141,7 +151,8 @@ static void *run_server(void *context)
 {
     struct iso_web *web = context;
     struct pollfd heard[] = {
-        {.fd = web->mhd.get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd, .events = POLLIN},
+        {.fd = web->mhd.get_daemon_info(web->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd,
+         .events = POLLIN},
         {.fd = web->bell, .events = POLLIN}};
     while (!heard[1].revents) {
         MHD_UNSIGNED_LONG_LONG wish;
@@ -169,10 +180,12 @@ static struct addrinfo *resolve_address(const char *listen, struct iso_error *er
         memcpy(host, listen + bracketed, length - 2 * bracketed);
         host[length - 2 * bracketed] = 0;
     }
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *found = NULL;
-    if (*port < '0' || *port > '9' || *end || number > 65535 || length >= sizeof host || (colon && !length) ||
-        getaddrinfo(host, port, &hints, &found))
-        iso_error_set(error, ISO_BAD_INPUT, "--listen %s: no address; expected HOST:PORT or PORT", listen);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+                    *found = NULL;
+    if (*port < '0' || *port > '9' || *end || number > 65535 || length >= sizeof host ||
+        (colon && !length) || getaddrinfo(host, port, &hints, &found))
+        iso_error_set(error, ISO_BAD_INPUT, "--listen %s: no address; expected HOST:PORT or PORT",
+                      listen);
     return found;
 }
 
@@ -190,21 +203,25 @@ static enum iso_status start_thread(struct iso_web *web, struct iso_error *error
 {
     web->bell = eventfd(0, EFD_CLOEXEC);
     web->started = web->bell >= 0 && pthread_create(&web->thread, NULL, run_server, web) == 0;
-    return web->started ? ISO_OK : iso_error_set(error, ISO_FAILED, "--listen: no thread could be started");
+    return web->started ? ISO_OK
+                        : iso_error_set(error, ISO_FAILED, "--listen: no thread could be started");
 }
 
-static enum iso_status start_server(struct iso_web *web, const char *listen, struct iso_error *error)
+static enum iso_status start_server(struct iso_web *web, const char *listen,
+                                    struct iso_error *error)
 {
     struct addrinfo *address = resolve_address(listen, error);
     if (!address)
         return error->status;
-    unsigned flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0u);
     if (iso_web_may_listen(address->ai_addr, web->token, listen, error)) {
         web->daemon = web->mhd.start_daemon(
-            flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent, NULL,
-            MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_NOTIFY_CONNECTION, on_connection, web,
-            MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUARD_ROOM, MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG,
-            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+            flags, 0, NULL, NULL, handle_request, web, MHD_OPTION_EXTERNAL_LOGGER, stay_silent,
+            NULL, MHD_OPTION_SOCK_ADDR, address->ai_addr, MHD_OPTION_NOTIFY_CONNECTION,
+            on_connection, web, MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUARD_ROOM,
+            MHD_OPTION_LISTEN_BACKLOG_SIZE, (unsigned)BACKLOG, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!web->daemon)
             iso_error_set(error, ISO_FAILED, "--listen %s: %s", listen, strerror(errno));
     }
@@ -263,8 +280,8 @@ static void publish_words(char *into, size_t size, const char *words)
     iso_free(shown);
 }
 
-void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready, const char *trouble,
-                     const char *waiting, const char *waits, const char *notes)
+void iso_web_publish(struct iso_web *web, struct iso_metrics *metrics, bool ready,
+                     const char *trouble, const char *waiting, const char *waits, const char *notes)
 {
     pthread_mutex_lock(&web->lock);
     struct iso_metrics old = web->state.metrics;

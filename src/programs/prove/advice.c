@@ -23,7 +23,8 @@ static bool same(const struct iso_prove_program *program, uint32_t a, uint32_t b
 {
     if (a == b || a == ISO_NONE || b == ISO_NONE)
         return a == b;
-    const struct iso_prove_expression *x = &program->expressions.list[a], *y = &program->expressions.list[b];
+    const struct iso_prove_expression *x = &program->expressions.list[a],
+                                      *y = &program->expressions.list[b];
     if (x->op != y->op || x->value != y->value)
         return false;
     switch (x->op) {
@@ -61,7 +62,8 @@ static bool is_bound(const struct search *search, uint32_t expression)
     case ISO_PROVE_NEGATE:
         return is_bound(search, node->a);
     default:
-        return node->op >= ISO_PROVE_CHOOSE || is_bound(search, node->a) || is_bound(search, node->b);
+        return node->op >= ISO_PROVE_CHOOSE || is_bound(search, node->a) ||
+               is_bound(search, node->b);
     }
 }
 
@@ -70,14 +72,15 @@ static void add_candidate(struct search *search, uint32_t table, uint32_t index)
     const struct iso_prove_table *of = &search->program->tables.list[table];
     if (is_bound(search, index))
         index = ISO_NONE;
-    if (!of->rows || (index == ISO_NONE && of->rows > ROWS) || search->count == CANDIDATES || of->hidden)
+    if (!of->rows || (index == ISO_NONE && of->rows > ROWS) || search->count == CANDIDATES ||
+        of->hidden)
         return;
     for (uint32_t i = 0; i < search->count; i++)
         if (search->list[i].template == search->template && search->list[i].table == table &&
             same(search->program, search->list[i].index, index))
             return;
-    search->list[search->count++] =
-        (struct iso_prove_remedy){.template = search->template, .table = table, .step = search->step, .index = index};
+    search->list[search->count++] = (struct iso_prove_remedy){
+        .template = search->template, .table = table, .step = search->step, .index = index};
 }
 
 static void look_at(struct search *search, uint32_t expression)
@@ -121,7 +124,9 @@ static void look_through(struct search *search, uint32_t step)
         search->step = step;
         look_at(search, at->value);
         look_at(search, at->where);
-        for (uint32_t i = 0; at->kind == ISO_PROVE_WRITE && i < search->program->tables.list[at->table].columns; i++)
+        for (uint32_t i = 0;
+             at->kind == ISO_PROVE_WRITE && i < search->program->tables.list[at->table].columns;
+             i++)
             look_at(search, search->program->values.list[at->first_value + i]);
         look_through(search, at->block);
         look_through(search, at->otherwise);
@@ -177,8 +182,8 @@ static uint32_t start_of(struct iso_prove_program *program, uint32_t template, u
 }
 
 /* One lock or update, in front of a step. */
-static void insert(struct iso_prove_program *program, const struct iso_prove_remedy *remedy, uint32_t index,
-                   uint32_t before)
+static void insert(struct iso_prove_program *program, const struct iso_prove_remedy *remedy,
+                   uint32_t index, uint32_t before)
 {
     const struct iso_prove_table *table = &program->tables.list[remedy->table];
     struct iso_prove_span span = program->steps.list[before].span;
@@ -249,8 +254,8 @@ static bool helps(struct search *search, const struct kept *kept, struct iso_pro
     for (uint32_t i = 0; i < count; i++)
         apply(search->program, &search->list[chosen[i]]);
     iso_prove_result_init(&result);
-    holds =
-        iso_prove(search->program, &options, &result, &error) == ISO_OK && result.answers[level].outcome == ISO_HOLDS;
+    holds = iso_prove(search->program, &options, &result, &error) == ISO_OK &&
+            result.answers[level].outcome == ISO_HOLDS;
     iso_prove_result_release(&result);
     restore(search->program, kept);
     return holds;
@@ -268,12 +273,14 @@ bool iso_prove_next_choice(uint32_t *chosen, uint32_t count, uint32_t all)
     return false;
 }
 
-static void advise_level(struct search *search, const struct iso_prove_options *options, double deadline,
-                         enum iso_prove_level level, struct iso_prove_advice *advice)
+static void advise_level(struct search *search, const struct iso_prove_options *options,
+                         double deadline, enum iso_prove_level level,
+                         struct iso_prove_advice *advice)
 {
     struct kept kept = keep(search->program);
     advice->asked = true;
-    for (uint32_t size = 1; size <= ISO_PROVE_ADVISED && size <= search->count && !advice->found; size++) {
+    for (uint32_t size = 1; size <= ISO_PROVE_ADVISED && size <= search->count && !advice->found;
+         size++) {
         uint32_t chosen[ISO_PROVE_ADVISED];
         for (uint32_t i = 0; i < size; i++)
             chosen[i] = i;
@@ -293,16 +300,19 @@ static void advise_level(struct search *search, const struct iso_prove_options *
     iso_free(kept.blocks);
 }
 
-enum iso_status iso_prove_advise(struct iso_prove_program *program, const struct iso_prove_options *options,
+enum iso_status iso_prove_advise(struct iso_prove_program *program,
+                                 const struct iso_prove_options *options,
                                  const struct iso_prove_result *result,
-                                 struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_error *error)
+                                 struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                                 struct iso_error *error)
 {
     static const enum iso_prove_level levels[] = {ISO_PROVE_RC, ISO_PROVE_SI};
     struct search search = {.program = program};
     double deadline = options->seconds > 0 ? iso_clock_seconds() + options->seconds : 0;
     memset(advice, 0, ISO_PROVE_LEVELS * sizeof *advice);
     find_candidates(&search);
-    bool wrong = result->asked[ISO_PROVE_SER] && result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
+    bool wrong =
+        result->asked[ISO_PROVE_SER] && result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED;
     for (size_t i = 0; i < 2 && !wrong; i++) /* what breaks one after another, no lock mends */
         if (result->asked[levels[i]] && result->answers[levels[i]].outcome == ISO_IS_VIOLATED)
             advise_level(&search, options, deadline, levels[i], &advice[levels[i]]);
@@ -311,8 +321,8 @@ enum iso_status iso_prove_advise(struct iso_prove_program *program, const struct
 
 /* ---- in words ---- */
 
-static void put_remedy(const struct iso_prove_program *program, const struct iso_prove_remedy *remedy,
-                       struct iso_text *text)
+static void put_remedy(const struct iso_prove_program *program,
+                       const struct iso_prove_remedy *remedy, struct iso_text *text)
 {
     const struct iso_prove_table *table = &program->tables.list[remedy->table];
     uint32_t line, column;
@@ -327,18 +337,21 @@ static void put_remedy(const struct iso_prove_program *program, const struct iso
         iso_prove_put_span(program, text, program->expressions.list[remedy->index].span);
         iso_text_put(text, "]");
     }
-    iso_text_format(text, " in %s, before %s:%u:%u", program->templates.list[remedy->template].name, program->file,
-                    line, column);
+    iso_text_format(text, " in %s, before %s:%u:%u", program->templates.list[remedy->template].name,
+                    program->file, line, column);
 }
 
-void iso_prove_put_advice(const struct iso_prove_program *program, const struct iso_prove_result *result,
-                          const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text)
+void iso_prove_put_advice(const struct iso_prove_program *program,
+                          const struct iso_prove_result *result,
+                          const struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                          struct iso_text *text)
 {
     bool any = false;
     iso_text_put(text, "\nadvice, each proved for these transactions:\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         if (result->sufficient[i]) {
-            iso_text_format(text, "  run at %s: %s\n", iso_prove_level_name(i), iso_prove_level_words(i));
+            iso_text_format(text, "  run at %s: %s\n", iso_prove_level_name(i),
+                            iso_prove_level_words(i));
             any = true;
         }
     }
@@ -352,16 +365,20 @@ void iso_prove_put_advice(const struct iso_prove_program *program, const struct 
             put_remedy(program, &advice[i].remedies[j], text);
         }
         if (!advice[i].found)
-            iso_text_put(text, advice[i].timeout ? "nothing was found in the time"
-                                                 : "neither locks nor updates of what is read are enough");
+            iso_text_put(text, advice[i].timeout
+                                   ? "nothing was found in the time"
+                                   : "neither locks nor updates of what is read are enough");
         iso_text_put(text, "\n");
     }
     if (!any)
-        iso_text_put(text, "  none: nothing that was asked is violated, or the program is wrong by itself\n");
+        iso_text_put(
+            text,
+            "  none: nothing that was asked is violated, or the program is wrong by itself\n");
 }
 
 void iso_prove_put_advice_json(const struct iso_prove_program *program,
-                               const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text)
+                               const struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                               struct iso_text *text)
 {
     bool any = false;
     iso_text_put(text, ",\"advice\":{");

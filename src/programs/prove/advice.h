@@ -1,9 +1,11 @@
-/* What would make a program hold where it does not: the smallest set of reads to lock, or of rows to update.
+/* What would make a program hold where it does not: the smallest set of reads to lock, or of rows
+ * to update.
  *
- * Candidates are the cells that a transaction reads: a lock in front of the read (SELECT .. FOR UPDATE), which is asked
- * first, or an update of the cell to what it is, which conflicts with others of its kind where a lock does not (at si).
- * Each set of them, the small ones first, is put into the program, and the program is proved again; what is advised is
- * proved. Programs of SQL have advice of their own (prove_sql/remedy.h).
+ * Candidates are the cells that a transaction reads: a lock in front of the read (SELECT .. FOR
+ * UPDATE), which is asked first, or an update of the cell to what it is, which conflicts with
+ * others of its kind where a lock does not (at si). Each set of them, the small ones first, is put
+ * into the program, and the program is proved again; what is advised is proved. Programs of SQL
+ * have advice of their own (prove_sql/remedy.h).
  *
  * Threads: one at a time.
  */
@@ -27,16 +29,22 @@ struct iso_prove_advice {
     uint32_t tried; /* sets */
 };
 
-/* For si and rc, where they are violated. The program gets more steps while it is tried, and is then as it was. */
-enum iso_status iso_prove_advise(struct iso_prove_program *program, const struct iso_prove_options *options,
+/* For si and rc, where they are violated. The program gets more steps while it is tried, and is
+ * then as it was. */
+enum iso_status iso_prove_advise(struct iso_prove_program *program,
+                                 const struct iso_prove_options *options,
                                  const struct iso_prove_result *result,
-                                 struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_error *error);
+                                 struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                                 struct iso_error *error);
 
 /* The next `count` of `all` numbers, in their order; false: those were the last. */
 bool iso_prove_next_choice(uint32_t *chosen, uint32_t count, uint32_t all);
 
 /* "at rc: lock seats in book, before booking.iso:5:27", a line for each level. */
-void iso_prove_put_advice(const struct iso_prove_program *program, const struct iso_prove_result *result,
-                          const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text);
+void iso_prove_put_advice(const struct iso_prove_program *program,
+                          const struct iso_prove_result *result,
+                          const struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                          struct iso_text *text);
 void iso_prove_put_advice_json(const struct iso_prove_program *program,
-                               const struct iso_prove_advice advice[ISO_PROVE_LEVELS], struct iso_text *text);
+                               const struct iso_prove_advice advice[ISO_PROVE_LEVELS],
+                               struct iso_text *text);

@@ -35,7 +35,8 @@ static void put(struct prove_bits *bits, int literal)
     bits->clause_count += !literal;
 }
 
-/* Those that are constant or stand twice are left out, and a clause that is always true altogether. */
+/* Those that are constant or stand twice are left out, and a clause that is always true
+ * altogether. */
 static void clause(struct prove_bits *bits, const int *list, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -118,7 +119,8 @@ static int xor
             return a == b ? NO : YES;
         a = a < 0 ? -a : a;
         b = b < 0 ? -b : b;
-        int out = a < b ? gate(bits, GATE_XOR, a, b, 0, &fresh) : gate(bits, GATE_XOR, b, a, 0, &fresh);
+        int out =
+            a < b ? gate(bits, GATE_XOR, a, b, 0, &fresh) : gate(bits, GATE_XOR, b, a, 0, &fresh);
         if (fresh) {
             clause(bits, (int[]){-out, a, b}, 3);
             clause(bits, (int[]){-out, -a, -b}, 3);
@@ -205,7 +207,8 @@ static int bit(const struct prove_bits *bits, uint32_t term, uint32_t i)
     return bits->literals.list[bits->first[term] - 1 + (i < width ? i : width - 1)];
 }
 
-static void add(struct prove_bits *bits, const int *a, const int *b, int carry, int *out, uint32_t width)
+static void add(struct prove_bits *bits, const int *a, const int *b, int carry, int *out,
+                uint32_t width)
 {
     for (uint32_t i = 0; i < width; i++) {
         out[i] = xor(bits, xor(bits, a[i], b[i]), carry);
@@ -306,7 +309,8 @@ static void make(struct prove_bits *bits, uint32_t number)
         break;
     case PROVE_CHOOSE:
         for (uint32_t i = 0; i < width; i++)
-            out[i] = choose(bits, bit(bits, term->a, 0), bit(bits, term->b, i), bit(bits, term->c, i));
+            out[i] =
+                choose(bits, bit(bits, term->a, 0), bit(bits, term->b, i), bit(bits, term->c, i));
         break;
     default:
         out[0] = term->op == PROVE_NOT    ? -bit(bits, term->a, 0)
@@ -381,8 +385,8 @@ static bool asked_to_stop(struct prove_bits *bits, uint32_t i)
     return bits->stopped;
 }
 
-void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *encoding, const uint32_t *more,
-                       uint32_t count)
+void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *encoding,
+                       const uint32_t *more, uint32_t count)
 {
     const struct prove_terms *terms = bits->terms;
     const struct iso_prove_program *program = encoding->system->program;
@@ -397,7 +401,8 @@ void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *enc
         needed[encoding->terms.list[i]] = true;
     for (uint32_t i = 0; i < encoding->constraints.count; i++)
         if (encoding->constraints.list[i].equal_a != ISO_NONE)
-            needed[encoding->constraints.list[i].equal_a] = needed[encoding->constraints.list[i].equal_b] = true;
+            needed[encoding->constraints.list[i].equal_a] =
+                needed[encoding->constraints.list[i].equal_b] = true;
     for (uint32_t i = 0; i < count; i++)
         needed[more[i]] = true;
     for (uint32_t i = 0; i < program->inputs.count; i++)
@@ -430,8 +435,8 @@ int prove_bits_literal(const struct prove_bits *bits, uint32_t term)
     return bit(bits, term, 0);
 }
 
-int64_t prove_bits_value(const struct prove_bits *bits, uint32_t term, bool (*value)(void *context, int variable),
-                         void *context)
+int64_t prove_bits_value(const struct prove_bits *bits, uint32_t term,
+                         bool (*value)(void *context, int variable), void *context)
 {
     uint64_t number = 0;
     if (!prove_bits_has(bits, term))

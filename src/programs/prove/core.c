@@ -1,13 +1,16 @@
 /* The core language:
  *
- *     file  = { var N [= e | in n..n] | table N[n] [= e | in n..n] | input N in n..n | txn N(N,..) block
+ *     file  = { var N [= e | in n..n] | table N[n] [= e | in n..n] | input N in n..n | txn N(N,..)
+ *           block
  *             | run call,.. | session N: call,.. | assume e | assert e | invariant e }
- *     block = { { let N = e | cell := e | if e block [else block] | for N in e..e block | abort [if e] | lock cell } }
- *     e     = ?: || && == != < <= > >= + - * ! -, cell, (sum|count|max|forall|exists)(N in e..e : e)
+ *     block = { { let N = e | cell := e | if e block [else block] | for N in e..e block | abort [if
+ *       e] | lock cell } }
+ *     e     = ?: || && == != < <= > >= + - * ! -, cell, (sum|count|max|forall|exists)(N in e..e :
+ *           e)
  *     cell  = N | N[e]
  *
- * A let of a name that is known already gives it a new value; the name ends with its block. One token is looked at
- * ahead, and its text is compared: files are small.
+ * A let of a name that is known already gives it a new value; the name ends with its block. One
+ * token is looked at ahead, and its text is compared: files are small.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -98,10 +101,12 @@ static void skip_space(struct reader *reader)
 {
     const char *text = reader->text;
     while (reader->at < reader->length) {
-        if (text[reader->at] == '-' && reader->at + 1 < reader->length && text[reader->at + 1] == '-') {
+        if (text[reader->at] == '-' && reader->at + 1 < reader->length &&
+            text[reader->at + 1] == '-') {
             while (reader->at < reader->length && text[reader->at] != '\n')
                 reader->at++;
-        } else if (text[reader->at] == ' ' || (text[reader->at] >= '\t' && text[reader->at] <= '\r')) {
+        } else if (text[reader->at] == ' ' ||
+                   (text[reader->at] >= '\t' && text[reader->at] <= '\r')) {
             reader->at++;
         } else {
             return;
@@ -123,11 +128,14 @@ static void take_number(struct reader *reader)
     reader->token.end = reader->at;
     bool dot = reader->at < reader->length && reader->text[reader->at] == '.';
     if (large || number > INT64_MAX >> 2)
-        iso_prove_refuse(reader->program, reader->error, here(reader), "a number of more than 62 bits");
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "a number of more than 62 bits");
     else if (dot && !(reader->at + 1 < reader->length && reader->text[reader->at + 1] == '.'))
-        iso_prove_refuse(reader->program, reader->error, here(reader), "numbers are integers, without a decimal point");
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "numbers are integers, without a decimal point");
     else if (reader->at < reader->length && letter(reader->text[reader->at]))
-        iso_prove_refuse(reader->program, reader->error, here(reader), "a letter right behind a number");
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "a letter right behind a number");
 }
 
 static void next(struct reader *reader)
@@ -143,7 +151,8 @@ static void next(struct reader *reader)
         return;
     char byte = reader->text[reader->at];
     if (letter(byte)) {
-        while (reader->at < reader->length && (letter(reader->text[reader->at]) || digit(reader->text[reader->at])))
+        while (reader->at < reader->length &&
+               (letter(reader->text[reader->at]) || digit(reader->text[reader->at])))
             reader->at++;
         reader->token.kind = NAMED;
     } else if (digit(byte)) {
@@ -153,7 +162,8 @@ static void next(struct reader *reader)
         reader->token.kind = SIGN;
         reader->at++;
         for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-            if (reader->at < reader->length && byte == pairs[i][0] && reader->text[reader->at] == pairs[i][1]) {
+            if (reader->at < reader->length && byte == pairs[i][0] &&
+                reader->text[reader->at] == pairs[i][1]) {
                 reader->at++;
                 break;
             }
@@ -174,13 +184,15 @@ static void refuse_token(struct reader *reader, const char *expected)
     uint32_t length = reader->token.end - reader->token.begin;
     unsigned char first = length ? (unsigned char)reader->text[reader->token.begin] : 0;
     if (reader->token.kind == END)
-        iso_prove_refuse(reader->program, reader->error, here(reader), "the file ends, expected %s", expected);
-    else if (first < ' ' || first >= 0x7f)
-        iso_prove_refuse(reader->program, reader->error, here(reader), "found the byte %u, expected %s", first,
+        iso_prove_refuse(reader->program, reader->error, here(reader), "the file ends, expected %s",
                          expected);
+    else if (first < ' ' || first >= 0x7f)
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "found the byte %u, expected %s", first, expected);
     else
         iso_prove_refuse(reader->program, reader->error, here(reader), "found '%.*s', expected %s",
-                         (int)(length < NAME ? length : NAME), reader->text + reader->token.begin, expected);
+                         (int)(length < NAME ? length : NAME), reader->text + reader->token.begin,
+                         expected);
 }
 
 static bool take(struct reader *reader, const char *word)
@@ -202,9 +214,10 @@ static bool expect(struct reader *reader, const char *word)
     return false;
 }
 
-static const char *const words[] = {"var",    "table",     "input", "txn",   "run",  "session", "assume",
-                                    "assert", "invariant", "let",   "if",    "else", "for",     "in",
-                                    "abort",  "lock",      "sum",   "count", "max",  "forall",  "exists"};
+static const char *const words[] = {"var",    "table",  "input",     "txn",  "run", "session",
+                                    "assume", "assert", "invariant", "let",  "if",  "else",
+                                    "for",    "in",     "abort",     "lock", "sum", "count",
+                                    "max",    "forall", "exists"};
 
 static bool reserved(const char *name)
 {
@@ -225,14 +238,15 @@ static bool take_name(struct reader *reader, char name[NAME + 1], const char *wh
         return false;
     }
     if (length > NAME) {
-        iso_prove_refuse(reader->program, reader->error, here(reader), "a name of more than %d letters", NAME);
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "a name of more than %d letters", NAME);
         return false;
     }
     memcpy(name, reader->text + reader->token.begin, length);
     name[length] = '\0';
     if (reserved(name)) {
-        iso_prove_refuse(reader->program, reader->error, here(reader), "'%s' is a word of the language, expected %s",
-                         name, what);
+        iso_prove_refuse(reader->program, reader->error, here(reader),
+                         "'%s' is a word of the language, expected %s", name, what);
         return false;
     }
     next(reader);
@@ -242,7 +256,8 @@ static bool take_name(struct reader *reader, char name[NAME + 1], const char *wh
 static bool enter(struct reader *reader)
 {
     if (++reader->depth > DEPTH && fine(reader))
-        iso_prove_refuse(reader->program, reader->error, here(reader), "nested more than %d deep", DEPTH);
+        iso_prove_refuse(reader->program, reader->error, here(reader), "nested more than %d deep",
+                         DEPTH);
     return fine(reader);
 }
 
@@ -280,8 +295,9 @@ static uint32_t find_local(const struct reader *reader, const char *name)
 
 static uint32_t new_local(struct reader *reader, const char *name)
 {
-    uint32_t local =
-        reader->template == ISO_NONE ? reader->bound++ : iso_prove_local(reader->program, reader->template, name);
+    uint32_t local = reader->template == ISO_NONE
+                         ? reader->bound++
+                         : iso_prove_local(reader->program, reader->template, name);
     ISO_GROW(reader->scope.list, reader->scope.count, reader->scope.capacity);
     struct name *known = &reader->scope.list[reader->scope.count++];
     snprintf(known->text, sizeof known->text, "%s", name);
@@ -310,7 +326,8 @@ static uint32_t read_index(struct reader *reader, uint32_t table, const char *na
     uint32_t index;
     if (!indexed) {
         if (fine(reader) && is(reader, "["))
-            iso_prove_refuse(reader->program, reader->error, here(reader), "'%s' is a var and has no index", name);
+            iso_prove_refuse(reader->program, reader->error, here(reader),
+                             "'%s' is a var and has no index", name);
         return zero(reader);
     }
     if (!expect(reader, "["))
@@ -349,20 +366,25 @@ static uint32_t read_named(struct reader *reader)
     if (!take_name(reader, name, "an expression"))
         return zero(reader);
     if ((local = find_local(reader, name)) != ISO_NONE)
-        return iso_prove_expression(reader->program, ISO_PROVE_LOCAL, local, ISO_NONE, ISO_NONE, span);
+        return iso_prove_expression(reader->program, ISO_PROVE_LOCAL, local, ISO_NONE, ISO_NONE,
+                                    span);
     table = find_table(reader, name);
     input = find_input(reader, name);
     if (table != ISO_NONE && reader->cells) {
         uint32_t index = read_index(reader, table, name);
-        return iso_prove_expression(reader->program, ISO_PROVE_READ, table, index, 0, since(reader, begin));
+        return iso_prove_expression(reader->program, ISO_PROVE_READ, table, index, 0,
+                                    since(reader, begin));
     }
     if (input != ISO_NONE && reader->inputs)
-        return iso_prove_expression(reader->program, ISO_PROVE_INPUT, input, ISO_NONE, ISO_NONE, span);
+        return iso_prove_expression(reader->program, ISO_PROVE_INPUT, input, ISO_NONE, ISO_NONE,
+                                    span);
     if (table != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "'%s' is a cell, and %s", name, reader->without);
+        iso_prove_refuse(reader->program, reader->error, span, "'%s' is a cell, and %s", name,
+                         reader->without);
     else if (input != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span,
-                         "'%s' is an input, and inputs are not visible in bodies: make it a parameter", name);
+        iso_prove_refuse(
+            reader->program, reader->error, span,
+            "'%s' is an input, and inputs are not visible in bodies: make it a parameter", name);
     else
         iso_prove_refuse(reader->program, reader->error, span, "unknown name '%s'", name);
     return zero(reader);
@@ -406,8 +428,8 @@ static uint32_t read_unary(struct reader *reader)
     } else if (not || minus) {
         next(reader);
         uint32_t inside = read_unary(reader);
-        made = iso_prove_expression(reader->program, not ? ISO_PROVE_NOT : ISO_PROVE_NEGATE, inside, ISO_NONE, ISO_NONE,
-                                    since(reader, begin));
+        made = iso_prove_expression(reader->program, not ? ISO_PROVE_NOT : ISO_PROVE_NEGATE, inside,
+                                    ISO_NONE, ISO_NONE, since(reader, begin));
     } else {
         made = read_simple(reader);
     }
@@ -422,10 +444,12 @@ static const struct operator
     enum iso_prove_op op;
 }
 operators[] = {
-    {"||", 0, ISO_PROVE_OR},      {"&&", 1, ISO_PROVE_AND},           {"==", 2, ISO_PROVE_EQUAL},
-    {"!=", 2, ISO_PROVE_UNEQUAL}, {"<", 2, ISO_PROVE_LESS},           {"<=", 2, ISO_PROVE_LESS_EQUAL},
-    {">", 2, ISO_PROVE_GREATER},  {">=", 2, ISO_PROVE_GREATER_EQUAL}, {"+", 3, ISO_PROVE_ADD},
-    {"-", 3, ISO_PROVE_SUBTRACT}, {"*", 4, ISO_PROVE_MULTIPLY},
+    {"||", 0, ISO_PROVE_OR},      {"&&", 1, ISO_PROVE_AND},
+    {"==", 2, ISO_PROVE_EQUAL},   {"!=", 2, ISO_PROVE_UNEQUAL},
+    {"<", 2, ISO_PROVE_LESS},     {"<=", 2, ISO_PROVE_LESS_EQUAL},
+    {">", 2, ISO_PROVE_GREATER},  {">=", 2, ISO_PROVE_GREATER_EQUAL},
+    {"+", 3, ISO_PROVE_ADD},      {"-", 3, ISO_PROVE_SUBTRACT},
+    {"*", 4, ISO_PROVE_MULTIPLY},
 };
 
 static const struct operator* operator_here(const struct reader *reader)
@@ -444,9 +468,11 @@ static uint32_t read_level(struct reader *reader, unsigned level)
     while (fine(reader) && (operator= operator_here(reader)) && operator->level >= level) {
         next(reader);
         if (++reader->operators > OPERATORS)
-            iso_prove_refuse(reader->program, reader->error, since(reader, begin), "more than %d operators", OPERATORS);
+            iso_prove_refuse(reader->program, reader->error, since(reader, begin),
+                             "more than %d operators", OPERATORS);
         uint32_t right = read_level(reader, operator->level + 1);
-        left = iso_prove_expression(reader->program, operator->op, left, right, ISO_NONE, since(reader, begin));
+        left = iso_prove_expression(reader->program, operator->op, left, right, ISO_NONE,
+                                    since(reader, begin));
     }
     return left;
 }
@@ -461,14 +487,17 @@ static uint32_t read_expression(struct reader *reader)
     made = read_level(reader, 0);
     while (take(reader, "?")) {
         if (++reader->operators > OPERATORS)
-            iso_prove_refuse(reader->program, reader->error, since(reader, begin), "more than %d operators", OPERATORS);
+            iso_prove_refuse(reader->program, reader->error, since(reader, begin),
+                             "more than %d operators", OPERATORS);
         if (rounds++ == 1)
-            iso_prove_warn(reader->program, since(reader, begin),
-                           "?: groups from the left, (a ? b : c) ? d : e: write parentheses to say what you mean");
+            iso_prove_warn(
+                reader->program, since(reader, begin),
+                "?: groups from the left, (a ? b : c) ? d : e: write parentheses to say what you mean");
         uint32_t yes = read_expression(reader);
         expect(reader, ":");
         uint32_t no = read_level(reader, 0);
-        made = iso_prove_expression(reader->program, ISO_PROVE_CHOOSE, made, yes, no, since(reader, begin));
+        made = iso_prove_expression(reader->program, ISO_PROVE_CHOOSE, made, yes, no,
+                                    since(reader, begin));
     }
     reader->depth--;
     return made;
@@ -499,7 +528,8 @@ static void read_cell(struct reader *reader, struct iso_prove_step *step)
         return;
     step->table = find_table(reader, name);
     if (find_local(reader, name) != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "'%s' is no cell: a let gives a name a new value", name);
+        iso_prove_refuse(reader->program, reader->error, span,
+                         "'%s' is no cell: a let gives a name a new value", name);
     else if (step->table == ISO_NONE)
         iso_prove_refuse(reader->program, reader->error, span, "unknown cell '%s'", name);
     else
@@ -603,15 +633,17 @@ static void read_range(struct reader *reader, int64_t *least, int64_t *most)
     }
     if (fine(reader) && *least > *most) {
         span.end = reader->last;
-        iso_prove_refuse(reader->program, reader->error, span, "a range without a number: %lld is more than %lld",
-                         (long long)*least, (long long)*most);
+        iso_prove_refuse(reader->program, reader->error, span,
+                         "a range without a number: %lld is more than %lld", (long long)*least,
+                         (long long)*most);
         *most = *least;
     }
 }
 
 static bool name_is_free(struct reader *reader, const char *name, struct iso_prove_span span)
 {
-    if (fine(reader) && (find_table(reader, name) != ISO_NONE || find_input(reader, name) != ISO_NONE))
+    if (fine(reader) &&
+        (find_table(reader, name) != ISO_NONE || find_input(reader, name) != ISO_NONE))
         iso_prove_refuse(reader->program, reader->error, span, "'%s' is declared twice", name);
     return fine(reader);
 }
@@ -623,8 +655,8 @@ static void initialise_by_range(struct reader *reader, uint32_t table, int64_t l
         char input[NAME + 16];
         snprintf(input, sizeof input, made->indexed ? "%s[%u]" : "%s", made->name, i);
         uint32_t number = iso_prove_input(reader->program, input, least, most, made->span);
-        made->initial[i] =
-            iso_prove_expression(reader->program, ISO_PROVE_INPUT, number, ISO_NONE, ISO_NONE, made->span);
+        made->initial[i] = iso_prove_expression(reader->program, ISO_PROVE_INPUT, number, ISO_NONE,
+                                                ISO_NONE, made->span);
     }
 }
 
@@ -642,7 +674,8 @@ static void read_table(struct reader *reader, bool indexed)
         if (reader->token.kind != NUMBER)
             refuse_token(reader, "how many cells the table has");
         else if (reader->token.number < 1 || reader->token.number > ROWS)
-            iso_prove_refuse(reader->program, reader->error, here(reader), "a table has from 1 to %d cells", ROWS);
+            iso_prove_refuse(reader->program, reader->error, here(reader),
+                             "a table has from 1 to %d cells", ROWS);
         else
             rows = (uint32_t)reader->token.number;
         if (fine(reader))
@@ -691,7 +724,8 @@ static void read_transaction(struct reader *reader)
     struct iso_prove_span span = here(reader);
     take_name(reader, name, "a transaction's name");
     if (fine(reader) && find_template(reader, name) != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "the transaction '%s' is declared twice", name);
+        iso_prove_refuse(reader->program, reader->error, span,
+                         "the transaction '%s' is declared twice", name);
     if (!expect(reader, "("))
         return;
     reader->template = iso_prove_template(reader->program, name, span);
@@ -699,7 +733,8 @@ static void read_transaction(struct reader *reader)
         span = here(reader);
         if (take_name(reader, name, "a parameter or ')'")) {
             if (find_local(reader, name) != ISO_NONE)
-                iso_prove_refuse(reader->program, reader->error, span, "the parameter '%s' is declared twice", name);
+                iso_prove_refuse(reader->program, reader->error, span,
+                                 "the parameter '%s' is declared twice", name);
             new_local(reader, name);
             reader->program->templates.list[reader->template].parameters++;
         }
@@ -738,8 +773,8 @@ static void read_call(struct reader *reader, uint32_t session)
         return;
     wanted = reader->program->templates.list[template].parameters;
     if (count != wanted) {
-        iso_prove_refuse(reader->program, reader->error, since(reader, begin), "%s takes %u arguments, not %u", name,
-                         wanted, count);
+        iso_prove_refuse(reader->program, reader->error, since(reader, begin),
+                         "%s takes %u arguments, not %u", name, wanted, count);
         return;
     }
     ISO_GROW(reader->calls.list, reader->calls.count, reader->calls.capacity);
@@ -815,7 +850,8 @@ static void read_file(struct reader *reader)
         else if (is(reader, "invariant"))
             read_rule(reader, ISO_PROVE_INVARIANT);
         else if (fine(reader))
-            refuse_token(reader, "var, table, input, txn, run, session, assume, assert or invariant");
+            refuse_token(reader,
+                         "var, table, input, txn, run, session, assume, assert or invariant");
         take(reader, ";");
         reader->operators = 0;
     }
@@ -826,7 +862,8 @@ static void make_instances(struct reader *reader, uint32_t repeats)
 {
     struct iso_prove_program *program = reader->program;
     if ((uint64_t)reader->calls.count * repeats > CALLS) {
-        iso_prove_refuse(program, reader->error, reader->calls.list[0].span, "more than %d calls", CALLS);
+        iso_prove_refuse(program, reader->error, reader->calls.list[0].span, "more than %d calls",
+                         CALLS);
         return;
     }
     for (uint32_t round = 0; round < repeats; round++)
@@ -835,8 +872,11 @@ static void make_instances(struct reader *reader, uint32_t repeats)
             struct iso_text name = {0};
             iso_prove_put_span(program, &name, call->span);
             iso_text_put_bytes(&name, "", 1);
-            uint32_t session = call->session == ISO_NONE ? ISO_NONE : round * reader->sessions.count + call->session;
-            iso_prove_instance(program, call->template, call->first_argument, session, name.bytes, call->span);
+            uint32_t session = call->session == ISO_NONE
+                                   ? ISO_NONE
+                                   : round * reader->sessions.count + call->session;
+            iso_prove_instance(program, call->template, call->first_argument, session, name.bytes,
+                               call->span);
             iso_text_release(&name);
         }
     program->sessions = repeats * reader->sessions.count;
@@ -855,11 +895,13 @@ static void check_whole(struct reader *reader)
         iso_prove_refuse(program, reader->error, here(reader),
                          "no run: expected run NAME(..) or session NAME: NAME(..)");
     else if (!rules)
-        iso_prove_refuse(program, reader->error, here(reader), "nothing to prove: expected assert or invariant");
+        iso_prove_refuse(program, reader->error, here(reader),
+                         "nothing to prove: expected assert or invariant");
 }
 
-enum iso_status iso_prove_read_core(struct iso_prove_program *program, const char *file, const char *source,
-                                    size_t length, uint32_t repeats, struct iso_error *error)
+enum iso_status iso_prove_read_core(struct iso_prove_program *program, const char *file,
+                                    const char *source, size_t length, uint32_t repeats,
+                                    struct iso_error *error)
 {
     struct reader reader = {.program = program, .template = ISO_NONE, .error = error};
     assert(repeats);

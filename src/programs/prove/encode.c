@@ -15,9 +15,10 @@ static struct prove_terms *terms_of(const struct prove_encoding *encoding)
 /* Begins a clause; `put` adds to it, `close` ends it, and drops it if it is true by itself. */
 static void open_clause(struct prove_encoding *encoding)
 {
-    ISO_GROW(encoding->constraints.list, encoding->constraints.count, encoding->constraints.capacity);
-    encoding->constraints.list[encoding->constraints.count] =
-        (struct prove_constraint){.first = encoding->terms.count, .equal_a = ISO_NONE, .equal_b = ISO_NONE};
+    ISO_GROW(encoding->constraints.list, encoding->constraints.count,
+             encoding->constraints.capacity);
+    encoding->constraints.list[encoding->constraints.count] = (struct prove_constraint){
+        .first = encoding->terms.count, .equal_a = ISO_NONE, .equal_b = ISO_NONE};
 }
 
 static void put(struct prove_encoding *encoding, uint32_t term)
@@ -55,7 +56,8 @@ static void clause(struct prove_encoding *encoding, const uint32_t *list, uint32
 }
 
 /* Both of `a` and `b` give one of the rest. */
-static void implies(struct prove_encoding *encoding, uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t e)
+static void implies(struct prove_encoding *encoding, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                    uint32_t e)
 {
     struct prove_terms *terms = terms_of(encoding);
     clause(encoding, (uint32_t[]){prove_not(terms, a), prove_not(terms, b), c, d, e}, 5);
@@ -64,8 +66,8 @@ static void implies(struct prove_encoding *encoding, uint32_t a, uint32_t b, uin
 static bool stopped(struct prove_encoding *encoding)
 {
     const struct prove_system *system = encoding->system;
-    encoding->stopped = encoding->stopped || system->terms.count > LARGEST || encoding->terms.count > LARGEST ||
-                        iso_prove_stop_asked(&system->stop);
+    encoding->stopped = encoding->stopped || system->terms.count > LARGEST ||
+                        encoding->terms.count > LARGEST || iso_prove_stop_asked(&system->stop);
     return encoding->stopped;
 }
 
@@ -92,17 +94,19 @@ static void make_order(struct prove_encoding *encoding)
     uint32_t count = encoding->system->count;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++) {
-            uint32_t before = prove_before(encoding->system->program, i, j) ? TRUE_TERM : prove_variable(terms, 0, 1);
+            uint32_t before = prove_before(encoding->system->program, i, j)
+                                  ? TRUE_TERM
+                                  : prove_variable(terms, 0, 1);
             encoding->order[i * count + j] = before;
             encoding->order[j * count + i] = prove_not(terms, before);
         }
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = i + 1; j < count; j++)
             for (uint32_t k = j + 1; k < count; k++) {
-                implies(encoding, order(encoding, i, j), order(encoding, j, k), order(encoding, i, k), FALSE_TERM,
-                        FALSE_TERM);
-                implies(encoding, order(encoding, k, j), order(encoding, j, i), order(encoding, k, i), FALSE_TERM,
-                        FALSE_TERM);
+                implies(encoding, order(encoding, i, j), order(encoding, j, k),
+                        order(encoding, i, k), FALSE_TERM, FALSE_TERM);
+                implies(encoding, order(encoding, k, j), order(encoding, j, i),
+                        order(encoding, k, i), FALSE_TERM, FALSE_TERM);
             }
 }
 
@@ -130,13 +134,15 @@ static void make_visible(struct prove_encoding *encoding)
             uint32_t made = same ? order(encoding, i, j) : sees(encoding, i, j);
             encoding->visible[i * count + j] = made;
             if (total && i != j)
-                implies(encoding, order(encoding, i, j), TRUE_TERM, made, relaxed(encoding, j), FALSE_TERM);
+                implies(encoding, order(encoding, i, j), TRUE_TERM, made, relaxed(encoding, j),
+                        FALSE_TERM);
         }
 }
 
-/* What a reader sees is closed: who sees j sees all that come before j (`prefix`), or that j sees. */
-static void close_seen(struct prove_encoding *encoding, const uint32_t *seen, uint32_t stride, uint32_t reader,
-                       bool prefix)
+/* What a reader sees is closed: who sees j sees all that come before j (`prefix`), or that j
+ * sees. */
+static void close_seen(struct prove_encoding *encoding, const uint32_t *seen, uint32_t stride,
+                       uint32_t reader, bool prefix)
 {
     uint32_t count = encoding->system->count;
     uint32_t excuse = reader == ISO_NONE ? FALSE_TERM : relaxed(encoding, reader);
@@ -144,7 +150,8 @@ static void close_seen(struct prove_encoding *encoding, const uint32_t *seen, ui
         for (uint32_t i = 0; i < count; i++) {
             uint32_t before = prefix ? order(encoding, i, j) : encoding->visible[i * count + j];
             if (i != j && i != reader && j != reader)
-                implies(encoding, before, seen[j * stride], seen[i * stride], aborted(encoding, j), excuse);
+                implies(encoding, before, seen[j * stride], seen[i * stride], aborted(encoding, j),
+                        excuse);
         }
 }
 
@@ -154,7 +161,8 @@ static uint32_t conflict(struct prove_encoding *encoding, uint32_t t, uint32_t u
     const struct prove_system *system = encoding->system;
     uint32_t any = FALSE_TERM;
     for (uint32_t cell = 0; cell < system->program->cells; cell++) {
-        uint32_t claims = system->transactions[t].claimed[cell], writes = system->transactions[u].writes[cell];
+        uint32_t claims = system->transactions[t].claimed[cell],
+                 writes = system->transactions[u].writes[cell];
         if (claims != FALSE_TERM && writes != FALSE_TERM)
             any = prove_or(terms_of(encoding), any, prove_and(terms_of(encoding), claims, writes));
     }
@@ -174,14 +182,16 @@ static void axioms(struct prove_encoding *encoding)
     for (uint32_t t = 0; t < count; t++)
         for (uint32_t u = 0; u < count; u++)
             if (t != u)
-                implies(encoding, conflict(encoding, t, u), order(encoding, u, t), encoding->visible[u * count + t],
-                        FALSE_TERM, FALSE_TERM);
+                implies(encoding, conflict(encoding, t, u), order(encoding, u, t),
+                        encoding->visible[u * count + t], FALSE_TERM, FALSE_TERM);
 }
 
 /* ---- rc ---- */
 
-/* After a claim all later statements see every earlier claimer. It is enough to say so of the next one that reads. */
-static void see_claimers(struct prove_encoding *encoding, uint32_t t, uint32_t statement, uint32_t from)
+/* After a claim all later statements see every earlier claimer. It is enough to say so of the next
+ * one that reads. */
+static void see_claimers(struct prove_encoding *encoding, uint32_t t, uint32_t statement,
+                         uint32_t from)
 {
     const struct prove_system *system = encoding->system;
     const struct prove_transaction *transaction = &system->transactions[t];
@@ -192,10 +202,11 @@ static void see_claimers(struct prove_encoding *encoding, uint32_t t, uint32_t s
             continue;
         for (uint32_t u = 0; u < count; u++)
             if (u != t && system->transactions[u].claimed[claim->cell] != FALSE_TERM) {
-                uint32_t both =
-                    prove_and(terms_of(encoding), claim->guard, system->transactions[u].claimed[claim->cell]);
-                implies(encoding, both, order(encoding, u, t), encoding->statement[t][statement * count + u],
-                        relaxed(encoding, t), FALSE_TERM);
+                uint32_t both = prove_and(terms_of(encoding), claim->guard,
+                                          system->transactions[u].claimed[claim->cell]);
+                implies(encoding, both, order(encoding, u, t),
+                        encoding->statement[t][statement * count + u], relaxed(encoding, t),
+                        FALSE_TERM);
             }
     }
 }
@@ -204,7 +215,8 @@ static void make_statements(struct prove_encoding *encoding, uint32_t t)
 {
     const struct prove_transaction *transaction = &encoding->system->transactions[t];
     uint32_t count = encoding->system->count, before = ISO_NONE;
-    uint32_t *seen = iso_allocate_zeroed((size_t)transaction->statements.count * count + 1, sizeof *seen);
+    uint32_t *seen =
+        iso_allocate_zeroed((size_t)transaction->statements.count * count + 1, sizeof *seen);
     encoding->statement[t] = seen;
     for (uint32_t s = 0; s < transaction->statements.count && !stopped(encoding); s++) {
         if (!transaction->statements.list[s].reads)
@@ -213,8 +225,8 @@ static void make_statements(struct prove_encoding *encoding, uint32_t t)
             seen[s * count + u] = sees(encoding, u, t);
         close_seen(encoding, seen + s * count, 1, t, true);
         for (uint32_t u = 0; before != ISO_NONE && u < count; u++)
-            implies(encoding, seen[before * count + u], TRUE_TERM, seen[s * count + u], relaxed(encoding, t),
-                    FALSE_TERM);
+            implies(encoding, seen[before * count + u], TRUE_TERM, seen[s * count + u],
+                    relaxed(encoding, t), FALSE_TERM);
         see_claimers(encoding, t, s, before == ISO_NONE ? 0 : before);
         before = s;
     }
@@ -222,7 +234,8 @@ static void make_statements(struct prove_encoding *encoding, uint32_t t)
 
 /* ---- what is read ---- */
 
-/* A reader that sees `seen[u * stride]`: what it finds in the cells. One cell's variables at a time. */
+/* A reader that sees `seen[u * stride]`: what it finds in the cells. One cell's variables at a
+ * time. */
 struct finder {
     const uint32_t *seen;
     uint32_t stride, self;
@@ -235,20 +248,25 @@ static void find_writers(struct prove_encoding *encoding, struct finder *finder,
     const struct prove_system *system = encoding->system;
     uint32_t count = system->count, *writes = iso_allocate_zeroed(count + 1, sizeof *writes);
     for (uint32_t u = 0; u < count; u++) {
-        uint32_t seen = u == finder->self ? FALSE_TERM : finder->seen ? finder->seen[u * finder->stride] : TRUE_TERM;
+        uint32_t seen = u == finder->self ? FALSE_TERM
+                        : finder->seen    ? finder->seen[u * finder->stride]
+                                          : TRUE_TERM;
         writes[u] = prove_and(terms, seen, system->transactions[u].writes[cell]);
     }
     for (uint32_t u = 0; u < count; u++) {
         uint32_t last = writes[u];
         for (uint32_t w = 0; w < count && last != FALSE_TERM; w++)
             if (w != u)
-                last = prove_and(terms, last, prove_not(terms, prove_and(terms, writes[w], order(encoding, u, w))));
+                last =
+                    prove_and(terms, last,
+                              prove_not(terms, prove_and(terms, writes[w], order(encoding, u, w))));
         finder->last[u] = last;
     }
     iso_free(writes);
 }
 
-static void bind(struct prove_encoding *encoding, const struct finder *finder, uint32_t slot, uint32_t variable)
+static void bind(struct prove_encoding *encoding, const struct finder *finder, uint32_t slot,
+                 uint32_t variable)
 {
     const struct prove_system *system = encoding->system;
     for (uint32_t u = 0; u < system->count; u++) {
@@ -257,7 +275,8 @@ static void bind(struct prove_encoding *encoding, const struct finder *finder, u
         open_clause(encoding);
         put_not(encoding, finder->last[u]);
         encoding->constraints.list[encoding->constraints.count].equal_a = variable;
-        encoding->constraints.list[encoding->constraints.count].equal_b = system->transactions[u].values[slot];
+        encoding->constraints.list[encoding->constraints.count].equal_b =
+            system->transactions[u].values[slot];
         close_clause(encoding);
     }
     open_clause(encoding);
@@ -296,12 +315,14 @@ static void read_transaction(struct prove_encoding *encoding, struct finder *fin
 }
 
 /* The readers of everything: at the end, and at a moment. */
-static void read_everything(struct prove_encoding *encoding, struct finder *finder, const uint32_t *list)
+static void read_everything(struct prove_encoding *encoding, struct finder *finder,
+                            const uint32_t *list)
 {
     const struct prove_system *system = encoding->system;
     const struct iso_prove_program *program = system->program;
     for (uint32_t cell = 0; cell < program->cells && !stopped(encoding); cell++) {
-        uint32_t slot = system->first_slot[cell], columns = program->tables.list[program->cell_tables[cell]].columns;
+        uint32_t slot = system->first_slot[cell],
+                 columns = program->tables.list[program->cell_tables[cell]].columns;
         bool written = false;
         for (uint32_t i = 0; i < columns; i++)
             written = written || list[slot + i] != system->initial[slot + i];
@@ -336,11 +357,12 @@ static void tell_equal(struct prove_encoding *encoding, uint32_t a, uint32_t b)
 }
 
 /* Of each rule that these readers are asked about. */
-static void add_up(struct prove_encoding *encoding, enum iso_prove_rule_kind kind, const uint32_t *list,
-                   const uint32_t *seen)
+static void add_up(struct prove_encoding *encoding, enum iso_prove_rule_kind kind,
+                   const uint32_t *list, const uint32_t *seen)
 {
     const struct prove_system *system = encoding->system;
-    for (uint32_t i = 0; iso_prove_level_conflicts(encoding->level) && i < system->program->rules.count; i++)
+    for (uint32_t i = 0;
+         iso_prove_level_conflicts(encoding->level) && i < system->program->rules.count; i++)
         if (system->program->rules.list[i].kind == kind && !stopped(encoding))
             prove_telescope(encoding, list, seen, system->rules[i], tell_equal);
 }
@@ -351,13 +373,16 @@ static void make_moment(struct prove_encoding *encoding, struct finder *finder)
     for (uint32_t i = 0; i < encoding->system->count; i++)
         encoding->moment[i] = prove_variable(terms_of(encoding), 0, 1);
     if (level != ISO_PROVE_RA)
-        close_seen(encoding, encoding->moment, 1, ISO_NONE, level != ISO_PROVE_CC && level != ISO_PROVE_PSI);
-    *finder = (struct finder){.seen = encoding->moment, .stride = 1, .self = ISO_NONE, .last = finder->last};
+        close_seen(encoding, encoding->moment, 1, ISO_NONE,
+                   level != ISO_PROVE_CC && level != ISO_PROVE_PSI);
+    *finder = (struct finder){
+        .seen = encoding->moment, .stride = 1, .self = ISO_NONE, .last = finder->last};
     read_everything(encoding, finder, encoding->system->seen);
     add_up(encoding, ISO_PROVE_INVARIANT, encoding->system->seen, encoding->moment);
 }
 
-void prove_encode(struct prove_encoding *encoding, struct prove_system *system, enum iso_prove_level level)
+void prove_encode(struct prove_encoding *encoding, struct prove_system *system,
+                  enum iso_prove_level level)
 {
     uint32_t count = system->count;
     struct finder finder = {.last = iso_allocate_zeroed(count + 1, sizeof *finder.last)};

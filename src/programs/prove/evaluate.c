@@ -1,4 +1,5 @@
-/* What a transaction reads, and expressions over it, as terms. A read of what others can have written is a variable. */
+/* What a transaction reads, and expressions over it, as terms. A read of what others can have
+ * written is a variable. */
 #include "base/memory.h"
 #include "prove/system_private.h"
 
@@ -9,8 +10,8 @@ enum {
 
 /* ---- reads ---- */
 
-static uint32_t find_read(struct machine *machine, struct prove_transaction *transaction, uint32_t statement,
-                          uint32_t cell, uint32_t column)
+static uint32_t find_read(struct machine *machine, struct prove_transaction *transaction,
+                          uint32_t statement, uint32_t cell, uint32_t column)
 {
     uint32_t slot = machine->system->first_slot[cell] + column;
     bool newest = statement == PROVE_NEWEST;
@@ -26,8 +27,8 @@ static uint32_t find_read(struct machine *machine, struct prove_transaction *tra
     if (prove_known(machine->terms, variable))
         return variable;
     ISO_GROW(transaction->reads.list, transaction->reads.count, transaction->reads.capacity);
-    transaction->reads.list[transaction->reads.count++] =
-        (struct prove_read){.statement = statement, .cell = cell, .column = column, .variable = variable};
+    transaction->reads.list[transaction->reads.count++] = (struct prove_read){
+        .statement = statement, .cell = cell, .column = column, .variable = variable};
     if (!newest && machine->system->statements)
         transaction->statements.list[statement].reads = true;
     return variable;
@@ -36,7 +37,8 @@ static uint32_t find_read(struct machine *machine, struct prove_transaction *tra
 static bool others_write(const struct machine *machine, uint32_t cell)
 {
     for (uint32_t i = 0; i < machine->system->count; i++)
-        if (i != machine->instance && machine->guess->writers[(size_t)i * machine->program->cells + cell])
+        if (i != machine->instance &&
+            machine->guess->writers[(size_t)i * machine->program->cells + cell])
             return true;
     return false;
 }
@@ -56,7 +58,8 @@ uint32_t prove_read_others(struct machine *machine, uint32_t cell, uint32_t colu
     uint32_t old = find_read(machine, transaction, machine->statement, cell, column);
     if (claimed == FALSE_TERM)
         return old;
-    return prove_choose(machine->terms, claimed, find_read(machine, transaction, PROVE_NEWEST, cell, column), old);
+    return prove_choose(machine->terms, claimed,
+                        find_read(machine, transaction, PROVE_NEWEST, cell, column), old);
 }
 
 uint32_t prove_read_slot(struct machine *machine, uint32_t cell, uint32_t column)
@@ -76,7 +79,8 @@ uint32_t prove_read_slot(struct machine *machine, uint32_t cell, uint32_t column
     written = machine->state.written[cell];
     if (written == TRUE_TERM)
         return machine->state.values[slot];
-    return prove_choose(machine->terms, written, machine->state.values[slot], prove_read_others(machine, cell, column));
+    return prove_choose(machine->terms, written, machine->state.values[slot],
+                        prove_read_others(machine, cell, column));
 }
 
 /* ---- expressions ---- */
@@ -84,12 +88,14 @@ uint32_t prove_read_slot(struct machine *machine, uint32_t cell, uint32_t column
 /* In this branch, and not ended. */
 uint32_t prove_live(struct machine *machine)
 {
-    return prove_not(machine->terms, prove_or(machine->terms, machine->state.returned, machine->state.aborted));
+    return prove_not(machine->terms,
+                     prove_or(machine->terms, machine->state.returned, machine->state.aborted));
 }
 
 void prove_count_work(struct machine *machine)
 {
-    if (!(++machine->work & 255) && prove_fine(machine) && iso_prove_stop_asked(&machine->system->stop))
+    if (!(++machine->work & 255) && prove_fine(machine) &&
+        iso_prove_stop_asked(&machine->system->stop))
         iso_error_set(machine->error, ISO_UNDECIDED, "%s: the time is up", machine->program->file);
 }
 
@@ -98,8 +104,8 @@ void prove_refuse_wide(struct machine *machine, struct iso_prove_span span)
     if (machine->terms->wide && prove_fine(machine))
         iso_prove_refuse(machine->program, machine->error, span, "this can take more than 62 bits");
     if ((machine->work > WORK || machine->terms->count > TERMS) && prove_fine(machine))
-        iso_prove_refuse(machine->program, machine->error, span, "too large: more than %d steps or %d terms", WORK,
-                         TERMS);
+        iso_prove_refuse(machine->program, machine->error, span,
+                         "too large: more than %d steps or %d terms", WORK, TERMS);
 }
 
 /* What stands there before anything has run: no read and no input is in it. */
@@ -118,7 +124,8 @@ bool prove_is_fixed(const struct machine *machine, uint32_t expression)
     case ISO_PROVE_NEGATE:
         return prove_is_fixed(machine, node->a);
     case ISO_PROVE_CHOOSE:
-        return prove_is_fixed(machine, node->a) && prove_is_fixed(machine, node->b) && prove_is_fixed(machine, node->c);
+        return prove_is_fixed(machine, node->a) && prove_is_fixed(machine, node->b) &&
+               prove_is_fixed(machine, node->c);
     default:
         if (node->op >= ISO_PROVE_SUM)
             return prove_is_fixed(machine, node->b) && prove_is_fixed(machine, node->c) &&
@@ -127,8 +134,10 @@ bool prove_is_fixed(const struct machine *machine, uint32_t expression)
     }
 }
 
-/* The condition that an index is of this table; a constant one that is not is refused, another one noted. */
-uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed, struct iso_prove_span span)
+/* The condition that an index is of this table; a constant one that is not is refused, another one
+ * noted. */
+uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed,
+                        struct iso_prove_span span)
 {
     struct prove_terms *terms = machine->terms;
     const struct iso_prove_table *of = &machine->program->tables.list[table];
@@ -137,14 +146,15 @@ uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index,
         return TRUE_TERM;
     if (machine->last && fixed && prove_known(terms, index) && prove_fine(machine))
         iso_prove_refuse(machine->program, machine->error, span,
-                         "the index %lld is out of range: %s has the cells 0..%u", (long long)term.low, of->name,
-                         of->rows - 1);
+                         "the index %lld is out of range: %s has the cells 0..%u",
+                         (long long)term.low, of->name, of->rows - 1);
     uint32_t low = prove_not(terms, prove_less(terms, index, prove_constant(terms, 0)));
-    uint32_t inside = prove_and(terms, low, prove_less(terms, index, prove_constant(terms, of->rows)));
+    uint32_t inside =
+        prove_and(terms, low, prove_less(terms, index, prove_constant(terms, of->rows)));
     if (machine->last && prove_fine(machine)) {
         struct prove_system *system = machine->system;
-        uint32_t outside =
-            prove_and(terms, prove_and(terms, machine->path, prove_live(machine)), prove_not(terms, inside));
+        uint32_t outside = prove_and(terms, prove_and(terms, machine->path, prove_live(machine)),
+                                     prove_not(terms, inside));
         ISO_GROW(system->outside.list, system->outside.count, system->outside.capacity);
         system->outside.list[system->outside.count++] =
             (struct prove_outside){.term = outside, .instance = machine->instance, .span = span};
@@ -161,9 +171,11 @@ static uint32_t evaluate_read(struct machine *machine, const struct iso_prove_ex
         return FALSE_TERM;
     prove_in_range(machine, node->a, index, prove_is_fixed(machine, node->b), node->span);
     struct prove_term term = terms->list[index];
-    int64_t from = term.low < 0 ? 0 : term.low, to = term.high >= table->rows ? table->rows - 1 : term.high;
+    int64_t from = term.low < 0 ? 0 : term.low,
+            to = term.high >= table->rows ? table->rows - 1 : term.high;
     if (prove_known(terms, index))
-        return from <= to ? prove_read_slot(machine, table->first_cell + (uint32_t)from, node->c) : FALSE_TERM;
+        return from <= to ? prove_read_slot(machine, table->first_cell + (uint32_t)from, node->c)
+                          : FALSE_TERM;
     bool whole = term.low >= 0 && term.high < table->rows;
     for (int64_t row = to; row >= from; row--) {
         uint32_t here = prove_read_slot(machine, table->first_cell + (uint32_t)row, node->c);
@@ -173,7 +185,8 @@ static uint32_t evaluate_read(struct machine *machine, const struct iso_prove_ex
     return value;
 }
 
-static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_prove_expression *node)
+static uint32_t evaluate_quantifier(struct machine *machine,
+                                    const struct iso_prove_expression *node)
 {
     struct prove_terms *terms = machine->terms;
     uint32_t from = prove_evaluate(machine, node->b), to = prove_evaluate(machine, node->c);
@@ -181,13 +194,15 @@ static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_pr
     if (!prove_fine(machine))
         return FALSE_TERM;
     if (!prove_known(terms, from) || !prove_known(terms, to)) {
-        iso_prove_refuse(machine->program, machine->error, node->span, "the bounds of a quantifier must be constant");
+        iso_prove_refuse(machine->program, machine->error, node->span,
+                         "the bounds of a quantifier must be constant");
         return FALSE_TERM;
     }
     int64_t first = terms->list[from].low, last = terms->list[to].low;
     if (node->op == ISO_PROVE_MAXIMUM && first > last)
-        iso_prove_refuse(machine->program, machine->error, node->span, "max of nothing: %lld is more than %lld",
-                         (long long)first, (long long)last);
+        iso_prove_refuse(machine->program, machine->error, node->span,
+                         "max of nothing: %lld is more than %lld", (long long)first,
+                         (long long)last);
     for (int64_t i = first; i <= last && prove_fine(machine); i++) {
         machine->state.locals[node->a] = prove_constant(terms, i);
         machine->varies[node->a] = false;
@@ -200,7 +215,8 @@ static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_pr
             value = prove_add(terms, value, prove_truth(terms, body));
             break;
         case ISO_PROVE_MAXIMUM:
-            value = i == first ? body : prove_choose(terms, prove_less(terms, value, body), body, value);
+            value = i == first ? body
+                               : prove_choose(terms, prove_less(terms, value, body), body, value);
             break;
         case ISO_PROVE_FORALL:
             value = prove_and(terms, value, prove_truth(terms, body));
@@ -209,7 +225,8 @@ static uint32_t evaluate_quantifier(struct machine *machine, const struct iso_pr
             value = prove_or(terms, value, prove_truth(terms, body));
         }
         prove_refuse_wide(machine, node->span);
-        if (node->op == ISO_PROVE_FORALL ? value == FALSE_TERM : node->op == ISO_PROVE_EXISTS && value == TRUE_TERM)
+        if (node->op == ISO_PROVE_FORALL ? value == FALSE_TERM
+                                         : node->op == ISO_PROVE_EXISTS && value == TRUE_TERM)
             break;
     }
     return value;
@@ -242,7 +259,8 @@ static uint32_t evaluate_logic(struct machine *machine, const struct iso_prove_e
     }
     if (a == (node->op == ISO_PROVE_AND ? FALSE_TERM : TRUE_TERM))
         return a;
-    uint32_t b = prove_truth(terms, evaluate_if(machine, node->op == ISO_PROVE_AND ? a : not, node->b));
+    uint32_t b =
+        prove_truth(terms, evaluate_if(machine, node->op == ISO_PROVE_AND ? a : not, node->b));
     return node->op == ISO_PROVE_AND ? prove_and(terms, a, b) : prove_or(terms, a, b);
 }
 
@@ -305,7 +323,8 @@ uint32_t prove_evaluate(struct machine *machine, uint32_t expression)
         value = evaluate_logic(machine, node);
         break;
     default:
-        value = node->op >= ISO_PROVE_SUM ? evaluate_quantifier(machine, node) : evaluate_numbers(machine, node);
+        value = node->op >= ISO_PROVE_SUM ? evaluate_quantifier(machine, node)
+                                          : evaluate_numbers(machine, node);
     }
     prove_refuse_wide(machine, node->span);
     return value;

@@ -30,8 +30,10 @@ static void put_value(struct writing *writing, uint32_t instance, uint32_t cell)
     uint32_t writes = writing->writes[(size_t)instance * program->cells + cell];
     iso_text_put(writing->text, "\"");
     for (uint32_t i = 0; i < columns; i++)
-        iso_text_format(writing->text, "%s%lld", i ? "," : "",
-                        (long long)writing->values[(size_t)instance * execution->slots + execution->slot[cell] + i]);
+        iso_text_format(
+            writing->text, "%s%lld", i ? "," : "",
+            (long long)
+                writing->values[(size_t)instance * execution->slots + execution->slot[cell] + i]);
     iso_text_format(writing->text, " by T%u", instance + 1);
     if (writes > 1)
         iso_text_format(writing->text, ", write %u", writes);
@@ -56,15 +58,16 @@ static void put_event(struct writing *writing, uint32_t number)
         return;
     uint32_t columns = program->tables.list[program->cell_tables[event->cell]].columns;
     if (event->kind == ISO_PROVE_READS) {
-        const struct iso_prove_event *before = event - 1; /* the other columns of a row are the same read */
+        const struct iso_prove_event *before =
+            event - 1; /* the other columns of a row are the same read */
         if (number && before->kind == ISO_PROVE_READS && before->instance == event->instance &&
             before->cell == event->cell && before->from == event->from)
             return;
         put_read(writing, event->from, event->cell);
         return;
     }
-    writing->values[(size_t)event->instance * execution->slots + execution->slot[event->cell] + event->column] =
-        event->value;
+    writing->values[(size_t)event->instance * execution->slots + execution->slot[event->cell] +
+                    event->column] = event->value;
     if (event->column + 1 < columns)
         return;
     writing->writes[(size_t)event->instance * program->cells + event->cell]++;
@@ -72,7 +75,8 @@ static void put_event(struct writing *writing, uint32_t number)
     put_value(writing, event->instance, event->cell);
 }
 
-/* A statement at a time: what its snapshot shows, then what stands behind its claims, which may be newer. */
+/* A statement at a time: what its snapshot shows, then what stands behind its claims, which may be
+ * newer. */
 static void put_operations(struct writing *writing, uint32_t instance)
 {
     const struct iso_prove_execution *execution = writing->execution;
@@ -80,18 +84,21 @@ static void put_operations(struct writing *writing, uint32_t instance)
     uint32_t first = 0, end;
     writing->any = false;
     for (; first < execution->events.count; first = end) {
-        for (end = first + 1; end < execution->events.count && events[end].kind != ISO_PROVE_BEGINS;)
+        for (end = first + 1;
+             end < execution->events.count && events[end].kind != ISO_PROVE_BEGINS;)
             end++;
         for (int late = 0; late < 2 && events[first].instance == instance; late++)
             for (uint32_t i = first; i < end; i++) {
-                bool shown = events[i].kind == ISO_PROVE_READS && !events[i].newest && events[i].from != instance;
+                bool shown = events[i].kind == ISO_PROVE_READS && !events[i].newest &&
+                             events[i].from != instance;
                 if (shown == !late)
                     put_event(writing, i);
             }
     }
 }
 
-/* pc and psi can be judged by timestamps, too: commits by the order, snapshots by what they have. */
+/* pc and psi can be judged by timestamps, too: commits by the order, snapshots by what they
+ * have. */
 static void put_times(struct writing *writing, uint32_t instance, uint32_t place)
 {
     const struct iso_prove_execution *execution = writing->execution;
@@ -139,13 +146,17 @@ void iso_prove_put_history(const struct iso_prove_execution *execution, struct i
 {
     const struct iso_prove_program *program = execution->program;
     struct writing writing = {.execution = execution, .text = text};
-    writing.writes = iso_allocate_zeroed((size_t)execution->count * program->cells + 1, sizeof *writing.writes);
-    writing.values = iso_allocate_zeroed((size_t)execution->count * execution->slots + 1, sizeof *writing.values);
+    writing.writes =
+        iso_allocate_zeroed((size_t)execution->count * program->cells + 1, sizeof *writing.writes);
+    writing.values = iso_allocate_zeroed((size_t)execution->count * execution->slots + 1,
+                                         sizeof *writing.values);
     for (uint32_t i = 0; i < execution->count; i++) {
         uint32_t at = execution->order[i], session = program->instances.list[at].session;
         iso_text_format(text, "{\"tid\":\"T%u\",\"sid\":\"", at + 1);
-        iso_text_format(text, session == ISO_NONE ? "T%u" : "session %u", session == ISO_NONE ? at + 1 : session + 1);
-        iso_text_format(text, "\",\"status\":\"%s\"", execution->aborted[at] ? "aborted" : "committed");
+        iso_text_format(text, session == ISO_NONE ? "T%u" : "session %u",
+                        session == ISO_NONE ? at + 1 : session + 1);
+        iso_text_format(text, "\",\"status\":\"%s\"",
+                        execution->aborted[at] ? "aborted" : "committed");
         put_times(&writing, at, i);
         iso_text_put(text, ",\"ops\":[");
         put_operations(&writing, at);

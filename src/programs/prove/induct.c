@@ -22,7 +22,8 @@ static int64_t end_of(const struct iso_prove_program *program, uint32_t expressi
 }
 
 /* What the calls of a template give its parameters. False: it is not called. */
-static bool parameter_ranges(const struct iso_prove_program *program, uint32_t template, int64_t *least, int64_t *most)
+static bool parameter_ranges(const struct iso_prove_program *program, uint32_t template,
+                             int64_t *least, int64_t *most)
 {
     bool called = false;
     for (uint32_t i = 0; i < program->instances.count; i++) {
@@ -41,7 +42,8 @@ static bool parameter_ranges(const struct iso_prove_program *program, uint32_t t
 }
 
 /* "Both satisfy the rules, they agree, and what comes of it does not", as one term. */
-static uint32_t step(struct prove_system *system, enum iso_prove_level level, struct iso_error *error)
+static uint32_t step(struct prove_system *system, enum iso_prove_level level,
+                     struct iso_error *error)
 {
     const struct iso_prove_program *program = system->program;
     const struct prove_transaction *transaction = &system->transactions[0];
@@ -54,7 +56,9 @@ static uint32_t step(struct prove_system *system, enum iso_prove_level level, st
                 system->ended[slot] = system->seen[slot];
             agree = prove_equal(terms, system->ended[slot], system->seen[slot]);
             if (level == ISO_PROVE_SI)
-                goal = prove_and(terms, goal, prove_or(terms, prove_not(terms, transaction->claimed[cell]), agree));
+                goal =
+                    prove_and(terms, goal,
+                              prove_or(terms, prove_not(terms, transaction->claimed[cell]), agree));
         }
     for (uint32_t i = 0; i < program->rules.count; i++)
         if (program->rules.list[i].kind != ISO_PROVE_ASSUME)
@@ -63,8 +67,8 @@ static uint32_t step(struct prove_system *system, enum iso_prove_level level, st
     for (uint32_t cell = 0; cell < program->cells; cell++)
         for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
             uint32_t slot = system->first_slot[cell] + i;
-            system->ended[slot] =
-                prove_choose(terms, transaction->writes[cell], transaction->values[slot], system->ended[slot]);
+            system->ended[slot] = prove_choose(terms, transaction->writes[cell],
+                                               transaction->values[slot], system->ended[slot]);
         }
     goal = prove_and(terms, goal, prove_not(terms, prove_system_rules_at_end(system, error)));
     return prove_or(terms, goal, system->unrolled);
@@ -80,8 +84,9 @@ static char *say(const char *what, const char *name)
 }
 
 static enum iso_outcome induct_template(const struct iso_prove_program *program, uint32_t template,
-                                        enum iso_prove_level level, uint32_t unroll, struct iso_prove_stop stop,
-                                        char **reason, struct iso_error *error)
+                                        enum iso_prove_level level, uint32_t unroll,
+                                        struct iso_prove_stop stop, char **reason,
+                                        struct iso_error *error)
 {
     const struct iso_prove_template *of = &program->templates.list[template];
     int64_t *least = iso_allocate_zeroed(of->parameters + 1, sizeof *least);
@@ -89,7 +94,8 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
     struct prove_system system = {.program = NULL};
     enum iso_outcome outcome = ISO_HOLDS;
     if (parameter_ranges(program, template, least, most) &&
-        prove_system_build_template(&system, program, template, least, most, unroll, stop, error) == ISO_OK) {
+        prove_system_build_template(&system, program, template, least, most, unroll, stop, error) ==
+            ISO_OK) {
         uint32_t goal = step(&system, level, error);
         enum iso_solver_answer answer = ISO_SOLVER_FALSE;
         if (error->status == ISO_OK && goal != FALSE_TERM)
@@ -111,14 +117,16 @@ static enum iso_outcome induct_template(const struct iso_prove_program *program,
     return outcome;
 }
 
-enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_prove_level level, uint32_t unroll,
-                              struct iso_prove_stop stop, char **reason, struct iso_error *error)
+enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_prove_level level,
+                              uint32_t unroll, struct iso_prove_stop stop, char **reason,
+                              struct iso_error *error)
 {
     assert(level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PC);
     struct prove_system start;
     enum iso_outcome outcome = ISO_HOLDS;
     *reason = NULL;
-    for (uint32_t i = 0; i < program->templates.count; i++) /* a row for each INSERT: there are only so many */
+    for (uint32_t i = 0; i < program->templates.count;
+         i++) /* a row for each INSERT: there are only so many */
         for (uint32_t j = 0; j < program->templates.list[i].parameters; j++)
             if (*program->templates.list[i].local_names[j] == '$') {
                 *reason = say("rows are inserted by ", program->templates.list[i].name);
@@ -135,7 +143,8 @@ enum iso_outcome prove_induct(const struct iso_prove_program *program, enum iso_
     if (error->status == ISO_UNDECIDED)
         *reason = say("the time is up", "");
     prove_system_release(&start);
-    for (uint32_t i = 0; i < program->templates.count && outcome == ISO_HOLDS && error->status == ISO_OK; i++)
+    for (uint32_t i = 0;
+         i < program->templates.count && outcome == ISO_HOLDS && error->status == ISO_OK; i++)
         outcome = induct_template(program, i, level, unroll, stop, reason, error);
     return error->status == ISO_OK ? outcome : ISO_IS_UNDECIDED;
 }

@@ -26,9 +26,10 @@ const char *iso_prove_level_words(enum iso_prove_level level)
 bool iso_prove_level_implies(enum iso_prove_level strong, enum iso_prove_level weak)
 {
     static const unsigned weaker[] = {
-        [ISO_PROVE_SER] = 1u << ISO_PROVE_SI | 1u << ISO_PROVE_PSI | 1u << ISO_PROVE_PC | 1u << ISO_PROVE_CC |
-                          1u << ISO_PROVE_RA | 1u << ISO_PROVE_RC,
-        [ISO_PROVE_SI] = 1u << ISO_PROVE_PSI | 1u << ISO_PROVE_PC | 1u << ISO_PROVE_CC | 1u << ISO_PROVE_RA,
+        [ISO_PROVE_SER] = 1u << ISO_PROVE_SI | 1u << ISO_PROVE_PSI | 1u << ISO_PROVE_PC |
+                          1u << ISO_PROVE_CC | 1u << ISO_PROVE_RA | 1u << ISO_PROVE_RC,
+        [ISO_PROVE_SI] =
+            1u << ISO_PROVE_PSI | 1u << ISO_PROVE_PC | 1u << ISO_PROVE_CC | 1u << ISO_PROVE_RA,
         [ISO_PROVE_PSI] = 1u << ISO_PROVE_CC | 1u << ISO_PROVE_RA,
         [ISO_PROVE_PC] = 1u << ISO_PROVE_CC | 1u << ISO_PROVE_RA,
         [ISO_PROVE_CC] = 1u << ISO_PROVE_RA,
@@ -41,5 +42,6 @@ bool iso_prove_level_implies(enum iso_prove_level strong, enum iso_prove_level w
 
 bool iso_prove_level_conflicts(enum iso_prove_level level)
 {
-    return level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PSI || level == ISO_PROVE_RC;
+    return level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PSI ||
+           level == ISO_PROVE_RC;
 }

@@ -32,7 +32,8 @@ static bool implies(const struct prove_terms *terms, uint32_t guard, uint32_t co
         return true;
     if (b->op == PROVE_AND)
         return implies(terms, guard, b->a) && implies(terms, guard, b->b);
-    return a->op == PROVE_AND && (implies(terms, a->a, condition) || implies(terms, a->b, condition));
+    return a->op == PROVE_AND &&
+           (implies(terms, a->a, condition) || implies(terms, a->b, condition));
 }
 
 static void add_item(struct sum *sum, uint32_t guard, uint32_t atom, int64_t factor)
@@ -52,7 +53,8 @@ static void add_item(struct sum *sum, uint32_t guard, uint32_t atom, int64_t fac
 
 static void expand(struct sum *sum, uint32_t guard, uint32_t term, int64_t factor);
 
-/* The slot that this variable is of, if its changes can be added up; their reads are in `reads`, by transaction. */
+/* The slot that this variable is of, if its changes can be added up; their reads are in `reads`, by
+ * transaction. */
 static bool telescopes(const struct sum *sum, uint32_t variable, uint32_t *slot, uint32_t *reads)
 {
     const struct prove_system *system = sum->encoding->system;
@@ -157,7 +159,8 @@ static uint32_t rebuild(struct sum *sum)
     for (uint32_t i = 0; i < sum->count; i++)
         for (uint32_t j = i + 1; j < sum->count; j++)
             if (sum->items[j].atom < sum->items[i].atom ||
-                (sum->items[j].atom == sum->items[i].atom && sum->items[j].guard < sum->items[i].guard)) {
+                (sum->items[j].atom == sum->items[i].atom &&
+                 sum->items[j].guard < sum->items[i].guard)) {
                 struct item swapped = sum->items[i];
                 sum->items[i] = sum->items[j];
                 sum->items[j] = swapped;
@@ -173,7 +176,8 @@ static uint32_t rebuild(struct sum *sum)
 }
 
 static void compare(struct prove_encoding *encoding, const uint32_t *list, const uint32_t *seen,
-                    struct prove_term comparison, void (*tell)(struct prove_encoding *encoding, uint32_t a, uint32_t b))
+                    struct prove_term comparison,
+                    void (*tell)(struct prove_encoding *encoding, uint32_t a, uint32_t b))
 {
     struct prove_terms *terms = &encoding->system->terms;
     struct sum sum = {.encoding = encoding, .list = list, .seen = seen};
@@ -188,7 +192,8 @@ static void compare(struct prove_encoding *encoding, const uint32_t *list, const
         tell(encoding, comparison.a, right);
 }
 
-void prove_telescope(struct prove_encoding *encoding, const uint32_t *list, const uint32_t *seen, uint32_t rule,
+void prove_telescope(struct prove_encoding *encoding, const uint32_t *list, const uint32_t *seen,
+                     uint32_t rule,
                      void (*tell)(struct prove_encoding *encoding, uint32_t a, uint32_t b))
 {
     struct prove_terms *terms = &encoding->system->terms;

@@ -78,23 +78,24 @@ static char *copy(const char *text)
 
 uint32_t iso_prove_constant(struct iso_prove_program *program, int64_t value)
 {
-    uint32_t made =
-        iso_prove_expression(program, ISO_PROVE_CONSTANT, ISO_NONE, ISO_NONE, ISO_NONE, (struct iso_prove_span){0, 0});
+    uint32_t made = iso_prove_expression(program, ISO_PROVE_CONSTANT, ISO_NONE, ISO_NONE, ISO_NONE,
+                                         (struct iso_prove_span){0, 0});
     program->expressions.list[made].value = value;
     return made;
 }
 
-uint32_t iso_prove_expression(struct iso_prove_program *program, enum iso_prove_op op, uint32_t a, uint32_t b,
-                              uint32_t c, struct iso_prove_span span)
+uint32_t iso_prove_expression(struct iso_prove_program *program, enum iso_prove_op op, uint32_t a,
+                              uint32_t b, uint32_t c, struct iso_prove_span span)
 {
     ISO_GROW(program->expressions.list, program->expressions.count, program->expressions.capacity);
-    program->expressions.list[program->expressions.count] =
-        (struct iso_prove_expression){.op = op, .a = a, .b = b, .c = c, .d = ISO_NONE, .span = span};
+    program->expressions.list[program->expressions.count] = (struct iso_prove_expression){
+        .op = op, .a = a, .b = b, .c = c, .d = ISO_NONE, .span = span};
     return program->expressions.count++;
 }
 
-uint32_t iso_prove_quantifier(struct iso_prove_program *program, enum iso_prove_op op, uint32_t local, uint32_t from,
-                              uint32_t to, uint32_t body, struct iso_prove_span span)
+uint32_t iso_prove_quantifier(struct iso_prove_program *program, enum iso_prove_op op,
+                              uint32_t local, uint32_t from, uint32_t to, uint32_t body,
+                              struct iso_prove_span span)
 {
     assert(op >= ISO_PROVE_SUM);
     uint32_t made = iso_prove_expression(program, op, local, from, to, span);
@@ -102,7 +103,8 @@ uint32_t iso_prove_quantifier(struct iso_prove_program *program, enum iso_prove_
     return made;
 }
 
-uint32_t iso_prove_step(struct iso_prove_program *program, enum iso_prove_step_kind kind, struct iso_prove_span span)
+uint32_t iso_prove_step(struct iso_prove_program *program, enum iso_prove_step_kind kind,
+                        struct iso_prove_span span)
 {
     ISO_GROW(program->steps.list, program->steps.count, program->steps.capacity);
     program->steps.list[program->steps.count] = (struct iso_prove_step){.kind = kind,
@@ -130,13 +132,14 @@ uint32_t iso_prove_values(struct iso_prove_program *program, const uint32_t *lis
     return first;
 }
 
-uint32_t iso_prove_table(struct iso_prove_program *program, const char *name, uint32_t rows, uint32_t columns,
-                         struct iso_prove_span span)
+uint32_t iso_prove_table(struct iso_prove_program *program, const char *name, uint32_t rows,
+                         uint32_t columns, struct iso_prove_span span)
 {
     assert(columns);
     ISO_GROW(program->tables.list, program->tables.count, program->tables.capacity);
     struct iso_prove_table *table = &program->tables.list[program->tables.count];
-    *table = (struct iso_prove_table){.name = copy(name), .rows = rows, .columns = columns, .span = span};
+    *table = (struct iso_prove_table){
+        .name = copy(name), .rows = rows, .columns = columns, .span = span};
     table->column_names = iso_allocate_zeroed(columns, sizeof *table->column_names);
     table->row_names = iso_allocate_zeroed(rows ? rows : 1, sizeof *table->row_names);
     table->initial = iso_allocate_zeroed((size_t)rows * columns + 1, sizeof *table->initial);
@@ -146,8 +149,8 @@ uint32_t iso_prove_table(struct iso_prove_program *program, const char *name, ui
     return program->tables.count++;
 }
 
-uint32_t iso_prove_input(struct iso_prove_program *program, const char *name, int64_t least, int64_t most,
-                         struct iso_prove_span span)
+uint32_t iso_prove_input(struct iso_prove_program *program, const char *name, int64_t least,
+                         int64_t most, struct iso_prove_span span)
 {
     assert(least <= most);
     ISO_GROW(program->inputs.list, program->inputs.count, program->inputs.capacity);
@@ -156,7 +159,8 @@ uint32_t iso_prove_input(struct iso_prove_program *program, const char *name, in
     return program->inputs.count++;
 }
 
-uint32_t iso_prove_template(struct iso_prove_program *program, const char *name, struct iso_prove_span span)
+uint32_t iso_prove_template(struct iso_prove_program *program, const char *name,
+                            struct iso_prove_span span)
 {
     ISO_GROW(program->templates.list, program->templates.count, program->templates.capacity);
     program->templates.list[program->templates.count] =
@@ -167,30 +171,37 @@ uint32_t iso_prove_template(struct iso_prove_program *program, const char *name,
 uint32_t iso_prove_local(struct iso_prove_program *program, uint32_t template, const char *name)
 {
     struct iso_prove_template *owner = &program->templates.list[template];
-    owner->local_names = iso_reallocate(owner->local_names, (owner->locals + 1) * sizeof *owner->local_names);
+    owner->local_names =
+        iso_reallocate(owner->local_names, (owner->locals + 1) * sizeof *owner->local_names);
     owner->local_names[owner->locals] = copy(name);
     return owner->locals++;
 }
 
-uint32_t iso_prove_instance(struct iso_prove_program *program, uint32_t template, uint32_t first_argument,
-                            uint32_t session, const char *name, struct iso_prove_span span)
+uint32_t iso_prove_instance(struct iso_prove_program *program, uint32_t template,
+                            uint32_t first_argument, uint32_t session, const char *name,
+                            struct iso_prove_span span)
 {
     ISO_GROW(program->instances.list, program->instances.count, program->instances.capacity);
-    program->instances.list[program->instances.count] = (struct iso_prove_instance){
-        .template = template, .first_argument = first_argument, .session = session, .name = copy(name), .span = span};
+    program->instances.list[program->instances.count] =
+        (struct iso_prove_instance){.template = template,
+                                    .first_argument = first_argument,
+                                    .session = session,
+                                    .name = copy(name),
+                                    .span = span};
     return program->instances.count++;
 }
 
-uint32_t iso_prove_rule(struct iso_prove_program *program, enum iso_prove_rule_kind kind, const char *name,
-                        uint32_t expression, struct iso_prove_span span)
+uint32_t iso_prove_rule(struct iso_prove_program *program, enum iso_prove_rule_kind kind,
+                        const char *name, uint32_t expression, struct iso_prove_span span)
 {
     ISO_GROW(program->rules.list, program->rules.count, program->rules.capacity);
-    program->rules.list[program->rules.count] =
-        (struct iso_prove_rule){.kind = kind, .name = copy(name), .expression = expression, .span = span};
+    program->rules.list[program->rules.count] = (struct iso_prove_rule){
+        .kind = kind, .name = copy(name), .expression = expression, .span = span};
     return program->rules.count++;
 }
 
-void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block *block, uint32_t step)
+void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block *block,
+                      uint32_t step)
 {
     if (block->last == ISO_NONE)
         block->first = step;
@@ -199,7 +210,8 @@ void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block 
     block->last = step;
 }
 
-void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uint32_t *line, uint32_t *column)
+void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,
+                     uint32_t *column)
 {
     *line = *column = 1;
     for (uint32_t i = 0; i < byte && i < program->source_length; i++) {
@@ -210,8 +222,8 @@ void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uin
 
 enum { LINE = 900 };
 
-static void say(const struct iso_prove_program *program, struct iso_prove_span span, const char *format, va_list list,
-                char *line, size_t size)
+static void say(const struct iso_prove_program *program, struct iso_prove_span span,
+                const char *format, va_list list, char *line, size_t size)
 {
     uint32_t row, column;
     iso_prove_place(program, span.begin, &row, &column);
@@ -219,7 +231,8 @@ static void say(const struct iso_prove_program *program, struct iso_prove_span s
     vsnprintf(line + used, size - (size_t)used, format, list);
 }
 
-void iso_prove_warn(struct iso_prove_program *program, struct iso_prove_span span, const char *format, ...)
+void iso_prove_warn(struct iso_prove_program *program, struct iso_prove_span span,
+                    const char *format, ...)
 {
     char line[LINE];
     va_list list;
@@ -241,7 +254,8 @@ enum iso_status iso_prove_refuse(const struct iso_prove_program *program, struct
     return iso_error_set(error, ISO_BAD_INPUT, "%s", line);
 }
 
-void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text *text, uint32_t cell)
+void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text *text,
+                        uint32_t cell)
 {
     const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
     uint32_t row = cell - table->first_cell;
@@ -253,8 +267,8 @@ void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text
         iso_text_format(text, "[%u]", row);
 }
 
-void iso_prove_put_column(const struct iso_prove_program *program, struct iso_text *text, uint32_t cell,
-                          uint32_t column)
+void iso_prove_put_column(const struct iso_prove_program *program, struct iso_text *text,
+                          uint32_t cell, uint32_t column)
 {
     const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
     iso_prove_put_cell(program, text, cell);
@@ -262,7 +276,8 @@ void iso_prove_put_column(const struct iso_prove_program *program, struct iso_te
         iso_text_format(text, ".%s", table->column_names[column]);
 }
 
-void iso_prove_put_span(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+void iso_prove_put_span(const struct iso_prove_program *program, struct iso_text *text,
+                        struct iso_prove_span span)
 {
     bool space = false, any = false;
     const char *colon = span.begin + 3 < span.end && span.end <= program->source_length &&
@@ -313,7 +328,8 @@ static bool perhaps(uint32_t index, uint32_t count)
     return index == ISO_NONE || index < count;
 }
 
-static void validate_expression(const struct iso_prove_program *program, const struct iso_prove_expression *node)
+static void validate_expression(const struct iso_prove_program *program,
+                                const struct iso_prove_expression *node)
 {
     uint32_t count = program->expressions.count;
     (void)count;
@@ -337,17 +353,21 @@ static void validate_expression(const struct iso_prove_program *program, const s
         break;
     default:
         assert(node->op >= ISO_PROVE_SUM || known(node->a, count));
-        assert(known(node->b, count) && (node->op < ISO_PROVE_SUM || (known(node->c, count) && known(node->d, count))));
+        assert(known(node->b, count) &&
+               (node->op < ISO_PROVE_SUM || (known(node->c, count) && known(node->d, count))));
     }
 }
 
-static void validate_step(const struct iso_prove_program *program, const struct iso_prove_step *step)
+static void validate_step(const struct iso_prove_program *program,
+                          const struct iso_prove_step *step)
 {
     uint32_t count = program->expressions.count, steps = program->steps.count;
     (void)count, (void)steps;
     bool claims = step->kind == ISO_PROVE_WRITE || step->kind == ISO_PROVE_LOCK;
-    bool needs = step->kind == ISO_PROVE_LET || step->kind == ISO_PROVE_IF || step->kind == ISO_PROVE_FOR;
-    assert(perhaps(step->next, steps) && perhaps(step->block, steps) && perhaps(step->otherwise, steps));
+    bool needs =
+        step->kind == ISO_PROVE_LET || step->kind == ISO_PROVE_IF || step->kind == ISO_PROVE_FOR;
+    assert(perhaps(step->next, steps) && perhaps(step->block, steps) &&
+           perhaps(step->otherwise, steps));
     assert(needs ? known(step->value, count) : perhaps(step->value, count));
     assert(step->kind == ISO_PROVE_FOR ? known(step->bound, count) : step->bound == ISO_NONE);
     assert((step->kind != ISO_PROVE_LET && step->kind != ISO_PROVE_FOR) || step->local != ISO_NONE);
@@ -370,7 +390,8 @@ void iso_prove_program_validate(const struct iso_prove_program *program)
         assert(known(instance->template, program->templates.count));
         assert(perhaps(instance->session, program->sessions));
         for (uint32_t j = 0; j < program->templates.list[instance->template].parameters; j++)
-            assert(known(program->values.list[instance->first_argument + j], program->expressions.count));
+            assert(known(program->values.list[instance->first_argument + j],
+                         program->expressions.count));
     }
     for (uint32_t i = 0; i < program->rules.count; i++)
         assert(known(program->rules.list[i].expression, program->expressions.count));

@@ -60,7 +60,8 @@ static struct prove_system *system_for(struct prover *prover, enum iso_prove_lev
 /* The weakest of the levels that were asked, if it is not rc: whatever happens, happens there. */
 static enum iso_prove_level weakest(const struct iso_prove_options *options)
 {
-    static const enum iso_prove_level order[] = {ISO_PROVE_RA, ISO_PROVE_CC, ISO_PROVE_PC, ISO_PROVE_PSI, ISO_PROVE_SI};
+    static const enum iso_prove_level order[] = {ISO_PROVE_RA, ISO_PROVE_CC, ISO_PROVE_PC,
+                                                 ISO_PROVE_PSI, ISO_PROVE_SI};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (options->levels[order[i]])
             return order[i];
@@ -105,8 +106,8 @@ static void check_start(struct prover *prover, struct prove_system *system)
             continue;
         struct iso_text text = {0};
         put_inputs(&execution, &text);
-        iso_prove_refuse(program, prover->error, program->rules.list[i].span, "this invariant is false at the start%s",
-                         text.bytes);
+        iso_prove_refuse(program, prover->error, program->rules.list[i].span,
+                         "this invariant is false at the start%s", text.bytes);
         iso_text_release(&text);
         iso_prove_execution_release(&execution);
         return;
@@ -114,7 +115,8 @@ static void check_start(struct prover *prover, struct prove_system *system)
 }
 
 /* Indices that can really be out of range, at the weakest level that was asked. */
-static void warn_outside(struct prover *prover, struct prove_system *system, enum iso_prove_level level)
+static void warn_outside(struct prover *prover, struct prove_system *system,
+                         enum iso_prove_level level)
 {
     struct prove_question question;
     uint32_t count = system->outside.count, *terms = iso_allocate((count + 1) * sizeof *terms);
@@ -128,7 +130,8 @@ static void warn_outside(struct prover *prover, struct prove_system *system, enu
             struct iso_text text = {0};
             bool known = false;
             uint32_t line, column;
-            if (outside->term == FALSE_TERM || prove_question_ask(&question, &outside->term, 1) != ISO_SOLVER_TRUE)
+            if (outside->term == FALSE_TERM ||
+                prove_question_ask(&question, &outside->term, 1) != ISO_SOLVER_TRUE)
                 continue;
             iso_prove_place(prover->program, outside->span.begin, &line, &column);
             iso_text_format(&text, "%s:%u:%u: the index of ", prover->program->file, line, column);
@@ -139,7 +142,8 @@ static void warn_outside(struct prover *prover, struct prove_system *system, enu
                                   !memcmp(result->warnings.list[j], text.bytes, text.used));
             if (!known) {
                 ISO_GROW(result->warnings.list, result->warnings.count, result->warnings.capacity);
-                result->warnings.list[result->warnings.count++] = iso_copy_text(text.bytes, text.used);
+                result->warnings.list[result->warnings.count++] =
+                    iso_copy_text(text.bytes, text.used);
             }
             iso_text_release(&text);
         }
@@ -196,11 +200,12 @@ static void decide_any(struct prover *prover, enum iso_prove_level level)
 {
     struct iso_prove_answer *answer = &prover->result->answers[level];
     bool can = level == ISO_PROVE_SER || level == ISO_PROVE_SI || level == ISO_PROVE_PC;
-    if (!prover->options->any_number || !can || !prover->result->asked[level] || answer->outcome != ISO_HOLDS)
+    if (!prover->options->any_number || !can || !prover->result->asked[level] ||
+        answer->outcome != ISO_HOLDS)
         return;
-    answer->any_number =
-        prove_induct(prover->program, level, prover->options->unroll, (struct iso_prove_stop){time_is_up, prover},
-                     &answer->not_any, prover->error) == ISO_HOLDS;
+    answer->any_number = prove_induct(prover->program, level, prover->options->unroll,
+                                      (struct iso_prove_stop){time_is_up, prover}, &answer->not_any,
+                                      prover->error) == ISO_HOLDS;
     if (prover->error->status == ISO_UNDECIDED)
         *prover->error = (struct iso_error)ISO_NO_ERROR;
 }
@@ -210,17 +215,21 @@ static void summarise(struct iso_prove_result *result)
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         result->sufficient[i] = result->asked[i] && result->answers[i].outcome == ISO_HOLDS;
         for (uint32_t j = 0; j < ISO_PROVE_LEVELS; j++)
-            if (i != j && result->asked[j] && result->answers[j].outcome == ISO_HOLDS && iso_prove_level_implies(i, j))
+            if (i != j && result->asked[j] && result->answers[j].outcome == ISO_HOLDS &&
+                iso_prove_level_implies(i, j))
                 result->sufficient[i] = false;
     }
-    result->breaks_above[ISO_PROVE_SI] = result->asked[ISO_PROVE_SI] && result->asked[ISO_PROVE_RC] &&
+    result->breaks_above[ISO_PROVE_SI] = result->asked[ISO_PROVE_SI] &&
+                                         result->asked[ISO_PROVE_RC] &&
                                          result->answers[ISO_PROVE_SI].outcome == ISO_IS_VIOLATED &&
                                          result->answers[ISO_PROVE_RC].outcome == ISO_HOLDS;
 }
 
-/* A unique key that a concurrent transaction has freed: PostgreSQL's REPEATABLE READ lets it be inserted again, by rows
- * that no snapshot has. Here that counts as a conflict, so that "holds" would be too much. */
-static void doubt_freed_keys(const struct iso_prove_program *program, struct iso_prove_result *result)
+/* A unique key that a concurrent transaction has freed: PostgreSQL's REPEATABLE READ lets it be
+ * inserted again, by rows that no snapshot has. Here that counts as a conflict, so that "holds"
+ * would be too much. */
+static void doubt_freed_keys(const struct iso_prove_program *program,
+                             struct iso_prove_result *result)
 {
     static const enum iso_prove_level levels[] = {ISO_PROVE_SI, ISO_PROVE_PSI};
     for (size_t i = 0; i < sizeof levels / sizeof *levels && program->frees_keys; i++) {
@@ -232,8 +241,8 @@ static void doubt_freed_keys(const struct iso_prove_program *program, struct iso
     }
 }
 
-void iso_prove_result_undecided(struct iso_prove_result *result, const struct iso_prove_options *options,
-                                const char *reason)
+void iso_prove_result_undecided(struct iso_prove_result *result,
+                                const struct iso_prove_options *options, const char *reason)
 {
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         if (!options->levels[i] || result->asked[i])
@@ -244,13 +253,17 @@ void iso_prove_result_undecided(struct iso_prove_result *result, const struct is
     }
 }
 
-enum iso_status iso_prove(const struct iso_prove_program *program, const struct iso_prove_options *options,
-                          struct iso_prove_result *result, struct iso_error *error)
+enum iso_status iso_prove(const struct iso_prove_program *program,
+                          const struct iso_prove_options *options, struct iso_prove_result *result,
+                          struct iso_error *error)
 {
-    /* Strongest, then weakest, then between: most programs break, or hold, everywhere but at a few. */
-    static const enum iso_prove_level order[] = {ISO_PROVE_SER, ISO_PROVE_RA, ISO_PROVE_SI, ISO_PROVE_CC,
-                                                 ISO_PROVE_PSI, ISO_PROVE_PC, ISO_PROVE_RC};
-    struct prover prover = {.program = program, .options = options, .result = result, .error = error};
+    /* Strongest, then weakest, then between: most programs break, or hold, everywhere but at a
+     * few. */
+    static const enum iso_prove_level order[] = {ISO_PROVE_SER, ISO_PROVE_RA,  ISO_PROVE_SI,
+                                                 ISO_PROVE_CC,  ISO_PROVE_PSI, ISO_PROVE_PC,
+                                                 ISO_PROVE_RC};
+    struct prover prover = {
+        .program = program, .options = options, .result = result, .error = error};
     enum iso_prove_level least = weakest(options);
     if (options->seconds > 0)
         prover.deadline = iso_clock_seconds() + options->seconds;

@@ -6,11 +6,12 @@
 #include "base/memory.h"
 #include "prove/system.h"
 
-void iso_prove_execution_init(struct iso_prove_execution *execution, const struct iso_prove_program *program,
-                              enum iso_prove_level level)
+void iso_prove_execution_init(struct iso_prove_execution *execution,
+                              const struct iso_prove_program *program, enum iso_prove_level level)
 {
     uint32_t count = program->instances.count;
-    *execution = (struct iso_prove_execution){.program = program, .level = level, .count = count, .rule = ISO_NONE};
+    *execution = (struct iso_prove_execution){
+        .program = program, .level = level, .count = count, .rule = ISO_NONE};
     execution->inputs = iso_allocate_zeroed(program->inputs.count + 1, sizeof *execution->inputs);
     execution->order = iso_allocate_zeroed(count + 1, sizeof *execution->order);
     execution->visible = iso_allocate_zeroed((size_t)count * count + 1, sizeof *execution->visible);
@@ -42,18 +43,20 @@ void iso_prove_execution_release(struct iso_prove_execution *execution)
     *execution = (struct iso_prove_execution){0};
 }
 
-void iso_prove_execution_copy(struct iso_prove_execution *execution, const struct iso_prove_execution *other)
+void iso_prove_execution_copy(struct iso_prove_execution *execution,
+                              const struct iso_prove_execution *other)
 {
     size_t count = execution->count;
     assert(execution->program == other->program && execution->level != ISO_PROVE_RC);
-    memcpy(execution->inputs, other->inputs, execution->program->inputs.count * sizeof *execution->inputs);
+    memcpy(execution->inputs, other->inputs,
+           execution->program->inputs.count * sizeof *execution->inputs);
     memcpy(execution->order, other->order, count * sizeof *execution->order);
     memcpy(execution->visible, other->visible, count * count * sizeof *execution->visible);
     memcpy(execution->moment, other->moment, count * sizeof *execution->moment);
 }
 
-const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, uint32_t instance, uint32_t step,
-                                  uint64_t round)
+const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, uint32_t instance,
+                                  uint32_t step, uint64_t round)
 {
     for (uint32_t i = 0; i < execution->snapshots.count; i++) {
         const struct iso_prove_snapshot *snapshot = &execution->snapshots.list[i];
@@ -138,9 +141,12 @@ static int64_t read_slot(struct replay *replay, uint32_t cell, uint32_t column)
         from = last_writer(replay, cell, newest);
         value = from == ISO_NONE ? execution->initial[slot] : replay->outcomes[from].values[slot];
     }
-    event(replay,
-          (struct iso_prove_event){
-              .kind = ISO_PROVE_READS, .cell = cell, .column = column, .from = from, .value = value, .newest = newest});
+    event(replay, (struct iso_prove_event){.kind = ISO_PROVE_READS,
+                                           .cell = cell,
+                                           .column = column,
+                                           .from = from,
+                                           .value = value,
+                                           .newest = newest});
     return value;
 }
 
@@ -152,7 +158,9 @@ static int64_t evaluate_read(struct replay *replay, const struct iso_prove_expre
 {
     const struct iso_prove_table *table = &replay->program->tables.list[node->a];
     int64_t index = evaluate(replay, node->b);
-    return index < 0 || index >= table->rows ? 0 : read_slot(replay, table->first_cell + (uint32_t)index, node->c);
+    return index < 0 || index >= table->rows
+               ? 0
+               : read_slot(replay, table->first_cell + (uint32_t)index, node->c);
 }
 
 static int64_t evaluate_quantifier(struct replay *replay, const struct iso_prove_expression *node)
@@ -235,7 +243,8 @@ static int64_t evaluate(struct replay *replay, uint32_t expression)
     case ISO_PROVE_CHOOSE:
         return evaluate(replay, evaluate(replay, node->a) ? node->b : node->c);
     default:
-        return node->op >= ISO_PROVE_SUM ? evaluate_quantifier(replay, node) : evaluate_numbers(replay, node);
+        return node->op >= ISO_PROVE_SUM ? evaluate_quantifier(replay, node)
+                                         : evaluate_numbers(replay, node);
     }
 }
 
@@ -255,11 +264,13 @@ static void run_claim(struct replay *replay, const struct iso_prove_step *step)
         own->claimed[cell] = true;
         uint32_t from = ISO_NONE;
         for (uint32_t i = 0; i < execution->count; i++)
-            if (replay->place[i] < replay->place[replay->instance] && replay->outcomes[i].claimed[cell]) {
+            if (replay->place[i] < replay->place[replay->instance] &&
+                replay->outcomes[i].claimed[cell]) {
                 replay->sees[i] = true;
                 from = from == ISO_NONE || replay->place[i] > replay->place[from] ? i : from;
             }
-        event(replay, (struct iso_prove_event){.kind = ISO_PROVE_CLAIMS, .cell = cell, .from = from});
+        event(replay,
+              (struct iso_prove_event){.kind = ISO_PROVE_CLAIMS, .cell = cell, .from = from});
     }
     done = inside && (step->where == ISO_NONE || evaluate(replay, step->where));
     if (!inside && step->where != ISO_NONE)
@@ -273,10 +284,11 @@ static void run_claim(struct replay *replay, const struct iso_prove_step *step)
         }
         for (uint32_t i = 0; i < table->columns; i++) {
             own->values[slot + i] = values[i];
-            event(
-                replay,
-                (struct iso_prove_event){
-                    .kind = ISO_PROVE_WRITES, .cell = cell, .column = i, .from = replay->instance, .value = values[i]});
+            event(replay, (struct iso_prove_event){.kind = ISO_PROVE_WRITES,
+                                                   .cell = cell,
+                                                   .column = i,
+                                                   .from = replay->instance,
+                                                   .value = values[i]});
         }
         own->wrote[cell] = true;
         iso_free(values);
@@ -297,7 +309,8 @@ static void run_for(struct replay *replay, const struct iso_prove_step *step)
     replay->round = outer;
 }
 
-/* A statement that reads others has a snapshot of its own; another one goes on with what is known. */
+/* A statement that reads others has a snapshot of its own; another one goes on with what is
+ * known. */
 static void begin_statement(struct replay *replay, uint32_t number)
 {
     const struct iso_prove_execution *execution = replay->execution;
@@ -307,10 +320,12 @@ static void begin_statement(struct replay *replay, uint32_t number)
     const bool *seen = iso_prove_snapshot_of(execution, replay->instance, number, replay->round);
     replay->statement += replay->any;
     replay->any = true;
-    event(replay, (struct iso_prove_event){.kind = ISO_PROVE_BEGINS, .cell = ISO_NONE, .from = ISO_NONE, .seen = seen});
+    event(replay, (struct iso_prove_event){
+                      .kind = ISO_PROVE_BEGINS, .cell = ISO_NONE, .from = ISO_NONE, .seen = seen});
     for (uint32_t i = 0; i < execution->count; i++)
         if (seen && !seen[i] && replay->sees[i] && !execution->aborted[i])
-            replay->wrong = "a statement does not see what an earlier one saw, or whom its claims waited for";
+            replay->wrong =
+                "a statement does not see what an earlier one saw, or whom its claims waited for";
     if (seen)
         memcpy(replay->seen, seen, execution->count * sizeof *seen);
     else
@@ -342,13 +357,15 @@ static void run_step(struct replay *replay, uint32_t number)
     case ISO_PROVE_ABORT:
         replay->aborted = step->value == ISO_NONE || evaluate(replay, step->value);
         if (replay->aborted)
-            event(replay, (struct iso_prove_event){.kind = ISO_PROVE_ABORTS, .cell = ISO_NONE, .from = ISO_NONE});
+            event(replay, (struct iso_prove_event){
+                              .kind = ISO_PROVE_ABORTS, .cell = ISO_NONE, .from = ISO_NONE});
         break;
     case ISO_PROVE_RETURN:
         value = step->value == ISO_NONE ? 0 : evaluate(replay, step->value);
         replay->returned = true;
         event(replay,
-              (struct iso_prove_event){.kind = ISO_PROVE_RETURNS, .cell = ISO_NONE, .from = ISO_NONE, .value = value});
+              (struct iso_prove_event){
+                  .kind = ISO_PROVE_RETURNS, .cell = ISO_NONE, .from = ISO_NONE, .value = value});
         break;
     }
 }
@@ -368,10 +385,12 @@ static void start_seeing(struct replay *replay)
     uint32_t last = 0, count = execution->count;
     memset(replay->sees, 0, count * sizeof *replay->sees);
     for (uint32_t i = 0; i < count; i++)
-        if (prove_before(replay->program, i, replay->instance) && !execution->aborted[i] && replay->place[i] + 1 > last)
+        if (prove_before(replay->program, i, replay->instance) && !execution->aborted[i] &&
+            replay->place[i] + 1 > last)
             last = replay->place[i] + 1;
     for (uint32_t i = 0; i < count; i++)
-        replay->sees[i] = replay->place[i] < last || prove_before(replay->program, i, replay->instance);
+        replay->sees[i] =
+            replay->place[i] < last || prove_before(replay->program, i, replay->instance);
 }
 
 static void run_instance(struct replay *replay, uint32_t number)
@@ -511,8 +530,8 @@ static const char *check_moment(const struct replay *replay)
         return is_prefix(replay, execution->moment) ? NULL : "the moment is no prefix";
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < count; j++)
-            if (!execution->aborted[i] && !execution->aborted[j] && execution->moment[j] && !execution->moment[i] &&
-                execution->visible[i * count + j])
+            if (!execution->aborted[i] && !execution->aborted[j] && execution->moment[j] &&
+                !execution->moment[i] && execution->visible[i * count + j])
                 return "the moment is not closed";
     return NULL;
 }
@@ -528,9 +547,11 @@ static void find_state(struct replay *replay, const bool *seen)
         uint32_t at = execution->order[i];
         for (uint32_t cell = 0; cell < replay->program->cells; cell++) {
             uint32_t slot = execution->slot[cell];
-            uint32_t columns = replay->program->tables.list[replay->program->cell_tables[cell]].columns;
+            uint32_t columns =
+                replay->program->tables.list[replay->program->cell_tables[cell]].columns;
             if (replay->outcomes[at].wrote[cell] && (!seen || seen[at]))
-                memcpy(execution->found + slot, replay->outcomes[at].values + slot, columns * sizeof(int64_t));
+                memcpy(execution->found + slot, replay->outcomes[at].values + slot,
+                       columns * sizeof(int64_t));
         }
     }
 }
@@ -558,8 +579,9 @@ static void check_rules(struct replay *replay)
             execution->rule = i;
     }
     if (execution->rule != ISO_NONE)
-        find_state(replay,
-                   replay->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT ? execution->moment : NULL);
+        find_state(replay, replay->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT
+                               ? execution->moment
+                               : NULL);
 }
 
 static void initial_values(struct replay *replay)
@@ -609,12 +631,13 @@ const char *iso_prove_replay(struct iso_prove_execution *execution)
         wrong = replay.wrong;
     }
     if (!wrong)
-        wrong = execution->level == ISO_PROVE_RC ? check_snapshots(&replay) : check_visible(&replay);
+        wrong =
+            execution->level == ISO_PROVE_RC ? check_snapshots(&replay) : check_visible(&replay);
     if (!wrong)
         check_rules(&replay);
     wrong = wrong ? wrong : replay.wrong;
-    bool moment =
-        execution->rule != ISO_NONE && execution->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT;
+    bool moment = execution->rule != ISO_NONE &&
+                  execution->program->rules.list[execution->rule].kind == ISO_PROVE_INVARIANT;
     if (!wrong && moment)
         wrong = check_moment(&replay);
     for (uint32_t i = 0; i < count; i++) {

@@ -24,7 +24,8 @@ void iso_prove_put_levels(const bool *levels, struct iso_text *text)
         iso_text_put(text, "none of those asked");
 }
 
-static void put_place(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+static void put_place(const struct iso_prove_program *program, struct iso_text *text,
+                      struct iso_prove_span span)
 {
     uint32_t line, column;
     iso_prove_place(program, span.begin, &line, &column);
@@ -43,7 +44,8 @@ static void put_inputs(const struct iso_prove_execution *execution, struct iso_t
         iso_text_put(text, "\n");
 }
 
-static void put_state(const struct iso_prove_execution *execution, const int64_t *values, struct iso_text *text)
+static void put_state(const struct iso_prove_execution *execution, const int64_t *values,
+                      struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     bool any = false;
@@ -59,19 +61,22 @@ static void put_state(const struct iso_prove_execution *execution, const int64_t
 }
 
 /* Each once. */
-void iso_prove_put_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
-                            const char *before, struct iso_text *text)
+void iso_prove_put_accesses(const struct iso_prove_execution *execution,
+                            const struct iso_prove_item *item, const char *before,
+                            struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     for (uint32_t i = item->first; i < item->end; i++) {
         const struct iso_prove_event *event = &execution->events.list[i];
-        bool read = event->kind == ISO_PROVE_READS, write = event->kind == ISO_PROVE_WRITES, again = false;
+        bool read = event->kind == ISO_PROVE_READS, write = event->kind == ISO_PROVE_WRITES,
+             again = false;
         for (uint32_t j = item->first; j < i; j++) {
             const struct iso_prove_event *other = &execution->events.list[j];
             again = again || (other->kind == event->kind && other->cell == event->cell &&
                               other->column == event->column && other->value == event->value);
         }
-        if ((!read && !write) || again || program->tables.list[program->cell_tables[event->cell]].hidden)
+        if ((!read && !write) || again ||
+            program->tables.list[program->cell_tables[event->cell]].hidden)
             continue;
         iso_text_put(text, before);
         iso_text_put(text, read ? "reads " : "writes ");
@@ -85,7 +90,8 @@ void iso_prove_put_accesses(const struct iso_prove_execution *execution, const s
         iso_text_format(text, "%swaits for T%u", before, item->waits_for + 1);
 }
 
-void iso_prove_put_sees(const struct iso_prove_execution *execution, uint32_t instance, struct iso_text *text)
+void iso_prove_put_sees(const struct iso_prove_execution *execution, uint32_t instance,
+                        struct iso_text *text)
 {
     bool any = false;
     for (uint32_t i = 0; i < execution->count; i++) {
@@ -150,7 +156,8 @@ void iso_prove_put_moment(const struct iso_prove_execution *execution, struct is
 void iso_prove_put_rule(const struct iso_prove_execution *execution, struct iso_text *text)
 {
     const struct iso_prove_rule *rule = &execution->program->rules.list[execution->rule];
-    iso_text_format(text, "%s%s%s ", rule_word(rule), rule->name ? " " : "", rule->name ? rule->name : "");
+    iso_text_format(text, "%s%s%s ", rule_word(rule), rule->name ? " " : "",
+                    rule->name ? rule->name : "");
     iso_prove_put_span(execution->program, text, rule->span);
 }
 
@@ -178,13 +185,14 @@ static void put_violation(const struct iso_prove_execution *execution, struct is
 bool iso_prove_shown_above(const struct iso_prove_result *result, enum iso_prove_level level)
 {
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && level != ISO_PROVE_RC; i++)
-        if (i != level && result->asked[i] && result->answers[i].shown && iso_prove_level_implies(i, level))
+        if (i != level && result->asked[i] && result->answers[i].shown &&
+            iso_prove_level_implies(i, level))
             return true;
     return false;
 }
 
-void iso_prove_report_text(const struct iso_prove_program *program, const struct iso_prove_result *result,
-                           struct iso_text *text)
+void iso_prove_report_text(const struct iso_prove_program *program,
+                           const struct iso_prove_result *result, struct iso_text *text)
 {
     iso_text_format(text, "%s, ", program->file);
     iso_prove_put_scope(program, text);
@@ -193,11 +201,13 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
         const struct iso_prove_answer *answer = &result->answers[i];
         if (!result->asked[i])
             continue;
-        iso_text_format(text, "  %-4s %s", iso_prove_level_name(i), iso_outcome_name(answer->outcome));
+        iso_text_format(text, "  %-4s %s", iso_prove_level_name(i),
+                        iso_outcome_name(answer->outcome));
         if (answer->outcome == ISO_IS_UNDECIDED)
             iso_text_format(text, ": %s", answer->reason);
         if (answer->any_number)
-            iso_text_put(text, " for any number of transactions, while every value has at most 32 bits");
+            iso_text_put(text,
+                         " for any number of transactions, while every value has at most 32 bits");
         else if (answer->not_any)
             iso_text_format(text, " (for any number it is not known: %s)", answer->not_any);
         iso_text_put(text, "\n");
@@ -208,7 +218,8 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (result->breaks_above[i])
             iso_text_format(text, "but raising rc to %s breaks it\n", iso_prove_level_name(i));
-    if (result->locks && (result->asked[ISO_PROVE_PC] || result->asked[ISO_PROVE_CC] || result->asked[ISO_PROVE_RA]))
+    if (result->locks &&
+        (result->asked[ISO_PROVE_PC] || result->asked[ISO_PROVE_CC] || result->asked[ISO_PROVE_RA]))
         iso_text_put(text, "locks have no force at pc, cc and ra\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
         if (!result->asked[i] || !result->answers[i].shown)
@@ -220,7 +231,8 @@ void iso_prove_report_text(const struct iso_prove_program *program, const struct
 
 /* ---- JSON ---- */
 
-static void put_span_string(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+static void put_span_string(const struct iso_prove_program *program, struct iso_text *text,
+                            struct iso_prove_span span)
 {
     struct iso_text words = {0};
     iso_prove_put_span(program, &words, span);
@@ -233,8 +245,8 @@ static void put_name_string(struct iso_text *text, const char *name)
     iso_text_put_string(text, name, strlen(name));
 }
 
-static void put_column_string(const struct iso_prove_program *program, struct iso_text *text, uint32_t cell,
-                              uint32_t column)
+static void put_column_string(const struct iso_prove_program *program, struct iso_text *text,
+                              uint32_t cell, uint32_t column)
 {
     struct iso_text words = {0};
     iso_prove_put_column(program, &words, cell, column);
@@ -242,15 +254,17 @@ static void put_column_string(const struct iso_prove_program *program, struct is
     iso_text_release(&words);
 }
 
-static void put_line(const struct iso_prove_program *program, struct iso_text *text, struct iso_prove_span span)
+static void put_line(const struct iso_prove_program *program, struct iso_text *text,
+                     struct iso_prove_span span)
 {
     uint32_t line, column;
     iso_prove_place(program, span.begin, &line, &column);
     iso_text_format(text, "\"line\":%u,\"column\":%u", line, column);
 }
 
-static void json_accesses(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
-                          enum iso_prove_event_kind kind, struct iso_text *text)
+static void json_accesses(const struct iso_prove_execution *execution,
+                          const struct iso_prove_item *item, enum iso_prove_event_kind kind,
+                          struct iso_text *text)
 {
     bool any = false;
     for (uint32_t i = item->first; i < item->end; i++) {
@@ -267,13 +281,14 @@ static void json_accesses(const struct iso_prove_execution *execution, const str
     }
 }
 
-static void json_item(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
-                      struct iso_text *text)
+static void json_item(const struct iso_prove_execution *execution,
+                      const struct iso_prove_item *item, struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     iso_text_format(text, "{\"transaction\":\"T%u\",", item->instance + 1);
     if (item->kind != ISO_PROVE_STATEMENT) {
-        iso_text_put(text, item->kind == ISO_PROVE_COMMITS ? "\"does\":\"commit\"}" : "\"does\":\"abort\"}");
+        iso_text_put(text, item->kind == ISO_PROVE_COMMITS ? "\"does\":\"commit\"}"
+                                                           : "\"does\":\"abort\"}");
         return;
     }
     struct iso_prove_span span = program->steps.list[execution->events.list[item->first].step].span;
@@ -297,7 +312,8 @@ static void json_transactions(const struct iso_prove_execution *execution, struc
         bool any = false;
         iso_text_format(text, "%s\"T%u\":{\"call\":", i ? "," : "", i + 1);
         put_name_string(text, execution->program->instances.list[i].name);
-        iso_text_format(text, ",\"aborted\":%s,\"sees\":[", execution->aborted[i] ? "true" : "false");
+        iso_text_format(text, ",\"aborted\":%s,\"sees\":[",
+                        execution->aborted[i] ? "true" : "false");
         for (uint32_t j = 0; j < execution->count; j++)
             if (execution->visible[j * execution->count + i] && !execution->aborted[j]) {
                 iso_text_format(text, "%s\"T%u\"", any ? "," : "", j + 1);
@@ -364,8 +380,8 @@ static void json_levels(struct iso_text *text, const char *name, const bool *lev
     iso_text_put(text, "]");
 }
 
-void iso_prove_report_json(const struct iso_prove_program *program, const struct iso_prove_result *result,
-                           struct iso_text *text)
+void iso_prove_report_json(const struct iso_prove_program *program,
+                           const struct iso_prove_result *result, struct iso_text *text)
 {
     bool any = false;
     iso_text_put(text, "{\"file\":");
@@ -375,8 +391,9 @@ void iso_prove_report_json(const struct iso_prove_program *program, const struct
         const struct iso_prove_answer *answer = &result->answers[i];
         if (!result->asked[i])
             continue;
-        iso_text_format(text, "%s\"%s\":{\"verdict\":\"%s\",\"scope\":\"%s\"", any ? "," : "", iso_prove_level_name(i),
-                        iso_outcome_name(answer->outcome), answer->any_number ? "any number" : "instances");
+        iso_text_format(text, "%s\"%s\":{\"verdict\":\"%s\",\"scope\":\"%s\"", any ? "," : "",
+                        iso_prove_level_name(i), iso_outcome_name(answer->outcome),
+                        answer->any_number ? "any number" : "instances");
         if (answer->not_any) {
             iso_text_put(text, ",\"any_number\":");
             put_name_string(text, answer->not_any);
@@ -393,11 +410,13 @@ void iso_prove_report_json(const struct iso_prove_program *program, const struct
     iso_text_put(text, "}");
     json_levels(text, "sufficient", result->sufficient);
     json_levels(text, "breaks_above", result->breaks_above);
-    iso_text_format(text, ",\"locks_without_force\":[%s],\"warnings\":[", result->locks ? "\"pc\",\"cc\",\"ra\"" : "");
+    iso_text_format(text, ",\"locks_without_force\":[%s],\"warnings\":[",
+                    result->locks ? "\"pc\",\"cc\",\"ra\"" : "");
     for (uint32_t i = 0; i < program->warnings.count + result->warnings.count; i++) {
         iso_text_put(text, i ? "," : "");
-        put_name_string(text, i < program->warnings.count ? program->warnings.list[i]
-                                                          : result->warnings.list[i - program->warnings.count]);
+        put_name_string(text, i < program->warnings.count
+                                  ? program->warnings.list[i]
+                                  : result->warnings.list[i - program->warnings.count]);
     }
     iso_text_put(text, "]}\n");
 }

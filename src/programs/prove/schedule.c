@@ -8,7 +8,8 @@ struct making {
     uint32_t *place; /* by instance: in the order */
     uint32_t *next;  /* by instance: its next event, which begins a statement */
     uint32_t *end;   /* by instance: where its events end */
-    uint32_t *after; /* by instance: how many of the order have committed when its next statement begins, or more */
+    uint32_t *after; /* by instance: how many of the order have committed when its next statement
+                        begins, or more */
 };
 
 static void add(struct making *making, struct iso_prove_item made)
@@ -23,13 +24,14 @@ static uint32_t position(const struct making *making, const bool *seen, uint32_t
 {
     uint32_t last = 0;
     for (uint32_t i = 0; i < making->execution->count; i++)
-        if (seen[(size_t)i * stride] && !making->execution->aborted[i] && making->place[i] + 1 > last)
+        if (seen[(size_t)i * stride] && !making->execution->aborted[i] &&
+            making->place[i] + 1 > last)
             last = making->place[i] + 1;
     return last;
 }
 
-/* Where the instance's next statement stands: behind so many commits. What aborts may have seen what no moment has; it
- * then stands where it is in the order. */
+/* Where the instance's next statement stands: behind so many commits. What aborts may have seen
+ * what no moment has; it then stands where it is in the order. */
 static uint32_t position_of(const struct making *making, uint32_t instance)
 {
     const struct iso_prove_execution *execution = making->execution;
@@ -50,16 +52,19 @@ static void run_statement(struct making *making, uint32_t instance, uint32_t her
     while (end < making->end[instance] && events[end].kind != ISO_PROVE_BEGINS)
         end++;
     for (uint32_t i = first; i < end; i++)
-        if (iso_prove_level_conflicts(making->execution->level) && events[i].kind == ISO_PROVE_CLAIMS &&
-            events[i].from != ISO_NONE && making->place[events[i].from] >= making->after[instance]) {
+        if (iso_prove_level_conflicts(making->execution->level) &&
+            events[i].kind == ISO_PROVE_CLAIMS && events[i].from != ISO_NONE &&
+            making->place[events[i].from] >= making->after[instance]) {
             waits_for = events[i].from;
             making->after[instance] = making->place[waits_for] + 1;
         }
     /* What stands nowhere in the file is nothing to show: a declaration of SQL. */
     if (making->execution->program->steps.list[events[first].step].span.end)
-        add(making,
-            (struct iso_prove_item){
-                .kind = ISO_PROVE_STATEMENT, .instance = instance, .first = first, .end = end, .waits_for = waits_for});
+        add(making, (struct iso_prove_item){.kind = ISO_PROVE_STATEMENT,
+                                            .instance = instance,
+                                            .first = first,
+                                            .end = end,
+                                            .waits_for = waits_for});
     making->next[instance] = end;
 }
 
@@ -73,20 +78,23 @@ static void make(struct making *making)
                    (i == here || position_of(making, instance) <= here))
                 run_statement(making, instance, here);
         }
-        add(making, (struct iso_prove_item){.kind = execution->aborted[execution->order[here]] ? ISO_PROVE_FAILS
-                                                                                               : ISO_PROVE_COMMITS,
+        add(making, (struct iso_prove_item){.kind = execution->aborted[execution->order[here]]
+                                                        ? ISO_PROVE_FAILS
+                                                        : ISO_PROVE_COMMITS,
                                             .instance = execution->order[here],
                                             .waits_for = ISO_NONE});
     }
 }
 
-void iso_prove_schedule_init(struct iso_prove_schedule *schedule, const struct iso_prove_execution *execution)
+void iso_prove_schedule_init(struct iso_prove_schedule *schedule,
+                             const struct iso_prove_execution *execution)
 {
     struct making making = {.schedule = schedule, .execution = execution};
     enum iso_prove_level level = execution->level;
     uint32_t count = execution->count;
-    *schedule = (struct iso_prove_schedule){.timeline = level == ISO_PROVE_SER || level == ISO_PROVE_SI ||
-                                                        level == ISO_PROVE_PC || level == ISO_PROVE_RC};
+    *schedule =
+        (struct iso_prove_schedule){.timeline = level == ISO_PROVE_SER || level == ISO_PROVE_SI ||
+                                                level == ISO_PROVE_PC || level == ISO_PROVE_RC};
     making.place = iso_allocate_zeroed(count + 1, sizeof *making.place);
     making.next = iso_allocate_zeroed(count + 1, sizeof *making.next);
     making.end = iso_allocate_zeroed(count + 1, sizeof *making.end);

@@ -1,8 +1,9 @@
 /* An execution as a list of what happens one after another: statements, commits.
  *
- * At ser, si, pc and rc a snapshot is what was committed at some time, so that the list is a timeline: each statement
- * stands behind the commits that its snapshot has. (A claim that waits for a later commit says so.) At psi, cc and ra
- * there is no such time: transactions stand in the order of arbitration, and each says whom it sees.
+ * At ser, si, pc and rc a snapshot is what was committed at some time, so that the list is a
+ * timeline: each statement stands behind the commits that its snapshot has. (A claim that waits for
+ * a later commit says so.) At psi, cc and ra there is no such time: transactions stand in the order
+ * of arbitration, and each says whom it sees.
  *
  * Ownership: the schedule owns its list and borrows the execution. Threads: one at a time.
  */
@@ -25,5 +26,6 @@ struct iso_prove_schedule {
     bool timeline;
 };
 
-void iso_prove_schedule_init(struct iso_prove_schedule *schedule, const struct iso_prove_execution *execution);
+void iso_prove_schedule_init(struct iso_prove_schedule *schedule,
+                             const struct iso_prove_execution *execution);
 void iso_prove_schedule_release(struct iso_prove_schedule *schedule);

@@ -24,8 +24,8 @@ static bool feed(struct prove_question *question)
     return true;
 }
 
-void prove_question_init(struct prove_question *question, struct prove_system *system, enum iso_prove_level level,
-                         const uint32_t *more, uint32_t count)
+void prove_question_init(struct prove_question *question, struct prove_system *system,
+                         enum iso_prove_level level, const uint32_t *more, uint32_t count)
 {
     *question = (struct prove_question){.stopped = NULL};
     prove_encode(&question->encoding, system, level);
@@ -58,7 +58,8 @@ void prove_question_release(struct prove_question *question)
     prove_encoding_release(&question->encoding);
 }
 
-enum iso_solver_answer prove_question_ask(struct prove_question *question, const uint32_t *terms, uint32_t count)
+enum iso_solver_answer prove_question_ask(struct prove_question *question, const uint32_t *terms,
+                                          uint32_t count)
 {
     int *literals = iso_allocate((count + 1) * sizeof *literals);
     enum iso_solver_answer answer = ISO_SOLVER_STOPPED;
@@ -112,7 +113,8 @@ static void read_order(const struct prove_question *question, struct iso_prove_e
     }
 }
 
-static void read_snapshots(const struct prove_question *question, struct iso_prove_execution *execution)
+static void read_snapshots(const struct prove_question *question,
+                           struct iso_prove_execution *execution)
 {
     const struct prove_system *system = question->encoding.system;
     uint32_t count = execution->count;
@@ -121,25 +123,30 @@ static void read_snapshots(const struct prove_question *question, struct iso_pro
             const struct prove_statement *statement = &system->transactions[t].statements.list[s];
             if (!statement->reads)
                 continue;
-            ISO_GROW(execution->snapshots.list, execution->snapshots.count, execution->snapshots.capacity);
-            struct iso_prove_snapshot *made = &execution->snapshots.list[execution->snapshots.count++];
-            *made = (struct iso_prove_snapshot){.instance = t,
-                                                .step = statement->step,
-                                                .round = statement->round,
-                                                .seen = iso_allocate_zeroed(count + 1, sizeof(bool))};
+            ISO_GROW(execution->snapshots.list, execution->snapshots.count,
+                     execution->snapshots.capacity);
+            struct iso_prove_snapshot *made =
+                &execution->snapshots.list[execution->snapshots.count++];
+            *made =
+                (struct iso_prove_snapshot){.instance = t,
+                                            .step = statement->step,
+                                            .round = statement->round,
+                                            .seen = iso_allocate_zeroed(count + 1, sizeof(bool))};
             for (uint32_t u = 0; u < count; u++)
                 made->seen[u] = is_true(question, question->encoding.statement[t][s * count + u]);
         }
 }
 
-void prove_question_inputs(const struct prove_question *question, struct iso_prove_execution *execution)
+void prove_question_inputs(const struct prove_question *question,
+                           struct iso_prove_execution *execution)
 {
     const struct prove_system *system = question->encoding.system;
     for (uint32_t i = 0; i < system->program->inputs.count; i++)
         execution->inputs[i] = value_of(question, system->inputs[i]);
 }
 
-void prove_question_execution(const struct prove_question *question, struct iso_prove_execution *execution)
+void prove_question_execution(const struct prove_question *question,
+                              struct iso_prove_execution *execution)
 {
     const struct prove_system *system = question->encoding.system;
     uint32_t count = system->count;
@@ -154,8 +161,8 @@ void prove_question_execution(const struct prove_question *question, struct iso_
         execution->visible[i] = is_true(question, question->encoding.visible[i]);
 }
 
-enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32_t *terms, uint32_t count,
-                                       struct iso_prove_execution *execution)
+enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32_t *terms,
+                                       uint32_t count, struct iso_prove_execution *execution)
 {
     struct prove_question question = {.encoding = {.system = system}};
     enum iso_solver_answer answer = ISO_SOLVER_STOPPED;

@@ -1,4 +1,5 @@
-/* Steps of a transaction by symbols: claims, branches and loops. Where branches meet, their states are merged. */
+/* Steps of a transaction by symbols: claims, branches and loops. Where branches meet, their states
+ * are merged. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -28,7 +29,8 @@ struct state prove_state_new(const struct machine *machine)
     uint32_t cells = machine->program->cells;
     return (struct state){.locals = iso_allocate_zeroed(machine->locals + 1, sizeof(uint32_t)),
                           .written = iso_allocate_zeroed(cells + 1, sizeof(uint32_t)),
-                          .values = iso_allocate_zeroed(machine->system->slots + 1, sizeof(uint32_t)),
+                          .values =
+                              iso_allocate_zeroed(machine->system->slots + 1, sizeof(uint32_t)),
                           .claimed = iso_allocate_zeroed(cells + 1, sizeof(uint32_t))};
 }
 
@@ -45,20 +47,23 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     struct prove_terms *terms = machine->terms;
     struct prove_transaction *transaction = &machine->system->transactions[machine->instance];
     const struct iso_prove_table *table = &machine->program->tables.list[step->table];
-    uint32_t index = prove_evaluate(machine, step->index), alive = prove_not(terms, machine->state.returned);
+    uint32_t index = prove_evaluate(machine, step->index),
+             alive = prove_not(terms, machine->state.returned);
     uint32_t reached = prove_and(terms, machine->path, prove_live(machine));
     if (!prove_fine(machine))
         return;
     uint32_t where,
         done = prove_and(terms, alive,
-                         prove_in_range(machine, step->table, index, prove_is_fixed(machine, step->index), step->span));
+                         prove_in_range(machine, step->table, index,
+                                        prove_is_fixed(machine, step->index), step->span));
     int64_t from = terms->list[index].low < 0 ? 0 : terms->list[index].low;
     int64_t to = terms->list[index].high >= table->rows ? table->rows - 1 : terms->list[index].high;
     if (!prove_fine(machine))
         return;
     for (int64_t row = from; row <= to; row++) {
         uint32_t cell = table->first_cell + (uint32_t)row;
-        uint32_t here = prove_and(terms, alive, prove_equal(terms, index, prove_constant(terms, row)));
+        uint32_t here =
+            prove_and(terms, alive, prove_equal(terms, index, prove_constant(terms, row)));
         uint32_t guard = prove_and(terms, reached, here);
         if (guard == FALSE_TERM)
             continue;
@@ -75,14 +80,18 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
             values[i] = value == ISO_NONE ? ISO_NONE : prove_evaluate(machine, value);
         }
         for (int64_t row = from; row <= to && prove_fine(machine); row++) {
-            uint32_t cell = table->first_cell + (uint32_t)row, slot = machine->system->first_slot[cell];
-            uint32_t here = prove_and(terms, alive, prove_equal(terms, index, prove_constant(terms, row)));
+            uint32_t cell = table->first_cell + (uint32_t)row,
+                     slot = machine->system->first_slot[cell];
+            uint32_t here =
+                prove_and(terms, alive, prove_equal(terms, index, prove_constant(terms, row)));
             uint32_t writes = prove_and(terms, here, where);
             if (writes == FALSE_TERM)
                 continue;
             for (uint32_t i = 0; i < columns; i++) {
-                uint32_t value = values[i] == ISO_NONE ? prove_read_slot(machine, cell, i) : values[i];
-                machine->state.values[slot + i] = prove_choose(terms, writes, value, machine->state.values[slot + i]);
+                uint32_t value =
+                    values[i] == ISO_NONE ? prove_read_slot(machine, cell, i) : values[i];
+                machine->state.values[slot + i] =
+                    prove_choose(terms, writes, value, machine->state.values[slot + i]);
             }
             machine->state.written[cell] = prove_or(terms, machine->state.written[cell], writes);
         }
@@ -97,15 +106,16 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
     prove_refuse_wide(machine, step->span);
 }
 
-static void merge_lists(struct machine *machine, uint32_t condition, uint32_t *into, const uint32_t *other,
-                        uint32_t count)
+static void merge_lists(struct machine *machine, uint32_t condition, uint32_t *into,
+                        const uint32_t *other, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (into[i] != other[i])
             into[i] = prove_choose(machine->terms, condition, into[i], other[i]);
 }
 
-/* The state is that of the branch taken if `condition`; the other one is merged into it, and freed. */
+/* The state is that of the branch taken if `condition`; the other one is merged into it, and
+ * freed. */
 static void merge(struct machine *machine, uint32_t condition, struct state *other)
 {
     struct state *state = &machine->state;
@@ -158,8 +168,8 @@ static void run_round(struct machine *machine, const struct iso_prove_step *step
     machine->round = outer;
 }
 
-static void run_unrolled(struct machine *machine, const struct iso_prove_step *step, uint32_t from, uint32_t to,
-                         uint32_t number)
+static void run_unrolled(struct machine *machine, const struct iso_prove_step *step, uint32_t from,
+                         uint32_t to, uint32_t number)
 {
     struct prove_terms *terms = machine->terms;
     uint32_t i = prove_add(terms, from, prove_constant(terms, number));
@@ -190,8 +200,9 @@ static void run_for(struct machine *machine, const struct iso_prove_step *step)
         return;
     if (!prove_known(terms, from) || !prove_known(terms, to)) {
         if (!machine->unroll)
-            iso_prove_refuse(machine->program, machine->error, step->span,
-                             "the bounds of this loop are not constant: --unroll K makes K rounds of it");
+            iso_prove_refuse(
+                machine->program, machine->error, step->span,
+                "the bounds of this loop are not constant: --unroll K makes K rounds of it");
         else
             run_unrolled(machine, step, from, to, 0);
         return;
@@ -212,7 +223,8 @@ static void begin_statement(struct machine *machine, uint32_t step)
     if (machine->program->steps.list[step].continued && transaction->statements.count)
         return;
     machine->statement = transaction->statements.count;
-    ISO_GROW(transaction->statements.list, transaction->statements.count, transaction->statements.capacity);
+    ISO_GROW(transaction->statements.list, transaction->statements.count,
+             transaction->statements.capacity);
     transaction->statements.list[transaction->statements.count++] =
         (struct prove_statement){.step = step, .round = machine->round};
 }
@@ -228,7 +240,8 @@ static void run_step(struct machine *machine, uint32_t number)
     case ISO_PROVE_LET:
         condition = prove_evaluate(machine, step->value);
         machine->state.locals[step->local] = condition;
-        machine->varies[step->local] = machine->varies[step->local] || !prove_is_fixed(machine, step->value);
+        machine->varies[step->local] =
+            machine->varies[step->local] || !prove_is_fixed(machine, step->value);
         break;
     case ISO_PROVE_WRITE:
     case ISO_PROVE_LOCK:
@@ -241,7 +254,8 @@ static void run_step(struct machine *machine, uint32_t number)
         run_for(machine, step);
         break;
     case ISO_PROVE_ABORT:
-        condition = step->value == ISO_NONE ? TRUE_TERM : prove_evaluate_truth(machine, step->value);
+        condition =
+            step->value == ISO_NONE ? TRUE_TERM : prove_evaluate_truth(machine, step->value);
         condition = prove_and(terms, condition, prove_not(terms, machine->state.returned));
         machine->state.aborted = prove_or(terms, machine->state.aborted, condition);
         break;

@@ -1,4 +1,5 @@
-/* What is asked now and then whether to go on, by everything that can take long. Threads: as its context. */
+/* What is asked now and then whether to go on, by everything that can take long. Threads: as its
+ * context. */
 #pragma once
 
 #include <stdbool.h>

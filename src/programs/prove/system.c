@@ -26,7 +26,8 @@ static void clear_transaction(struct prove_transaction *transaction)
     *transaction = (struct prove_transaction){0};
 }
 
-static void begin_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
+static void begin_instance(struct machine *machine, uint32_t number,
+                           const struct iso_prove_template *template)
 {
     struct prove_transaction *transaction = &machine->system->transactions[number];
     clear_transaction(transaction);
@@ -43,7 +44,8 @@ static void begin_instance(struct machine *machine, uint32_t number, const struc
     machine->varies = iso_allocate_zeroed(template->locals + 1, sizeof *machine->varies);
 }
 
-static void end_instance(struct machine *machine, uint32_t number, const struct iso_prove_template *template)
+static void end_instance(struct machine *machine, uint32_t number,
+                         const struct iso_prove_template *template)
 {
     const struct iso_prove_program *program = machine->program;
     struct prove_transaction *transaction = &machine->system->transactions[number];
@@ -52,11 +54,13 @@ static void end_instance(struct machine *machine, uint32_t number, const struct 
     prove_run_block(machine, template->block);
     transaction->committed = prove_not(terms, machine->state.aborted);
     for (uint32_t i = 0; i < program->cells; i++)
-        machine->state.written[i] = prove_and(terms, machine->state.written[i], transaction->committed);
+        machine->state.written[i] =
+            prove_and(terms, machine->state.written[i], transaction->committed);
     for (uint32_t i = 0; i < transaction->claims.count; i++) {
         uint32_t cell = transaction->claims.list[i].cell;
-        transaction->claimed =
-            transaction->claimed ? transaction->claimed : iso_allocate_zeroed(program->cells + 1, sizeof(uint32_t));
+        transaction->claimed = transaction->claimed
+                                   ? transaction->claimed
+                                   : iso_allocate_zeroed(program->cells + 1, sizeof(uint32_t));
         transaction->claimed[cell] =
             prove_or(terms, transaction->claimed[cell],
                      prove_and(terms, transaction->claims.list[i].guard, transaction->committed));
@@ -99,7 +103,8 @@ static bool widen(const struct prove_system *system, struct guess *guess)
     for (uint32_t i = 0; i < system->count; i++)
         for (uint32_t cell = 0; cell < cells; cell++) {
             const struct prove_transaction *transaction = &system->transactions[i];
-            const struct iso_prove_table *table = &system->program->tables.list[system->program->cell_tables[cell]];
+            const struct iso_prove_table *table =
+                &system->program->tables.list[system->program->cell_tables[cell]];
             if (transaction->writes[cell] == FALSE_TERM)
                 continue;
             changed = changed || !guess->writers[(size_t)i * cells + cell];
@@ -122,7 +127,8 @@ static void restart_terms(struct prove_system *system)
     prove_terms_release(&system->terms);
     prove_terms_init(&system->terms);
     for (uint32_t i = 0; i < program->inputs.count; i++)
-        system->inputs[i] = prove_variable(&system->terms, program->inputs.list[i].least, program->inputs.list[i].most);
+        system->inputs[i] = prove_variable(&system->terms, program->inputs.list[i].least,
+                                           program->inputs.list[i].most);
 }
 
 static void initial_values(struct machine *machine)
@@ -148,14 +154,16 @@ static void read_all(struct prove_system *system, const struct guess *guess, uin
 {
     uint32_t cells = system->program->cells;
     for (uint32_t cell = 0; cell < cells; cell++) {
-        const struct iso_prove_table *table = &system->program->tables.list[system->program->cell_tables[cell]];
+        const struct iso_prove_table *table =
+            &system->program->tables.list[system->program->cell_tables[cell]];
         bool written = false;
         for (uint32_t i = 0; i < system->count; i++)
             written = written || guess->writers[(size_t)i * cells + cell];
         for (uint32_t column = 0; column < table->columns; column++) {
             uint32_t slot = system->first_slot[cell] + column;
             struct range range = guess->ranges[slot];
-            list[slot] = written ? prove_variable(&system->terms, range.low, range.high) : system->initial[slot];
+            list[slot] = written ? prove_variable(&system->terms, range.low, range.high)
+                                 : system->initial[slot];
         }
     }
 }
@@ -183,7 +191,8 @@ static void evaluate_rules(struct machine *machine)
     for (uint32_t i = 0; i < program->rules.count && prove_fine(machine); i++) {
         const struct iso_prove_rule *at = &program->rules.list[i];
         system->rules[i] = rule(machine, at, readers[at->kind]);
-        system->at_start[i] = at->kind == ISO_PROVE_INVARIANT ? rule(machine, at, THE_START) : TRUE_TERM;
+        system->at_start[i] =
+            at->kind == ISO_PROVE_INVARIANT ? rule(machine, at, THE_START) : TRUE_TERM;
         if (at->kind == ISO_PROVE_ASSUME)
             system->assumed = prove_and(machine->terms, system->assumed, system->rules[i]);
     }
@@ -206,13 +215,15 @@ static void number_slots(struct prove_system *system)
     system->transactions = iso_allocate_zeroed(system->count + 1, sizeof *system->transactions);
 }
 
-/* A machine for a system that is empty yet, with its slots and its initial values; nothing is guessed. */
-static struct machine open_machine(struct prove_system *system, struct guess *guess, uint32_t unroll,
-                                   struct iso_error *error)
+/* A machine for a system that is empty yet, with its slots and its initial values; nothing is
+ * guessed. */
+static struct machine open_machine(struct prove_system *system, struct guess *guess,
+                                   uint32_t unroll, struct iso_error *error)
 {
     number_slots(system);
     guess->ranges = iso_allocate_zeroed(system->slots + 1, sizeof *guess->ranges);
-    guess->writers = iso_allocate_zeroed((size_t)system->count * system->program->cells + 1, sizeof *guess->writers);
+    guess->writers = iso_allocate_zeroed((size_t)system->count * system->program->cells + 1,
+                                         sizeof *guess->writers);
     struct machine machine = {.system = system,
                               .program = system->program,
                               .terms = &system->terms,
@@ -220,7 +231,8 @@ static struct machine open_machine(struct prove_system *system, struct guess *gu
                               .unroll = unroll,
                               .error = error,
                               .cached = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
-                              .cached_statement = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
+                              .cached_statement =
+                                  iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t)),
                               .newest = iso_allocate_zeroed(system->slots + 1, sizeof(uint32_t))};
     restart_terms(system);
     initial_values(&machine);
@@ -237,20 +249,24 @@ static void close_machine(struct machine *machine, struct guess *guess)
     iso_free(machine->newest);
 }
 
-enum iso_status prove_system_build(struct prove_system *system, const struct iso_prove_program *program,
-                                   bool statements, uint32_t unroll, struct iso_prove_stop stop,
+enum iso_status prove_system_build(struct prove_system *system,
+                                   const struct iso_prove_program *program, bool statements,
+                                   uint32_t unroll, struct iso_prove_stop stop,
                                    struct iso_error *error)
 {
     struct guess guess;
-    *system = (struct prove_system){
-        .program = program, .statements = statements, .count = program->instances.count, .stop = stop};
+    *system = (struct prove_system){.program = program,
+                                    .statements = statements,
+                                    .count = program->instances.count,
+                                    .stop = stop};
     assert(unroll <= MANY_UNROLLED);
     struct machine machine = open_machine(system, &guess, unroll, error);
     for (uint32_t i = 0; i < system->slots; i++)
-        guess.ranges[i] =
-            (struct range){system->terms.list[system->initial[i]].low, system->terms.list[system->initial[i]].high};
+        guess.ranges[i] = (struct range){system->terms.list[system->initial[i]].low,
+                                         system->terms.list[system->initial[i]].high};
     bool changed = prove_fine(&machine);
-    /* A chain of reads has at most each of the others; one round more tells who writes by the last ranges. */
+    /* A chain of reads has at most each of the others; one round more tells who writes by the last
+     * ranges. */
     for (uint32_t round = 0; changed && round < system->count; round++) {
         run_round_of_all(&machine);
         changed = prove_fine(&machine) && widen(system, &guess);
@@ -271,14 +287,16 @@ enum iso_status prove_system_build(struct prove_system *system, const struct iso
 
 enum { ANY_VALUE = INT32_MAX };
 
-enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
-                                            uint32_t template, const int64_t *least, const int64_t *most,
-                                            uint32_t unroll, struct iso_prove_stop stop, struct iso_error *error)
+enum iso_status prove_system_build_template(struct prove_system *system,
+                                            const struct iso_prove_program *program,
+                                            uint32_t template, const int64_t *least,
+                                            const int64_t *most, uint32_t unroll,
+                                            struct iso_prove_stop stop, struct iso_error *error)
 {
     const struct iso_prove_template *of = &program->templates.list[template];
     struct guess guess;
-    *system =
-        (struct prove_system){.program = program, .count = 2, .stop = stop}; /* the other one may write everything */
+    *system = (struct prove_system){
+        .program = program, .count = 2, .stop = stop}; /* the other one may write everything */
     struct machine machine = open_machine(system, &guess, unroll, error);
     for (uint32_t i = 0; i < system->slots; i++)
         guess.ranges[i] = (struct range){-(int64_t)ANY_VALUE - 1, ANY_VALUE};
@@ -306,12 +324,16 @@ enum iso_status prove_system_build_template(struct prove_system *system, const s
 
 static uint32_t all_rules(struct prove_system *system, enum reader reader, struct iso_error *error)
 {
-    struct machine machine = {
-        .system = system, .program = system->program, .terms = &system->terms, .error = error, .path = TRUE_TERM};
+    struct machine machine = {.system = system,
+                              .program = system->program,
+                              .terms = &system->terms,
+                              .error = error,
+                              .path = TRUE_TERM};
     uint32_t all = TRUE_TERM;
     for (uint32_t i = 0; i < system->program->rules.count && prove_fine(&machine); i++)
         if (system->program->rules.list[i].kind != ISO_PROVE_ASSUME)
-            all = prove_and(&system->terms, all, rule(&machine, &system->program->rules.list[i], reader));
+            all = prove_and(&system->terms, all,
+                            rule(&machine, &system->program->rules.list[i], reader));
     iso_free(machine.varies);
     return all;
 }

@@ -1,10 +1,12 @@
-/* A program executed by symbols: what each transaction writes, claims and asserts, as terms over what it reads.
+/* A program executed by symbols: what each transaction writes, claims and asserts, as terms over
+ * what it reads.
  *
- * Every transaction is executed by itself, once, without forks: where branches meet, values are merged under the
- * branch's condition (a CHOOSE). What it reads of others is a variable, one for each cell and column (and statement, at
- * rc), whose interval holds all that the others can have written: found by rounds, because what is written depends on
- * what was read; n transactions need n rounds, since no chain of reads is longer. Which writer a variable gets its
- * value from is the encoding's to say (encode.h); this file knows no order.
+ * Every transaction is executed by itself, once, without forks: where branches meet, values are
+ * merged under the branch's condition (a CHOOSE). What it reads of others is a variable, one for
+ * each cell and column (and statement, at rc), whose interval holds all that the others can have
+ * written: found by rounds, because what is written depends on what was read; n transactions need n
+ * rounds, since no chain of reads is longer. Which writer a variable gets its value from is the
+ * encoding's to say (encode.h); this file knows no order.
  *
  * A *slot* is a column of a cell. All lists by cell or slot are of the whole program.
  *
@@ -23,7 +25,8 @@ struct prove_read {
     uint32_t variable;
 };
 
-/* What makes a statement the same one in the replay: its first step, and in which rounds of the loops around it. */
+/* What makes a statement the same one in the replay: its first step, and in which rounds of the
+ * loops around it. */
 struct prove_statement {
     uint32_t step;
     uint64_t round;
@@ -70,11 +73,13 @@ struct prove_system {
     uint32_t *inputs;     /* by input: its variable */
     uint32_t *initial;    /* by slot */
     struct prove_transaction *transactions;
-    uint32_t *ended, *seen; /* by slot: what reads everything at the end; what the invariants' reader reads */
-    uint32_t assumed;       /* all assumptions */
-    uint32_t *rules;        /* by rule: it is true (of initial values, at the end, of what the reader reads) */
-    uint32_t *at_start;     /* by rule: an invariant, of the initial values */
-    uint32_t unrolled;      /* some transaction reaches a round beyond --unroll */
+    uint32_t *ended,
+        *seen; /* by slot: what reads everything at the end; what the invariants' reader reads */
+    uint32_t assumed; /* all assumptions */
+    uint32_t
+        *rules; /* by rule: it is true (of initial values, at the end, of what the reader reads) */
+    uint32_t *at_start; /* by rule: an invariant, of the initial values */
+    uint32_t unrolled;  /* some transaction reaches a round beyond --unroll */
     struct {
         struct prove_outside *list;
         uint32_t count, capacity;
@@ -82,16 +87,21 @@ struct prove_system {
     struct iso_prove_stop stop; /* asked while it is built, and while things are built from it */
 };
 
-/* `unroll`: rounds of FORs whose bounds are not constant; 0: they are refused. ISO_UNDECIDED: it was stopped. */
-enum iso_status prove_system_build(struct prove_system *system, const struct iso_prove_program *program,
-                                   bool statements, uint32_t unroll, struct iso_prove_stop stop,
+/* `unroll`: rounds of FORs whose bounds are not constant; 0: they are refused. ISO_UNDECIDED: it
+ * was stopped. */
+enum iso_status prove_system_build(struct prove_system *system,
+                                   const struct iso_prove_program *program, bool statements,
+                                   uint32_t unroll, struct iso_prove_stop stop,
                                    struct iso_error *error);
-/* One transaction by itself, of a template with any parameters of these ranges, on any state (each value within 32
- * bits and a sign): `seen` is the state that it reads, `transactions[0]` what it does, `rules` of that state. `ended` is
- * another state, which `prove_system_rule_at_end` asks about. For the induction of induct.h. */
-enum iso_status prove_system_build_template(struct prove_system *system, const struct iso_prove_program *program,
-                                            uint32_t template, const int64_t *least, const int64_t *most,
-                                            uint32_t unroll, struct iso_prove_stop stop, struct iso_error *error);
+/* One transaction by itself, of a template with any parameters of these ranges, on any state (each
+ * value within 32 bits and a sign): `seen` is the state that it reads, `transactions[0]` what it
+ * does, `rules` of that state. `ended` is another state, which `prove_system_rule_at_end` asks
+ * about. For the induction of induct.h. */
+enum iso_status prove_system_build_template(struct prove_system *system,
+                                            const struct iso_prove_program *program,
+                                            uint32_t template, const int64_t *least,
+                                            const int64_t *most, uint32_t unroll,
+                                            struct iso_prove_stop stop, struct iso_error *error);
 /* Whether all assertions and invariants are true of `ended`, as it is now. */
 uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error);
 /* The same of the initial values. */

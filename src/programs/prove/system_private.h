@@ -1,7 +1,9 @@
-/* What the files of `system.h` share: the machine that executes one transaction after another by symbols.
+/* What the files of `system.h` share: the machine that executes one transaction after another by
+ * symbols.
  *
- * evaluate.c has what is read and computed, steps.c what branches, loops and claims do to the state, system.c the rounds
- * over all transactions. A term that is FALSE_TERM or TRUE_TERM is known to be it, by term.h.
+ * evaluate.c has what is read and computed, steps.c what branches, loops and claims do to the
+ * state, system.c the rounds over all transactions. A term that is FALSE_TERM or TRUE_TERM is known
+ * to be it, by term.h.
  */
 #pragma once
 
@@ -36,15 +38,17 @@ struct machine {
     struct iso_error *error;
     uint32_t unroll;
     uint64_t work;
-    bool last; /* the round that counts: what is refused, and what may be out of range, shows here */
+    bool
+        last; /* the round that counts: what is refused, and what may be out of range, shows here */
     enum reader reader;
     uint32_t instance, locals;
     struct state state;
     uint32_t path; /* the branches taken, as one condition */
     uint32_t statement;
     uint64_t round;
-    bool *varies;                                 /* by local: something that was read, or an input, is in it */
-    uint32_t *cached, *cached_statement, *newest; /* by slot: variables + 1 of this instance's reads */
+    bool *varies; /* by local: something that was read, or an input, is in it */
+    uint32_t *cached, *cached_statement,
+        *newest; /* by slot: variables + 1 of this instance's reads */
 };
 
 static inline bool prove_fine(const struct machine *machine)
@@ -65,7 +69,8 @@ uint32_t prove_read_others(struct machine *machine, uint32_t cell, uint32_t colu
 uint32_t prove_live(struct machine *machine);
 /* What stands there before anything has run: no read and no input is in it. */
 bool prove_is_fixed(const struct machine *machine, uint32_t expression);
-/* The condition that an index is of this table; a constant one that is not is refused, another one noted. */
+/* The condition that an index is of this table; a constant one that is not is refused, another one
+ * noted. */
 uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed,
                         struct iso_prove_span span);
 /* Asks now and then whether to stop. */

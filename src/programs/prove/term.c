@@ -70,11 +70,13 @@ uint32_t prove_variable(struct prove_terms *terms, int64_t low, int64_t high)
     assert(low <= high);
     if (low == high)
         return prove_constant(terms, low);
-    return make(terms, (struct prove_term){.op = PROVE_VARIABLE, .a = terms->variables++, .low = low, .high = high});
+    return make(terms,
+                (struct prove_term){
+                    .op = PROVE_VARIABLE, .a = terms->variables++, .low = low, .high = high});
 }
 
-static uint32_t binary(struct prove_terms *terms, enum prove_term_op op, uint32_t a, uint32_t b, int64_t low,
-                       int64_t high)
+static uint32_t binary(struct prove_terms *terms, enum prove_term_op op, uint32_t a, uint32_t b,
+                       int64_t low, int64_t high)
 {
     return make(terms, (struct prove_term){.op = op, .a = a, .b = b, .low = low, .high = high});
 }
@@ -86,7 +88,8 @@ uint32_t prove_add(struct prove_terms *terms, uint32_t a, uint32_t b)
         return b;
     if (prove_is(terms, b, 0))
         return a;
-    return binary(terms, PROVE_ADD, a < b ? a : b, a < b ? b : a, x->low + y->low, x->high + y->high);
+    return binary(terms, PROVE_ADD, a < b ? a : b, a < b ? b : a, x->low + y->low,
+                  x->high + y->high);
 }
 
 uint32_t prove_subtract(struct prove_terms *terms, uint32_t a, uint32_t b)
@@ -133,7 +136,8 @@ uint32_t prove_not(struct prove_terms *terms, uint32_t a)
 
 uint32_t prove_equal(struct prove_terms *terms, uint32_t a, uint32_t b)
 {
-    struct prove_term x = terms->list[a], y = terms->list[b]; /* copies: makers below move the list */
+    struct prove_term x = terms->list[a],
+                      y = terms->list[b]; /* copies: makers below move the list */
     if (a == b)
         return TRUE_TERM;
     if (x.high < y.low || y.high < x.low)
@@ -143,7 +147,8 @@ uint32_t prove_equal(struct prove_terms *terms, uint32_t a, uint32_t b)
     if (prove_known(terms, b) && prove_boolean(terms, a))
         return y.low ? a : prove_not(terms, a);
     /* Of a choice between constants, as symbolic indices make them. */
-    if (prove_known(terms, b) && x.op == PROVE_CHOOSE && prove_known(terms, x.b) && !prove_is(terms, x.b, y.low))
+    if (prove_known(terms, b) && x.op == PROVE_CHOOSE && prove_known(terms, x.b) &&
+        !prove_is(terms, x.b, y.low))
         return prove_and(terms, prove_not(terms, x.a), prove_equal(terms, x.c, b));
     bool turn = !prove_known(terms, b) && a > b;
     return binary(terms, PROVE_EQUAL, turn ? b : a, turn ? a : b, 0, 1);
@@ -177,7 +182,8 @@ uint32_t prove_or(struct prove_terms *terms, uint32_t a, uint32_t b)
 }
 
 /* min(x, K) and max(x, K), as SQL's overflow needs them: the bound narrows the interval. */
-static void narrow(const struct prove_terms *terms, uint32_t a, uint32_t b, uint32_t c, int64_t *low, int64_t *high)
+static void narrow(const struct prove_terms *terms, uint32_t a, uint32_t b, uint32_t c,
+                   int64_t *low, int64_t *high)
 {
     const struct prove_term *test = &terms->list[a];
     if (test->op != PROVE_LESS)
@@ -202,14 +208,17 @@ uint32_t prove_choose(struct prove_terms *terms, uint32_t a, uint32_t b, uint32_
         return prove_choose(terms, terms->list[a].a, c, b);
     if (prove_boolean(terms, b) && prove_boolean(terms, c)) {
         if (prove_known(terms, b))
-            return terms->list[b].low ? prove_or(terms, a, c) : prove_and(terms, prove_not(terms, a), c);
+            return terms->list[b].low ? prove_or(terms, a, c)
+                                      : prove_and(terms, prove_not(terms, a), c);
         if (prove_known(terms, c))
-            return terms->list[c].low ? prove_or(terms, prove_not(terms, a), b) : prove_and(terms, a, b);
+            return terms->list[c].low ? prove_or(terms, prove_not(terms, a), b)
+                                      : prove_and(terms, a, b);
     }
     const struct prove_term *x = &terms->list[b], *y = &terms->list[c];
     int64_t low = x->low < y->low ? x->low : y->low, high = x->high > y->high ? x->high : y->high;
     narrow(terms, a, b, c, &low, &high);
-    return make(terms, (struct prove_term){.op = PROVE_CHOOSE, .a = a, .b = b, .c = c, .low = low, .high = high});
+    return make(terms, (struct prove_term){
+                           .op = PROVE_CHOOSE, .a = a, .b = b, .c = c, .low = low, .high = high});
 }
 
 uint32_t prove_truth(struct prove_terms *terms, uint32_t a)

@@ -17,7 +17,8 @@ struct graph {
     uint32_t *leaving;
 };
 
-static void add(struct graph *graph, uint32_t from, uint32_t to, enum prove_page_dependency kind, uint32_t cell)
+static void add(struct graph *graph, uint32_t from, uint32_t to, enum prove_page_dependency kind,
+                uint32_t cell)
 {
     bool *known = &graph->known[((size_t)from * graph->nodes + to) * 4 + kind];
     if (*known) /* one cell for each kind is enough to say */
@@ -82,7 +83,8 @@ static void add_all(struct graph *graph)
     }
     for (uint32_t i = 0; i < execution->events.count; i++) {
         const struct iso_prove_event *event = &execution->events.list[i];
-        if (event->kind == ISO_PROVE_READS && !execution->aborted[event->instance] && event->from != event->instance)
+        if (event->kind == ISO_PROVE_READS && !execution->aborted[event->instance] &&
+            event->from != event->instance)
             add_read(graph, event->instance, event->from, event->cell);
     }
     for (uint32_t i = 0; i < execution->count; i++)
@@ -94,8 +96,8 @@ static void add_all(struct graph *graph)
     for (uint32_t i = 0; i < execution->count; i++)
         for (uint32_t j = i + 1; j < execution->count; j++) {
             uint32_t session = program->instances.list[i].session;
-            if (session != ISO_NONE && program->instances.list[j].session == session && !execution->aborted[i] &&
-                !execution->aborted[j])
+            if (session != ISO_NONE && program->instances.list[j].session == session &&
+                !execution->aborted[i] && !execution->aborted[j])
                 add(graph, i, j, PROVE_PAGE_SESSION, ISO_NONE);
         }
     add_looks(graph);
@@ -134,22 +136,26 @@ static uint32_t find_way(const struct graph *graph, uint32_t from, uint32_t *way
                 queue[last++] = to;
         }
     }
-    for (uint32_t at = from; by[from] != ISO_NONE && (length == 0 || at != from); at = graph->edges.list[by[at]].from)
+    for (uint32_t at = from; by[from] != ISO_NONE && (length == 0 || at != from);
+         at = graph->edges.list[by[at]].from)
         way[length++] = by[at];
     iso_free(by);
     iso_free(queue);
     return length;
 }
 
-void prove_page_cycle_init(struct prove_page_cycle *cycle, const struct iso_prove_execution *execution)
+void prove_page_cycle_init(struct prove_page_cycle *cycle,
+                           const struct iso_prove_execution *execution)
 {
     struct graph graph = {.execution = execution, .nodes = execution->count + 1};
     assert(execution->rule != ISO_NONE);
-    graph.wrote = iso_allocate_zeroed((size_t)execution->count * execution->program->cells + 1, sizeof *graph.wrote);
+    graph.wrote = iso_allocate_zeroed((size_t)execution->count * execution->program->cells + 1,
+                                      sizeof *graph.wrote);
     graph.known = iso_allocate_zeroed((size_t)graph.nodes * graph.nodes * 4, sizeof *graph.known);
     add_all(&graph);
     sort_edges(&graph);
-    *cycle = (struct prove_page_cycle){.list = iso_allocate((graph.nodes + 1) * sizeof *cycle->list)};
+    *cycle =
+        (struct prove_page_cycle){.list = iso_allocate((graph.nodes + 1) * sizeof *cycle->list)};
     uint32_t *way = iso_allocate((graph.nodes + 1) * sizeof *way);
     for (uint32_t from = 0; from < graph.nodes && cycle->count != 2; from++) { /* none is shorter */
         uint32_t length = find_way(&graph, from, way);
@@ -181,7 +187,8 @@ const char *prove_page_dependency_name(enum prove_page_dependency kind)
     return names[kind];
 }
 
-void prove_page_put_node(const struct iso_prove_execution *execution, uint32_t node, struct iso_text *text)
+void prove_page_put_node(const struct iso_prove_execution *execution, uint32_t node,
+                         struct iso_text *text)
 {
     if (node == execution->count)
         iso_text_put(text, "who looks");
@@ -189,8 +196,8 @@ void prove_page_put_node(const struct iso_prove_execution *execution, uint32_t n
         iso_text_format(text, "T%u", node + 1);
 }
 
-void prove_page_put_edge(const struct iso_prove_execution *execution, const struct prove_page_edge *edge,
-                         struct iso_text *text)
+void prove_page_put_edge(const struct iso_prove_execution *execution,
+                         const struct prove_page_edge *edge, struct iso_text *text)
 {
     bool forward = edge->kind == PROVE_PAGE_RW;
     prove_page_put_node(execution, forward ? edge->from : edge->to, text);
@@ -201,7 +208,9 @@ void prove_page_put_edge(const struct iso_prove_execution *execution, const stru
         iso_prove_put_cell(execution->program, text, edge->cell);
     iso_text_put(text, forward ? " without what " : edge->kind == PROVE_PAGE_SESSION ? "" : " of ");
     prove_page_put_node(execution, forward ? edge->to : edge->from, text);
-    iso_text_put(text, forward ? " writes there" : edge->kind == PROVE_PAGE_SESSION ? " in its session" : "");
+    iso_text_put(text, forward                            ? " writes there"
+                       : edge->kind == PROVE_PAGE_SESSION ? " in its session"
+                                                          : "");
 }
 
 static bool sees(const struct iso_prove_execution *execution, uint32_t reader, uint32_t other)
@@ -210,7 +219,8 @@ static bool sees(const struct iso_prove_execution *execution, uint32_t reader, u
 }
 
 /* A cell that `later` claims and `earlier` writes, or ISO_NONE. */
-static uint32_t conflict(const struct iso_prove_execution *execution, uint32_t earlier, uint32_t later)
+static uint32_t conflict(const struct iso_prove_execution *execution, uint32_t earlier,
+                         uint32_t later)
 {
     for (uint32_t i = 0; i < execution->events.count; i++) {
         const struct iso_prove_event *one = &execution->events.list[i];
@@ -227,34 +237,40 @@ static uint32_t conflict(const struct iso_prove_execution *execution, uint32_t e
 }
 
 /* rc's executions are none of ser: one of its statements does not see who committed before. */
-static bool put_statement(const struct iso_prove_execution *execution, uint32_t earlier, uint32_t later,
-                          struct iso_text *text)
+static bool put_statement(const struct iso_prove_execution *execution, uint32_t earlier,
+                          uint32_t later, struct iso_text *text)
 {
     for (uint32_t i = 0; i < execution->events.count; i++) {
         const struct iso_prove_event *event = &execution->events.list[i];
-        if (event->instance != later || event->kind != ISO_PROVE_BEGINS || !event->seen || event->seen[earlier])
+        if (event->instance != later || event->kind != ISO_PROVE_BEGINS || !event->seen ||
+            event->seen[earlier])
             continue;
-        iso_text_format(text, "T%u commits before T%u, and a statement of T%u does not see it: ", earlier + 1,
-                        later + 1, later + 1);
-        iso_prove_put_span(execution->program, text, execution->program->steps.list[event->step].span);
+        iso_text_format(text, "T%u commits before T%u, and a statement of T%u does not see it: ",
+                        earlier + 1, later + 1, later + 1);
+        iso_prove_put_span(execution->program, text,
+                           execution->program->steps.list[event->step].span);
         return true;
     }
     return false;
 }
 
-/* What joins two of the order at this level; `between`: one that stands, or is seen, between them. */
-static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove_level level, uint32_t earlier,
-                     uint32_t later, struct iso_text *text)
+/* What joins two of the order at this level; `between`: one that stands, or is seen, between
+ * them. */
+static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove_level level,
+                     uint32_t earlier, uint32_t later, struct iso_text *text)
 {
     if (execution->level == ISO_PROVE_RC)
         return level == ISO_PROVE_SER && put_statement(execution, earlier, later, text);
     if (sees(execution, later, earlier))
         return false;
     if (level == ISO_PROVE_SER) {
-        iso_text_format(text, "T%u comes before T%u, which does not see it", earlier + 1, later + 1);
+        iso_text_format(text, "T%u comes before T%u, which does not see it", earlier + 1,
+                        later + 1);
         return true;
     }
-    uint32_t cell = level == ISO_PROVE_SI || level == ISO_PROVE_PSI ? conflict(execution, earlier, later) : ISO_NONE;
+    uint32_t cell = level == ISO_PROVE_SI || level == ISO_PROVE_PSI
+                        ? conflict(execution, earlier, later)
+                        : ISO_NONE;
     if (cell != ISO_NONE) {
         iso_text_format(text, "T%u does not see T%u, and both claim ", later + 1, earlier + 1);
         iso_prove_put_cell(execution->program, text, cell);
@@ -264,13 +280,14 @@ static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove
         uint32_t between = execution->order[i];
         bool reached = passed && !execution->aborted[between] && sees(execution, later, between);
         if (reached && (level == ISO_PROVE_SI || level == ISO_PROVE_PC)) {
-            iso_text_format(text, "T%u sees T%u, and not T%u, which comes before that", later + 1, between + 1,
-                            earlier + 1);
+            iso_text_format(text, "T%u sees T%u, and not T%u, which comes before that", later + 1,
+                            between + 1, earlier + 1);
             return true;
         }
-        if (reached && sees(execution, between, earlier) && (level == ISO_PROVE_PSI || level == ISO_PROVE_CC)) {
-            iso_text_format(text, "T%u sees T%u, which sees T%u, and does not see T%u itself", later + 1, between + 1,
-                            earlier + 1, earlier + 1);
+        if (reached && sees(execution, between, earlier) &&
+            (level == ISO_PROVE_PSI || level == ISO_PROVE_CC)) {
+            iso_text_format(text, "T%u sees T%u, which sees T%u, and does not see T%u itself",
+                            later + 1, between + 1, earlier + 1, earlier + 1);
             return true;
         }
         passed = passed || between == earlier;

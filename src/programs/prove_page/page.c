@@ -43,8 +43,8 @@ static const char *end_words(struct page *page)
 
 /* ---- statements in order ---- */
 
-static void lane_names(struct page *page, const struct iso_prove_execution *execution, struct iso_sequence *sequence,
-                       uint32_t *lanes)
+static void lane_names(struct page *page, const struct iso_prove_execution *execution,
+                       struct iso_sequence *sequence, uint32_t *lanes)
 {
     for (uint32_t i = 0; i < execution->count; i++) {
         const struct iso_prove_instance *instance = &page->program->instances.list[i];
@@ -77,11 +77,14 @@ static void put_item_words(struct page *page, const struct iso_prove_execution *
         iso_prove_put_accesses(execution, item, " -- ", &page->words);
 }
 
-/* Where who looks stands: behind the last commit that it sees, if there is a time line; else at the end. */
-static uint32_t verdict_place(const struct iso_prove_execution *execution, const struct iso_prove_schedule *schedule)
+/* Where who looks stands: behind the last commit that it sees, if there is a time line; else at the
+ * end. */
+static uint32_t verdict_place(const struct iso_prove_execution *execution,
+                              const struct iso_prove_schedule *schedule)
 {
     uint32_t place = schedule->count;
-    if (!schedule->timeline || execution->program->rules.list[execution->rule].kind != ISO_PROVE_INVARIANT)
+    if (!schedule->timeline ||
+        execution->program->rules.list[execution->rule].kind != ISO_PROVE_INVARIANT)
         return place;
     while (place > 0 && !(schedule->list[place - 1].kind == ISO_PROVE_COMMITS &&
                           execution->moment[schedule->list[place - 1].instance]))
@@ -153,7 +156,8 @@ static void fill_sequence(struct page *page, const struct iso_prove_execution *e
         if (schedule->list[i].kind == ISO_PROVE_STATEMENT)
             put_arrows(page, execution, &schedule->list[i], i + (i >= verdict), ends, sequence);
     for (uint32_t i = 0; i < execution->count; i++)
-        if (!execution->aborted[i] && (!moment || execution->moment[i]) && ends[i] != ISO_NONE && ends[i] < verdict)
+        if (!execution->aborted[i] && (!moment || execution->moment[i]) && ends[i] != ISO_NONE &&
+            ends[i] < verdict)
             iso_sequence_arrow(sequence, ends[i], verdict, "seen by who looks");
     iso_text_release(&name);
     iso_free(lanes);
@@ -167,9 +171,10 @@ static void put_statements(struct page *page, const struct iso_prove_execution *
     iso_prove_schedule_init(&schedule, execution);
     iso_sequence_init(sequence);
     fill_sequence(page, execution, &schedule, sequence);
-    put(page, schedule.timeline
-                  ? "<h2>Statements in order</h2>\n"
-                  : "<h2>Statements in the order of the transactions; there is no time at this level</h2>\n");
+    put(page,
+        schedule.timeline
+            ? "<h2>Statements in order</h2>\n"
+            : "<h2>Statements in the order of the transactions; there is no time at this level</h2>\n");
     if (sequence->too_large || page->text->used > PAGE_BYTES / 2) {
         put(page, "<p class=\"dim\">There are too many for a picture.</p>\n");
     } else {
@@ -193,7 +198,8 @@ static void put_statements(struct page *page, const struct iso_prove_execution *
 static void put_axioms(struct page *page, const struct iso_prove_execution *execution)
 {
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++) {
-        if (i == execution->level || !page->result->asked[i] || page->result->answers[i].outcome != ISO_HOLDS ||
+        if (i == execution->level || !page->result->asked[i] ||
+            page->result->answers[i].outcome != ISO_HOLDS ||
             !iso_prove_level_implies(i, execution->level))
             continue;
         iso_text_format(&page->words, "Not at %s: ", iso_prove_level_name(i));
@@ -249,10 +255,12 @@ static void put_no_cycle(struct page *page)
     if (!page->result->asked[ISO_PROVE_SER])
         put(page, "<p>There is none of reads and writes alone.</p>\n");
     else if (serial == ISO_IS_VIOLATED)
-        put(page, "<p>There is none: this also happens when the transactions run one after another.</p>\n");
+        put(page,
+            "<p>There is none: this also happens when the transactions run one after another.</p>\n");
     else if (serial == ISO_HOLDS)
-        put(page, "<p>There is none of reads and writes alone: when the transactions run one after another, a lock or "
-                  "what makes one of them abort keeps this from happening.</p>\n");
+        put(page,
+            "<p>There is none of reads and writes alone: when the transactions run one after another, a lock or "
+            "what makes one of them abort keeps this from happening.</p>\n");
     else
         put(page, "<p>There is none of reads and writes alone.</p>\n");
 }
@@ -279,7 +287,8 @@ static void put_state(struct page *page, const struct iso_prove_execution *execu
     const struct iso_prove_program *program = page->program;
     uint32_t rows = 0, left = 0;
     iso_prove_put_moment(execution, &page->words);
-    put_words(page, "<h2>What is found: ", "</h2>\n<div class=\"picture\"><table class=\"rows\">\n");
+    put_words(page,
+              "<h2>What is found: ", "</h2>\n<div class=\"picture\"><table class=\"rows\">\n");
     put(page, "<tr><th></th><th>at the start</th><th>found</th></tr>\n");
     for (uint32_t cell = 0; cell < program->cells; cell++) {
         const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
@@ -291,9 +300,10 @@ static void put_state(struct page *page, const struct iso_prove_execution *execu
                 continue;
             }
             iso_prove_put_column(program, &page->words, cell, i);
-            put_words(page, same ? "<tr><td><code>" : "<tr class=\"differs\"><td><code>", "</code></td>");
-            iso_text_format(page->text, "<td>%lld</td><td>%lld</td></tr>\n", (long long)execution->initial[slot],
-                            (long long)execution->found[slot]);
+            put_words(page, same ? "<tr><td><code>" : "<tr class=\"differs\"><td><code>",
+                      "</code></td>");
+            iso_text_format(page->text, "<td>%lld</td><td>%lld</td></tr>\n",
+                            (long long)execution->initial[slot], (long long)execution->found[slot]);
             rows++;
         }
     }
@@ -324,10 +334,12 @@ static void put_calls(struct page *page, const struct iso_prove_execution *execu
     iso_prove_schedule_release(&schedule);
 }
 
-static void put_violation(struct page *page, const struct iso_prove_execution *execution, bool is_first)
+static void put_violation(struct page *page, const struct iso_prove_execution *execution,
+                          bool is_first)
 {
     const char *name = iso_prove_level_name(execution->level);
-    iso_text_format(page->text, "<details class=\"violation\" data-kind=\"%s\"%s>\n", name, is_first ? " open" : "");
+    iso_text_format(page->text, "<details class=\"violation\" data-kind=\"%s\"%s>\n", name,
+                    is_first ? " open" : "");
     iso_text_format(page->text, "<summary><span class=\"kind\">%s</span>", name);
     iso_prove_put_rule(execution, &page->words);
     put_words(page, "", " is broken</summary>\n");
@@ -358,7 +370,8 @@ static void put_verdicts(struct page *page)
                                    : answer->not_any                   ? answer->not_any
                                                                        : "");
         if (page->words.used)
-            put_words(page, answer->not_any ? " (for any number it is not known: " : ": ", answer->not_any ? ")" : "");
+            put_words(page, answer->not_any ? " (for any number it is not known: " : ": ",
+                      answer->not_any ? ")" : "");
         put(page, "</td></tr>\n");
     }
     put(page, "</table>\n");
@@ -366,11 +379,13 @@ static void put_verdicts(struct page *page)
     put_words(page, "<p>Sufficient: ", ".</p>\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         if (result->breaks_above[i])
-            iso_text_format(page->text, "<p>But raising rc to %s breaks it.</p>\n", iso_prove_level_name(i));
+            iso_text_format(page->text, "<p>But raising rc to %s breaks it.</p>\n",
+                            iso_prove_level_name(i));
 }
 
-void iso_prove_put_page(const struct iso_prove_program *program, const struct iso_prove_result *result,
-                        const char *advice, size_t advice_length, struct iso_text *text)
+void iso_prove_put_page(const struct iso_prove_program *program,
+                        const struct iso_prove_result *result, const char *advice,
+                        size_t advice_length, struct iso_text *text)
 {
     struct page page = {.program = program, .result = result, .text = text};
     const char *rest = iso_frame_begin(text);
@@ -378,7 +393,8 @@ void iso_prove_put_page(const struct iso_prove_program *program, const struct is
     iso_text_put(&page.words, program->file);
     iso_text_put(&page.words, ", ");
     iso_prove_put_scope(program, &page.words);
-    put_words(&page, "<h1>Isochron: ", "</h1>\n<p class=\"dim\">Isochron " ISO_VERSION ", prove</p>\n");
+    put_words(&page,
+              "<h1>Isochron: ", "</h1>\n<p class=\"dim\">Isochron " ISO_VERSION ", prove</p>\n");
     put_verdicts(&page);
     if (advice_length) {
         iso_text_put_bytes(&page.words, advice, advice_length);

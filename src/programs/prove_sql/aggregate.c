@@ -1,11 +1,13 @@
-/* count, sum, min and max over the combinations of rows of a query: those that do not match, and NULL, are passed over. */
+/* count, sum, min and max over the combinations of rows of a query: those that do not match, and
+ * NULL, are passed over. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
 
 bool prove_sql_is_aggregate_name(const char *name)
 {
-    return !strcmp(name, "count") || !strcmp(name, "sum") || !strcmp(name, "min") || !strcmp(name, "max");
+    return !strcmp(name, "count") || !strcmp(name, "sum") || !strcmp(name, "min") ||
+           !strcmp(name, "max");
 }
 
 static bool find_aggregate(void *with, const PgQuery__Node *node)
@@ -34,8 +36,8 @@ struct folded {
 };
 
 /* The argument in each combination of rows: where it counts, and what it is. */
-static void fold_rows(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *argument,
-                      struct folded *folded)
+static void fold_rows(struct lowering *lowering, const struct scope *scope,
+                      const PgQuery__Node *argument, struct folded *folded)
 {
     const struct combos *combos = scope->combos;
     struct scope inner = {scope->outer, scope->from, NULL};
@@ -64,8 +66,8 @@ static void fold_rows(struct lowering *lowering, const struct scope *scope, cons
 }
 
 /* The greatest or least of those that match, with whether one does. */
-static void extreme_of(struct lowering *lowering, const struct folded *folded, uint32_t first, uint32_t count,
-                       bool greatest, uint32_t *at, uint32_t *any)
+static void extreme_of(struct lowering *lowering, const struct folded *folded, uint32_t first,
+                       uint32_t count, bool greatest, uint32_t *at, uint32_t *any)
 {
     if (count == 1) {
         *at = folded->values[first];
@@ -75,27 +77,32 @@ static void extreme_of(struct lowering *lowering, const struct folded *folded, u
     uint32_t half = count / 2, one, one_any, other, other_any;
     extreme_of(lowering, folded, first, half, greatest, &one, &one_any);
     extreme_of(lowering, folded, first + half, count - half, greatest, &other, &other_any);
-    uint32_t wins = make(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, one, other, NONE);
+    uint32_t wins =
+        make(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, one, other, NONE);
     wins = both(lowering, one_any, either(lowering, wins, inverse(lowering, other_any)));
     *at = choose(lowering, wins, one, other);
     *any = either(lowering, one_any, other_any);
 }
 
-static struct value fold_up(struct lowering *lowering, const char *name, struct folded *folded, size_t place)
+static struct value fold_up(struct lowering *lowering, const char *name, struct folded *folded,
+                            size_t place)
 {
-    uint32_t zero = make_constant(lowering, 0), any = any_of(lowering, folded->matches, folded->count);
+    uint32_t zero = make_constant(lowering, 0),
+             any = any_of(lowering, folded->matches, folded->count);
     struct value value = value_constant(lowering, TYPE_BIGINT, 0);
     value.fails = folded->fails;
     if (!strcmp(name, "count")) {
         for (uint32_t i = 0; i < folded->count; i++)
-            folded->values[i] = choose(lowering, folded->matches[i], make_constant(lowering, 1), zero);
+            folded->values[i] =
+                choose(lowering, folded->matches[i], make_constant(lowering, 1), zero);
         value.at = sum_of(lowering, folded->values, folded->count);
         value.high = folded->count;
         return value;
     }
     value.type = folded->type;
     if (folded->type == TYPE_BOOLEAN || folded->type == TYPE_TEXT)
-        refuse(lowering, place, "%s of %s: not in the subset that can be proved", name, type_name(folded->type));
+        refuse(lowering, place, "%s of %s: not in the subset that can be proved", name,
+               type_name(folded->type));
     if (!folded->count) {
         value = value_null(lowering);
         value.fails = folded->fails;
@@ -103,31 +110,39 @@ static struct value fold_up(struct lowering *lowering, const char *name, struct 
         for (uint32_t i = 0; i < folded->count; i++)
             folded->values[i] = choose(lowering, folded->matches[i], folded->values[i], zero);
         value.at = sum_of(lowering, folded->values, folded->count);
-        value.low = folded->interval.low < 0 ? prove_sql_narrow((__int128)folded->interval.low * folded->count) : 0;
-        value.high = folded->interval.high > 0 ? prove_sql_narrow((__int128)folded->interval.high * folded->count) : 0;
+        value.low = folded->interval.low < 0
+                        ? prove_sql_narrow((__int128)folded->interval.low * folded->count)
+                        : 0;
+        value.high = folded->interval.high > 0
+                         ? prove_sql_narrow((__int128)folded->interval.high * folded->count)
+                         : 0;
         fit(lowering, &value, TYPE_BIGINT);
     } else {
-        extreme_of(lowering, folded, 0, folded->count, *name == 'm' && name[1] == 'a', &value.at, &any);
+        extreme_of(lowering, folded, 0, folded->count, *name == 'm' && name[1] == 'a', &value.at,
+                   &any);
         value.low = folded->interval.low;
         value.high = folded->interval.high;
     }
     if (folded->count)
-        value.null = either(lowering, value.null,
-                            any == NONE ? make_constant(lowering, 1)
-                                        : both(lowering, inverse(lowering, any), make_constant(lowering, 1)));
+        value.null = either(
+            lowering, value.null,
+            any == NONE ? make_constant(lowering, 1)
+                        : both(lowering, inverse(lowering, any), make_constant(lowering, 1)));
     return value;
 }
 
-struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope, const char *name,
-                                       const PgQuery__FuncCall *node)
+struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope,
+                                       const char *name, const PgQuery__FuncCall *node)
 {
     size_t place = place_of(lowering, node->location);
     struct folded folded = {0};
     while (scope && !scope->combos)
         scope = scope->outer;
-    if (node->n_agg_order || node->agg_filter || node->over || node->agg_distinct || node->agg_within_group ||
-        node->func_variadic || node->n_args != (node->agg_star ? 0u : 1u)) {
-        refuse(lowering, place, "%s with DISTINCT, FILTER, ORDER BY or OVER: not in the subset that can be proved",
+    if (node->n_agg_order || node->agg_filter || node->over || node->agg_distinct ||
+        node->agg_within_group || node->func_variadic ||
+        node->n_args != (node->agg_star ? 0u : 1u)) {
+        refuse(lowering, place,
+               "%s with DISTINCT, FILTER, ORDER BY or OVER: not in the subset that can be proved",
                name);
         return value_null(lowering);
     }
@@ -136,7 +151,8 @@ struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct s
         return value_null(lowering);
     }
     fold_rows(lowering, scope, node->agg_star ? NULL : node->args[0], &folded);
-    struct value value = failed(lowering) ? value_null(lowering) : fold_up(lowering, name, &folded, place);
+    struct value value =
+        failed(lowering) ? value_null(lowering) : fold_up(lowering, name, &folded, place);
     iso_free(folded.matches);
     iso_free(folded.values);
     return value;

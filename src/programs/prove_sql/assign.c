@@ -10,8 +10,8 @@ void assign(struct lowering *lowering, uint32_t number, struct value value, uint
     if (variable->constant)
         refuse(lowering, place, "\"%s\" is a constant", variable->name);
     if (!types_meet(value.type, variable->type)) {
-        refuse(lowering, place, "\"%s\" is %s, and this is %s", variable->name, type_name(variable->type),
-               type_name(value.type));
+        refuse(lowering, place, "\"%s\" is %s, and this is %s", variable->name,
+               type_name(variable->type), type_name(value.type));
         return;
     }
     if (variable->type == TYPE_INT && value.type == TYPE_BIGINT)
@@ -45,7 +45,8 @@ void set_found(struct lowering *lowering, uint32_t found, uint32_t count)
 uint32_t prove_sql_count_of(struct lowering *lowering, uint32_t *conditions, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        conditions[i] = choose(lowering, conditions[i], make_constant(lowering, 1), make_constant(lowering, 0));
+        conditions[i] =
+            choose(lowering, conditions[i], make_constant(lowering, 1), make_constant(lowering, 0));
     return sum_of(lowering, conditions, count);
 }
 
@@ -58,10 +59,12 @@ struct value prove_sql_settled(struct lowering *lowering, struct value value)
 }
 
 /* All values first, then all variables. */
-void prove_sql_assign_all(struct lowering *lowering, const struct target *target, struct value *values, uint32_t count)
+void prove_sql_assign_all(struct lowering *lowering, const struct target *target,
+                          struct value *values, uint32_t count)
 {
     for (uint32_t i = 0; i < target->count && i < count && target->count > 1; i++)
         values[i] = prove_sql_settled(lowering, values[i]);
     for (uint32_t i = 0; i < target->count; i++)
-        assign(lowering, target->variables[i], i < count ? values[i] : value_null(lowering), target->place);
+        assign(lowering, target->variables[i], i < count ? values[i] : value_null(lowering),
+               target->place);
 }

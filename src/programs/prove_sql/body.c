@@ -1,5 +1,6 @@
-/* PL/pgSQL: a function's body, block by block. PostgreSQL's own compiler has looked at it before, so that what is left are
- * forms that are known or refused. Branches are followed with what is known of each variable; FORs are unrolled. */
+/* PL/pgSQL: a function's body, block by block. PostgreSQL's own compiler has looked at it before,
+ * so that what is left are forms that are known or refused. Branches are followed with what is
+ * known of each variable; FORs are unrolled. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static bool is_at(const struct reader *reader, uint32_t at, const char *word)
     if (at >= reader->count)
         return false;
     size_t length = reader->list[at].end - reader->list[at].begin;
-    return length == strlen(word) && !strncasecmp(reader->lowering->source + reader->list[at].begin, word, length);
+    return length == strlen(word) &&
+           !strncasecmp(reader->lowering->source + reader->list[at].begin, word, length);
 }
 
 static bool is(const struct reader *reader, const char *word)
@@ -92,9 +94,11 @@ static uint32_t find_word(const struct reader *reader, uint32_t at, const char *
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Bytes of the tokens from `at` up to the one before `end`. */
-static void bytes_of(const struct reader *reader, uint32_t at, uint32_t end, uint32_t *first, uint32_t *last)
+static void bytes_of(const struct reader *reader, uint32_t at, uint32_t end, uint32_t *first,
+                     uint32_t *last)
 {
-    *first = *last = at < reader->count ? reader->list[at].begin : reader->lowering->function->body_end;
+    *first = *last =
+        at < reader->count ? reader->list[at].begin : reader->lowering->function->body_end;
     if (end > at)
         *last = reader->list[end - 1].end;
 }
@@ -146,7 +150,8 @@ uint32_t find_variable(const struct lowering *lowering, const char *name)
 static uint32_t add_variable(struct lowering *lowering, char *name, enum type type)
 {
     uint32_t number = lowering->variable_count;
-    lowering->program->has_odd_names |= name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_$")] != 0;
+    lowering->program->has_odd_names |=
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_$")] != 0;
     ISO_GROW(lowering->variables, lowering->variable_count, lowering->variable_capacity);
     ISO_RESERVE(lowering->states, number + 1, lowering->state_capacity);
     lowering->variables[lowering->variable_count++] = (struct variable){.name = name, .type = type};
@@ -183,7 +188,8 @@ static void read_declaration(struct reader *reader)
             refuse(lowering, reader->list[i].begin,
                    "a declaration with %%TYPE, %%ROWTYPE, RECORD, CURSOR or ALIAS: not in "
                    "the subset that can be proved");
-    const PgQuery__Node *cast = failed(lowering) ? NULL : parse_part(lowering, first, last, "SELECT NULL::", 0, 0);
+    const PgQuery__Node *cast =
+        failed(lowering) ? NULL : parse_part(lowering, first, last, "SELECT NULL::", 0, 0);
     const PgQuery__SelectStmt *select = cast ? cast->select_stmt : NULL;
     if (!select || select->n_target_list != 1 ||
         select->target_list[0]->res_target->val->node_case != PG_QUERY__NODE__NODE_TYPE_CAST) {
@@ -191,7 +197,8 @@ static void read_declaration(struct reader *reader)
         iso_free(name);
         return;
     }
-    enum type type = type_of(lowering, select->target_list[0]->res_target->val->type_cast->type_name, NULL);
+    enum type type =
+        type_of(lowering, select->target_list[0]->res_target->val->type_cast->type_name, NULL);
     reader->at = type_end;
     bool not_null = take(reader, "not");
     if (not_null)
@@ -243,8 +250,9 @@ struct branch {
 
 static void open_branch(struct reader *reader, struct branch *branch)
 {
-    *branch = (struct branch){
-        .span = reader->lowering->span, .dead_before = reader->dead, .count = reader->lowering->variable_count};
+    *branch = (struct branch){.span = reader->lowering->span,
+                              .dead_before = reader->dead,
+                              .count = reader->lowering->variable_count};
     branch->before = save(reader->lowering);
     branch->outer = enter(reader->lowering, &branch->block);
 }
@@ -261,22 +269,25 @@ static struct iso_prove_block turn_branch(struct reader *reader, struct branch *
     return first;
 }
 
-static void close_branch(struct reader *reader, struct branch *branch, const struct iso_prove_block *first,
-                         uint32_t condition, bool continued)
+static void close_branch(struct reader *reader, struct branch *branch,
+                         const struct iso_prove_block *first, uint32_t condition, bool continued)
 {
     struct lowering *lowering = reader->lowering;
     struct iso_prove_block other = branch->block;
     int64_t number;
     lowering->span = branch->span;
     lowering->continued = continued;
-    leave_if(lowering, branch->outer, condition == NONE ? make_constant(lowering, 0) : condition, first, &other);
+    leave_if(lowering, branch->outer, condition == NONE ? make_constant(lowering, 0) : condition,
+             first, &other);
     lowering->continued = false;
     bool always = constant_of(lowering, condition, &number) && number;
     if (condition != NONE && (always || reader->dead))
         restore(lowering, branch->after, branch->count);
     else if (condition != NONE && !branch->dead)
         join(lowering, branch->after, branch->count);
-    reader->dead = condition == NONE ? reader->dead : always ? branch->dead : reader->dead && branch->dead;
+    reader->dead = condition == NONE ? reader->dead
+                   : always          ? branch->dead
+                                     : reader->dead && branch->dead;
     iso_free(branch->before);
     iso_free(branch->after);
 }
@@ -395,7 +406,8 @@ static void read_round(struct reader *reader, uint32_t variable, int64_t number,
     read_statements(reader, WORDS("end"));
 }
 
-static void read_rounds(struct reader *reader, uint32_t variable, struct value from, struct value to, bool reverse)
+static void read_rounds(struct reader *reader, uint32_t variable, struct value from,
+                        struct value to, bool reverse)
 {
     struct lowering *lowering = reader->lowering;
     uint32_t first = reader->at, zero = make_constant(lowering, 0);
@@ -411,7 +423,8 @@ static void read_rounds(struct reader *reader, uint32_t variable, struct value f
     }
     if ((uint64_t)most - (uint64_t)least >= lowering->unroll) {
         refuse(lowering, lowering->span.begin,
-               "a FOR that may have more than %u rounds: not in the subset that can be proved", lowering->unroll);
+               "a FOR that may have more than %u rounds: not in the subset that can be proved",
+               lowering->unroll);
         return;
     }
     struct iso_prove_span span = lowering->span;
@@ -420,9 +433,11 @@ static void read_rounds(struct reader *reader, uint32_t variable, struct value f
         uint32_t here = make_constant(lowering, number), inside = make_constant(lowering, 1);
         lowering->span = span;
         if (lower_end.high > number)
-            inside = both(lowering, inside, make(lowering, ISO_PROVE_LESS_EQUAL, lower_end.at, here, NONE));
+            inside = both(lowering, inside,
+                          make(lowering, ISO_PROVE_LESS_EQUAL, lower_end.at, here, NONE));
         if (upper_end.low < number)
-            inside = both(lowering, inside, make(lowering, ISO_PROVE_GREATER_EQUAL, upper_end.at, here, NONE));
+            inside = both(lowering, inside,
+                          make(lowering, ISO_PROVE_GREATER_EQUAL, upper_end.at, here, NONE));
         struct branch branch;
         open_branch(reader, &branch);
         read_round(reader, variable, number, first);
@@ -539,8 +554,10 @@ static void read_diagnostics(struct reader *reader)
         if (failed(lowering))
             return;
         const struct state *state = &lowering->states[lowering->row_count];
-        struct value value = {TYPE_BIGINT, NONE, NONE, NONE, state->interval.low, state->interval.high};
-        value.at = make(lowering, ISO_PROVE_LOCAL, lowering->variables[lowering->row_count].local, NONE, NONE);
+        struct value value = {TYPE_BIGINT,         NONE, NONE, NONE, state->interval.low,
+                              state->interval.high};
+        value.at = make(lowering, ISO_PROVE_LOCAL, lowering->variables[lowering->row_count].local,
+                        NONE, NONE);
         if (value.low == value.high)
             value = value_constant(lowering, TYPE_BIGINT, value.low);
         put_number(lowering, variable, ":row_count");
@@ -579,8 +596,8 @@ static uint32_t read_into(struct reader *reader, uint32_t at, struct target *tar
         char *name = take_name(reader);
         uint32_t variable = name ? find_variable(reader->lowering, name) : NONE;
         if (variable == NONE || target->count == MOST_COLUMNS)
-            refuse(reader->lowering, where, "INTO needs variables here: there is none of the name \"%s\"",
-                   name ? name : "");
+            refuse(reader->lowering, where,
+                   "INTO needs variables here: there is none of the name \"%s\"", name ? name : "");
         else
             target->variables[target->count++] = variable;
         iso_free(name);
@@ -594,7 +611,8 @@ static void read_sql(struct reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     struct target target = {0};
-    uint32_t end = find_word(reader, reader->at, WORDS(";")), blank_begin = 0, blank_end = 0, first, last;
+    uint32_t end = find_word(reader, reader->at, WORDS(";")), blank_begin = 0, blank_end = 0, first,
+             last;
     bool perform = is(reader, "perform"), select = is(reader, "select");
     begin(reader, end);
     for (uint32_t at = reader->at + 1; at < end && !failed(lowering); at++) {
@@ -617,7 +635,8 @@ static void read_sql(struct reader *reader)
         node = parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin, blank_end);
     if (node)
         lower_statement(lowering, node, &target);
-    put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end, select);
+    put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end,
+            select);
     reader->at = end;
 }
 
@@ -676,8 +695,8 @@ static void read_statement(struct reader *reader)
         read_diagnostics(reader);
     } else if (is(reader, "null") && is_at(reader, reader->at + 1, ";")) {
         reader->at++;
-    } else if (is(reader, "select") || is(reader, "insert") || is(reader, "update") || is(reader, "delete") ||
-               is(reader, "perform")) {
+    } else if (is(reader, "select") || is(reader, "insert") || is(reader, "update") ||
+               is(reader, "delete") || is(reader, "perform")) {
         read_sql(reader);
     } else {
         refuse_statement(reader, "this statement");
@@ -728,7 +747,8 @@ bool prepare_body(struct lowering *lowering, struct function *function)
     struct iso_sql_fault fault;
     const char *text = lowering->source + function->span.begin;
     if (!iso_sql_check_functions(text, function->span.end - function->span.begin, &fault))
-        refuse(lowering, function->span.begin + fault.byte, "function \"%s\": %s", function->name, fault.text);
+        refuse(lowering, function->span.begin + fault.byte, "function \"%s\": %s", function->name,
+               fault.text);
     else if (!iso_sql_scan(&function->tokens, lowering->source + function->body_begin,
                            function->body_end - function->body_begin, &fault))
         refuse(lowering, function->body_begin + fault.byte, "%s", fault.text);
@@ -742,14 +762,17 @@ bool prepare_body(struct lowering *lowering, struct function *function)
 static void begin_function(struct lowering *lowering, struct function *function)
 {
     struct iso_prove_program *program = lowering->program;
-    uint32_t slots = function->slot_count, template = iso_prove_template(program, function->name, function->span);
+    uint32_t slots = function->slot_count,
+             template = iso_prove_template(program, function->name, function->span);
     function->template = template;
     for (uint32_t i = 0; i < function->parameters; i++) {
         uint32_t local = iso_prove_local(program, template, function->parameter_names[i]);
-        char *name = iso_copy_text(function->parameter_names[i], strlen(function->parameter_names[i]));
+        char *name =
+            iso_copy_text(function->parameter_names[i], strlen(function->parameter_names[i]));
         uint32_t variable = add_variable(lowering, name, function->parameter_types[i]);
         lowering->variables[variable].local = local;
-        lowering->states[variable] = (struct state){function->null_arguments[i], function->arguments[i]};
+        lowering->states[variable] =
+            (struct state){function->null_arguments[i], function->arguments[i]};
     }
     uint32_t parameters = function->parameters;
     for (uint32_t i = 0; i < function->parameters; i++)
@@ -781,7 +804,8 @@ static void clear_variables(struct lowering *lowering)
     struct function *function = lowering->function;
     struct iso_text names = {0};
     for (uint32_t i = function->parameters; i < lowering->variable_count; i++)
-        iso_text_put_bytes(&names, lowering->variables[i].name, strlen(lowering->variables[i].name) + 1);
+        iso_text_put_bytes(&names, lowering->variables[i].name,
+                           strlen(lowering->variables[i].name) + 1);
     iso_text_put_bytes(&names, "", 1);
     iso_free(function->names);
     function->names = names.bytes;
@@ -794,7 +818,8 @@ static void clear_variables(struct lowering *lowering)
 void lower_function(struct lowering *lowering, struct function *function)
 {
     struct iso_prove_block block = ISO_PROVE_BLOCK;
-    struct reader reader = {.lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
+    struct reader reader = {
+        .lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
     lowering->function = function;
     lowering->block = &block;
     lowering->temporaries = 0;
@@ -807,7 +832,8 @@ void lower_function(struct lowering *lowering, struct function *function)
     take(&reader, ";");
     if (reader.at < reader.count && !failed(lowering))
         refuse_statement(&reader, "what follows the end of the function");
-    if (!failed(lowering) && function->returns && !reader.dead) { /* PostgreSQL: no RETURN, no value */
+    if (!failed(lowering) && function->returns &&
+        !reader.dead) { /* PostgreSQL: no RETURN, no value */
         lowering->span = (struct iso_prove_span){function->body_begin, function->body_end};
         lowering->continued = false;
         abort_if(lowering, make_constant(lowering, 1));

@@ -1,4 +1,5 @@
-/* UPDATE and DELETE: the candidates of the statement's snapshot, each claimed, asked again and changed. */
+/* UPDATE and DELETE: the candidates of the statement's snapshot, each claimed, asked again and
+ * changed. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
@@ -11,7 +12,8 @@ struct mentions {
 static bool find_range(void *with, const PgQuery__Node *node)
 {
     struct mentions *mentions = with;
-    if (node->node_case == PG_QUERY__NODE__NODE_RANGE_VAR && !strcmp(node->range_var->relname, mentions->name))
+    if (node->node_case == PG_QUERY__NODE__NODE_RANGE_VAR &&
+        !strcmp(node->range_var->relname, mentions->name))
         mentions->found = true;
     return true;
 }
@@ -37,7 +39,8 @@ static bool hoist_link(void *with, const PgQuery__Node *node)
     return false;
 }
 
-/* Sub-selects of the table that is about to change see it as it was. They may name no column of the row. */
+/* Sub-selects of the table that is about to change see it as it was. They may name no column of the
+ * row. */
 static void hoist(struct lowering *lowering, const PgQuery__Node *node, const struct table *table)
 {
     struct hoisting hoisting = {lowering, table};
@@ -51,17 +54,19 @@ static bool stays(const struct change *change, const PgQuery__ResTarget *target)
     if (target->n_indirection || target->val->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
         return false;
     const PgQuery__ColumnRef *reference = target->val->column_ref;
-    const PgQuery__Node *last = reference->fields[reference->n_fields - 1], *first = reference->fields[0];
-    if (last->node_case != PG_QUERY__NODE__NODE_STRING || strcmp(last->string->sval, target->name) ||
-        reference->n_fields > 2 || find_column(change->table, target->name) == NONE)
+    const PgQuery__Node *last = reference->fields[reference->n_fields - 1],
+                        *first = reference->fields[0];
+    if (last->node_case != PG_QUERY__NODE__NODE_STRING ||
+        strcmp(last->string->sval, target->name) || reference->n_fields > 2 ||
+        find_column(change->table, target->name) == NONE)
         return false;
-    return reference->n_fields == 1 ||
-           (first->node_case == PG_QUERY__NODE__NODE_STRING && !strcmp(first->string->sval, change->alias));
+    return reference->n_fields == 1 || (first->node_case == PG_QUERY__NODE__NODE_STRING &&
+                                        !strcmp(first->string->sval, change->alias));
 }
 
 /* The new values of a row; `set` says which. */
-static void new_values(struct lowering *lowering, const struct change *change, const struct scope *scope,
-                       struct value *values, bool *set)
+static void new_values(struct lowering *lowering, const struct change *change,
+                       const struct scope *scope, struct value *values, bool *set)
 {
     struct entry *entry = &scope->from->entries[0];
     for (uint32_t i = 0; i < change->table->column_count; i++) {
@@ -77,17 +82,21 @@ static void new_values(struct lowering *lowering, const struct change *change, c
         if (column == NONE || target->n_indirection ||
             target->val->node_case == PG_QUERY__NODE__NODE_MULTI_ASSIGN_REF ||
             target->val->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT) {
-            refuse(lowering, place,
-                   column == NONE ? "table \"%s\" has no column \"%s\""
-                                  : "this SET of table \"%s\", column \"%s\": not in the subset that can be proved",
-                   change->table->name, target->name);
+            refuse(
+                lowering, place,
+                column == NONE
+                    ? "table \"%s\" has no column \"%s\""
+                    : "this SET of table \"%s\", column \"%s\": not in the subset that can be proved",
+                change->table->name, target->name);
             return;
         }
         if (change->table->columns[column].serial)
-            refuse(lowering, place, "UPDATE of the serial column \"%s\": not in the subset that can be proved",
+            refuse(lowering, place,
+                   "UPDATE of the serial column \"%s\": not in the subset that can be proved",
                    target->name);
         struct value value = lower(lowering, scope, target->val);
-        if (failed(lowering) || !prove_sql_convert(lowering, &change->table->columns[column], &value, place))
+        if (failed(lowering) ||
+            !prove_sql_convert(lowering, &change->table->columns[column], &value, place))
             return;
         values[column] = value;
         set[column] = true;
@@ -103,7 +112,8 @@ static bool changes_key(const struct unique *unique, const bool *set)
     return false;
 }
 
-static void free_key(struct lowering *lowering, const struct unique *unique, uint32_t cell, uint32_t null)
+static void free_key(struct lowering *lowering, const struct unique *unique, uint32_t cell,
+                     uint32_t null)
 {
     struct iso_prove_block block, *outer = NULL;
     uint32_t nothing[1] = {make_constant(lowering, 0)};
@@ -114,7 +124,8 @@ static void free_key(struct lowering *lowering, const struct unique *unique, uin
         leave_if(lowering, outer, inverse(lowering, null), &block, NULL);
 }
 
-static void take_key(struct lowering *lowering, const struct unique *unique, uint32_t cell, uint32_t null)
+static void take_key(struct lowering *lowering, const struct unique *unique, uint32_t cell,
+                     uint32_t null)
 {
     struct iso_prove_block block, *outer = NULL;
     uint32_t taken[1] = {make_constant(lowering, 1)};
@@ -127,14 +138,17 @@ static void take_key(struct lowering *lowering, const struct unique *unique, uin
         leave_if(lowering, outer, inverse(lowering, null), &block, NULL);
 }
 
-/* One row that matches in the statement's snapshot: claimed, asked again, changed. Gives whether. */
-static uint32_t change_row(struct lowering *lowering, const struct change *change, const struct scope *scope)
+/* One row that matches in the statement's snapshot: claimed, asked again, changed. Gives
+ * whether. */
+static uint32_t change_row(struct lowering *lowering, const struct change *change,
+                           const struct scope *scope)
 {
     struct table *table = change->table;
     struct value *values = iso_allocate(sizeof *values * MOST_COLUMNS);
     bool set[MOST_COLUMNS] = {false}, keys = false;
     uint32_t row[1 + 2 * MOST_COLUMNS], fails = NONE, number = scope->from->entries[0].row;
-    uint32_t index = make_constant(lowering, number), width = lowering->program->tables.list[table->ir].columns;
+    uint32_t index = make_constant(lowering, number),
+             width = lowering->program->tables.list[table->ir].columns;
     for (uint32_t i = 0; i < width; i++)
         row[i] = NONE;
     uint32_t where = both(lowering, presence(lowering, table, number),
@@ -146,8 +160,9 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
         keys = keys || (!table->uniques[i].generated && table->uniques[i].table != NONE &&
                         (change->deletes || changes_key(&table->uniques[i], set)));
     if (!failed(lowering)) {
-        uint32_t bad =
-            change->deletes ? fails : either(lowering, fails, prove_sql_broken(lowering, table, values, set));
+        uint32_t bad = change->deletes ? fails
+                                       : either(lowering, fails,
+                                                prove_sql_broken(lowering, table, values, set));
         if (bad != NONE || keys) { /* claims, and writes nothing */
             done = prove_sql_access_told(lowering, ISO_PROVE_WRITE, table->ir, index, where, row);
             abort_if(lowering, both(lowering, done, bad));
@@ -160,14 +175,17 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
             for (uint32_t i = 0; i < table->unique_count; i++) {
                 const struct unique *unique = &table->uniques[i];
                 uint32_t before_null, after_null;
-                if (unique->generated || unique->table == NONE || !(change->deletes || changes_key(unique, set)))
+                if (unique->generated || unique->table == NONE ||
+                    !(change->deletes || changes_key(unique, set)))
                     continue;
                 table->frees = true;
                 table->inserts = table->inserts || !change->deletes;
-                uint32_t before = settle(lowering, prove_sql_cell_of_key(lowering, unique, old, &before_null));
+                uint32_t before =
+                    settle(lowering, prove_sql_cell_of_key(lowering, unique, old, &before_null));
                 uint32_t after = NONE;
                 if (!change->deletes)
-                    after = settle(lowering, prove_sql_cell_of_key(lowering, unique, values, &after_null));
+                    after = settle(lowering,
+                                   prove_sql_cell_of_key(lowering, unique, values, &after_null));
                 free_key(lowering, unique, before, settle(lowering, before_null));
                 if (!change->deletes)
                     take_key(lowering, unique, after, settle(lowering, after_null));
@@ -183,13 +201,15 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
                 uint32_t nothing[1 + 2 * MOST_COLUMNS];
                 for (uint32_t i = 0; i < width; i++)
                     nothing[i] = NONE;
-                done = prove_sql_access_told(lowering, ISO_PROVE_WRITE, table->ir, index, where, nothing);
+                done = prove_sql_access_told(lowering, ISO_PROVE_WRITE, table->ir, index, where,
+                                             nothing);
             }
             struct value given[MOST_COLUMNS];
-            prove_sql_returned(lowering, table, change->returning, change->returning_count, values, given);
+            prove_sql_returned(lowering, table, change->returning, change->returning_count, values,
+                               given);
             for (size_t i = 0; i < change->returning_count && !failed(lowering); i++)
-                change->given[i] =
-                    value_choose(lowering, done, prove_sql_settled(lowering, given[i]), change->given[i]);
+                change->given[i] = value_choose(
+                    lowering, done, prove_sql_settled(lowering, given[i]), change->given[i]);
         }
         if (done == NONE)
             done = prove_sql_access_told(lowering, ISO_PROVE_WRITE, table->ir, index, where, row);
@@ -232,8 +252,10 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
         uint32_t many = settle(lowering, prove_sql_count_of(lowering, candidates, combos.count));
         if (change->given) {
             for (size_t i = 0; i < change->returning_count; i++)
-                change->given[i] = value_choose(lowering, found, change->given[i], value_null(lowering));
-            prove_sql_assign_all(lowering, change->target, change->given, (uint32_t)change->returning_count);
+                change->given[i] =
+                    value_choose(lowering, found, change->given[i], value_null(lowering));
+            prove_sql_assign_all(lowering, change->target, change->given,
+                                 (uint32_t)change->returning_count);
         }
         set_found(lowering, found, many);
     }
@@ -242,8 +264,8 @@ static void change_rows(struct lowering *lowering, const struct change *change, 
     lowering->hoisted_count = 0;
 }
 
-void prove_sql_lower_change(struct lowering *lowering, struct change *change, const PgQuery__RangeVar *relation,
-                            bool other)
+void prove_sql_lower_change(struct lowering *lowering, struct change *change,
+                            const PgQuery__RangeVar *relation, bool other)
 {
     struct from from = {0};
     struct value given[MOST_COLUMNS];
@@ -275,8 +297,9 @@ void prove_sql_lower_change(struct lowering *lowering, struct change *change, co
                 if (!strcmp(change->table->columns[change->table->uniques[i].columns[k]].name,
                             change->sets[j]->res_target->name) &&
                     !stays(change, change->sets[j]->res_target))
-                    refuse(lowering, place_of(lowering, change->sets[j]->res_target->location),
-                           "UPDATE of a unique column of several rows: not in the subset that can be proved");
+                    refuse(
+                        lowering, place_of(lowering, change->sets[j]->res_target->location),
+                        "UPDATE of a unique column of several rows: not in the subset that can be proved");
     if (change->target->given && !one)
         refuse(lowering, change->target->place, "RETURNING of several rows INTO variables");
     if (change->target->given) {

@@ -28,7 +28,8 @@ static size_t word_length(const struct line *line)
 {
     size_t length = 0;
     while (line->at + length < line->end &&
-           (is_letter(line->at[length]) || (length && line->at[length] >= '0' && line->at[length] <= '9')))
+           (is_letter(line->at[length]) ||
+            (length && line->at[length] >= '0' && line->at[length] <= '9')))
         length++;
     return length;
 }
@@ -62,8 +63,8 @@ static bool take_number(struct line *line, int64_t *number)
     const char *first = line->at;
     *number = 0;
     for (; line->at < line->end && *line->at >= '0' && *line->at <= '9'; line->at++)
-        if (__builtin_mul_overflow(*number, 10, number) || __builtin_add_overflow(*number, *line->at - '0', number) ||
-            *number >> 61) {
+        if (__builtin_mul_overflow(*number, 10, number) ||
+            __builtin_add_overflow(*number, *line->at - '0', number) || *number >> 61) {
             refuse(line->lowering, byte_of(line), "a number of more than 62 bits");
             return false;
         }
@@ -116,16 +117,19 @@ static bool take_argument(struct line *line, enum type type)
         if (type == TYPE_INT && (argument.low < INT32_MIN || argument.high > INT32_MAX))
             refuse(lowering, place, "out of the range of int");
     } else {
-        refuse(lowering, place, "a number, a range (1..10), a text, true, false or null was expected here");
+        refuse(lowering, place,
+               "a number, a range (1..10), a text, true, false or null was expected here");
     }
     if (!failed(lowering) && !types_meet(argument.type, type))
-        refuse(lowering, place, "this parameter is %s, and this is %s", type_name(type), type_name(argument.type));
+        refuse(lowering, place, "this parameter is %s, and this is %s", type_name(type),
+               type_name(argument.type));
     ISO_GROW(lowering->arguments, lowering->argument_count, lowering->argument_capacity);
     lowering->arguments[lowering->argument_count++] = argument;
     return !failed(lowering);
 }
 
-static void note_arguments(struct lowering *lowering, struct function *function, const struct call *call)
+static void note_arguments(struct lowering *lowering, struct function *function,
+                           const struct call *call)
 {
     function->called = true;
     for (uint32_t i = 0; i < function->parameters; i++) {
@@ -143,7 +147,8 @@ static void read_call(struct line *line, uint32_t session)
     uint32_t first = byte_of(line), found = NONE;
     size_t length = word_length(line);
     for (uint32_t i = 0; i < lowering->function_count; i++)
-        if (strlen(lowering->functions[i].name) == length && !memcmp(lowering->functions[i].name, line->at, length))
+        if (strlen(lowering->functions[i].name) == length &&
+            !memcmp(lowering->functions[i].name, line->at, length))
             found = i;
     if (found == NONE) {
         refuse(lowering, first, "there is no function \"%.*s\"", (int)length, line->at);
@@ -159,13 +164,15 @@ static void read_call(struct line *line, uint32_t session)
         if (given && !take_sign(line, ","))
             refuse(lowering, byte_of(line), ", or ) was expected here");
         else if (given == function->parameters)
-            refuse(lowering, byte_of(line), "function \"%s\" has %u parameters", function->name, function->parameters);
+            refuse(lowering, byte_of(line), "function \"%s\" has %u parameters", function->name,
+                   function->parameters);
         else
             take_argument(line, function->parameter_types[given++]);
     }
     call.span.end = byte_of(line);
     if (!failed(lowering) && given != function->parameters)
-        refuse(lowering, first, "function \"%s\" has %u parameters", function->name, function->parameters);
+        refuse(lowering, first, "function \"%s\" has %u parameters", function->name,
+               function->parameters);
     if (failed(lowering))
         return;
     ISO_GROW(lowering->calls, lowering->call_count, lowering->call_capacity);
@@ -260,7 +267,8 @@ static void read_line(struct lowering *lowering, uint32_t begin, const char *end
     } else if (take_word(&line, "assert")) {
         read_rule(&line, ISO_PROVE_ASSERT, begin);
     } else {
-        refuse(lowering, byte_of(&line), "run, session, invariant, assert or ignore was expected here");
+        refuse(lowering, byte_of(&line),
+               "run, session, invariant, assert or ignore was expected here");
     }
 }
 

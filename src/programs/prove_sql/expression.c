@@ -28,37 +28,44 @@ static const char *construct_of(const PgQuery__Node *node)
     }
 }
 
-static struct value need_condition(struct lowering *lowering, struct value value, const PgQuery__Node *node)
+static struct value need_condition(struct lowering *lowering, struct value value,
+                                   const PgQuery__Node *node)
 {
     if (value.type != TYPE_BOOLEAN && value.type != TYPE_NULL)
-        refuse(lowering, place_of(lowering, location_of(node)), "a condition is needed here, this is %s",
-               type_name(value.type));
+        refuse(lowering, place_of(lowering, location_of(node)),
+               "a condition is needed here, this is %s", type_name(value.type));
     value.type = TYPE_BOOLEAN;
     return value;
 }
 
-static struct value lower_bool(struct lowering *lowering, const struct scope *scope, const PgQuery__BoolExpr *node)
+static struct value lower_bool(struct lowering *lowering, const struct scope *scope,
+                               const PgQuery__BoolExpr *node)
 {
-    struct value value = need_condition(lowering, lower(lowering, scope, node->args[0]), node->args[0]);
+    struct value value =
+        need_condition(lowering, lower(lowering, scope, node->args[0]), node->args[0]);
     if (node->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR)
         return prove_sql_negation(lowering, value);
     bool or = node->boolop == PG_QUERY__BOOL_EXPR_TYPE__OR_EXPR; /* by De Morgan */
     value = or ? prove_sql_negation(lowering, value) : value;
     for (size_t i = 1; i < node->n_args && !failed(lowering); i++) {
-        struct value next = need_condition(lowering, lower(lowering, scope, node->args[i]), node->args[i]);
-        value = prove_sql_conjunction(lowering, value, or ? prove_sql_negation(lowering, next) : next);
+        struct value next =
+            need_condition(lowering, lower(lowering, scope, node->args[i]), node->args[i]);
+        value =
+            prove_sql_conjunction(lowering, value, or ? prove_sql_negation(lowering, next) : next);
     }
     return or ? prove_sql_negation(lowering, value) : value;
 }
 
-static struct value lower_operator(struct lowering *lowering, const struct scope *scope, const PgQuery__AExpr *node)
+static struct value lower_operator(struct lowering *lowering, const struct scope *scope,
+                                   const PgQuery__AExpr *node)
 {
     static const struct {
         const char *name;
         enum iso_prove_op op;
-    } operators[] = {{"+", ISO_PROVE_ADD},         {"-", ISO_PROVE_SUBTRACT}, {"*", ISO_PROVE_MULTIPLY},
-                     {"=", ISO_PROVE_EQUAL},       {"<>", ISO_PROVE_UNEQUAL}, {"<", ISO_PROVE_LESS},
-                     {"<=", ISO_PROVE_LESS_EQUAL}, {">", ISO_PROVE_GREATER},  {">=", ISO_PROVE_GREATER_EQUAL}};
+    } operators[] = {
+        {"+", ISO_PROVE_ADD},         {"-", ISO_PROVE_SUBTRACT}, {"*", ISO_PROVE_MULTIPLY},
+        {"=", ISO_PROVE_EQUAL},       {"<>", ISO_PROVE_UNEQUAL}, {"<", ISO_PROVE_LESS},
+        {"<=", ISO_PROVE_LESS_EQUAL}, {">", ISO_PROVE_GREATER},  {">=", ISO_PROVE_GREATER_EQUAL}};
     size_t place = place_of(lowering, node->location);
     const char *name = node->n_name == 1 ? name_of(node->name[0]) : "";
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
@@ -70,7 +77,8 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
                                         lower(lowering, scope, node->rexpr), place);
         if (!node->lexpr)
             break;
-        struct value a = lower(lowering, scope, node->lexpr), b = lower(lowering, scope, node->rexpr);
+        struct value a = lower(lowering, scope, node->lexpr),
+                     b = lower(lowering, scope, node->rexpr);
         if (op <= ISO_PROVE_MULTIPLY)
             return prove_sql_arithmetic(lowering, op, a, b, place);
         return prove_sql_compare(lowering, op, a, b, place);
@@ -79,45 +87,57 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
     return value_null(lowering);
 }
 
-static struct value lower_between(struct lowering *lowering, const struct scope *scope, const PgQuery__AExpr *node)
+static struct value lower_between(struct lowering *lowering, const struct scope *scope,
+                                  const PgQuery__AExpr *node)
 {
     size_t place = place_of(lowering, node->location);
     const PgQuery__List *bounds = node->rexpr->list;
     struct value value = lower(lowering, scope, node->lexpr);
-    struct value low = lower(lowering, scope, bounds->items[0]), high = lower(lowering, scope, bounds->items[1]);
-    value = prove_sql_conjunction(lowering, prove_sql_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, place),
-                                  prove_sql_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, place));
-    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? value : prove_sql_negation(lowering, value);
+    struct value low = lower(lowering, scope, bounds->items[0]),
+                 high = lower(lowering, scope, bounds->items[1]);
+    value = prove_sql_conjunction(
+        lowering, prove_sql_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, place),
+        prove_sql_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, place));
+    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN
+               ? value
+               : prove_sql_negation(lowering, value);
 }
 
-static struct value lower_in(struct lowering *lowering, const struct scope *scope, const PgQuery__AExpr *node)
+static struct value lower_in(struct lowering *lowering, const struct scope *scope,
+                             const PgQuery__AExpr *node)
 {
     size_t place = place_of(lowering, node->location);
-    struct value value = lower(lowering, scope, node->lexpr), result = value_constant(lowering, TYPE_BOOLEAN, 1);
+    struct value value = lower(lowering, scope, node->lexpr),
+                 result = value_constant(lowering, TYPE_BOOLEAN, 1);
     if (node->rexpr->node_case != PG_QUERY__NODE__NODE_LIST) {
         refuse_node(lowering, node->rexpr, "IN without a list");
         return value;
     }
     for (size_t i = 0; i < node->rexpr->list->n_items && !failed(lowering); i++) {
         struct value one = lower(lowering, scope, node->rexpr->list->items[i]);
-        result =
-            prove_sql_conjunction(lowering, result, prove_sql_compare(lowering, ISO_PROVE_UNEQUAL, value, one, place));
+        result = prove_sql_conjunction(
+            lowering, result, prove_sql_compare(lowering, ISO_PROVE_UNEQUAL, value, one, place));
     }
     bool in = node->n_name && !strcmp(name_of(node->name[0]), "=");
     return in ? prove_sql_negation(lowering, result) : result;
 }
 
-static struct value lower_distinct(struct lowering *lowering, const struct scope *scope, const PgQuery__AExpr *node)
+static struct value lower_distinct(struct lowering *lowering, const struct scope *scope,
+                                   const PgQuery__AExpr *node)
 {
     struct value a = lower(lowering, scope, node->lexpr), b = lower(lowering, scope, node->rexpr);
-    struct value equal = prove_sql_compare(lowering, ISO_PROVE_EQUAL, a, b, place_of(lowering, node->location));
+    struct value equal =
+        prove_sql_compare(lowering, ISO_PROVE_EQUAL, a, b, place_of(lowering, node->location));
     uint32_t same = either(lowering, truth_of(lowering, &equal), both(lowering, a.null, b.null));
     struct value value = value_condition(lowering, same);
     value.fails = equal.fails;
-    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? prove_sql_negation(lowering, value) : value;
+    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT
+               ? prove_sql_negation(lowering, value)
+               : value;
 }
 
-static struct value lower_a_expression(struct lowering *lowering, const struct scope *scope, const PgQuery__AExpr *node)
+static struct value lower_a_expression(struct lowering *lowering, const struct scope *scope,
+                                       const PgQuery__AExpr *node)
 {
     switch ((int)node->kind) {
     case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
@@ -133,11 +153,13 @@ static struct value lower_a_expression(struct lowering *lowering, const struct s
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
-        refuse(lowering, place_of(lowering, node->location), "LIKE: not in the subset that can be proved");
+        refuse(lowering, place_of(lowering, node->location),
+               "LIKE: not in the subset that can be proved");
         break;
     default:
-        refuse(lowering, place_of(lowering, node->location),
-               "this form of an operator (ANY, ALL, NULLIF, SYMMETRIC): not in the subset that can be proved");
+        refuse(
+            lowering, place_of(lowering, node->location),
+            "this form of an operator (ANY, ALL, NULLIF, SYMMETRIC): not in the subset that can be proved");
     }
     return value_null(lowering);
 }
@@ -152,7 +174,8 @@ static struct value lower_constant(struct lowering *lowering, const PgQuery__ACo
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
         return value_constant(lowering, TYPE_BOOLEAN, node->boolval->boolval);
     case PG_QUERY__A__CONST__VAL_SVAL: {
-        struct value value = value_constant(lowering, TYPE_TEXT, text_number(lowering, node->sval->sval));
+        struct value value =
+            value_constant(lowering, TYPE_TEXT, text_number(lowering, node->sval->sval));
         return value;
     }
     case PG_QUERY__A__CONST__VAL_FVAL: { /* an integer that is no int4 comes as this, too */
@@ -168,27 +191,31 @@ static struct value lower_constant(struct lowering *lowering, const PgQuery__ACo
         break;
     }
     default:
-        refuse(lowering, place_of(lowering, node->location), "this constant: not in the subset that can be proved");
+        refuse(lowering, place_of(lowering, node->location),
+               "this constant: not in the subset that can be proved");
     }
     return value_null(lowering);
 }
 
-static struct value lower_case(struct lowering *lowering, const struct scope *scope, const PgQuery__CaseExpr *node)
+static struct value lower_case(struct lowering *lowering, const struct scope *scope,
+                               const PgQuery__CaseExpr *node)
 {
-    struct value value = node->defresult ? lower(lowering, scope, node->defresult) : value_null(lowering);
+    struct value value =
+        node->defresult ? lower(lowering, scope, node->defresult) : value_null(lowering);
     struct value asked = {0};
     if (node->arg)
         asked = lower(lowering, scope, node->arg);
     for (size_t i = node->n_args; i-- > 0 && !failed(lowering);) {
         const PgQuery__CaseWhen *when = node->args[i]->case_when;
-        struct value condition = lower(lowering, scope, when->expr), result = lower(lowering, scope, when->result);
+        struct value condition = lower(lowering, scope, when->expr),
+                     result = lower(lowering, scope, when->result);
         if (node->arg)
-            condition =
-                prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, condition, place_of(lowering, when->location));
+            condition = prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, condition,
+                                          place_of(lowering, when->location));
         condition = need_condition(lowering, condition, when->expr);
         if (!types_meet(value.type, result.type))
-            refuse(lowering, place_of(lowering, when->location), "CASE gives %s and %s", type_name(value.type),
-                   type_name(result.type));
+            refuse(lowering, place_of(lowering, when->location), "CASE gives %s and %s",
+                   type_name(value.type), type_name(result.type));
         value = value_choose(lowering, truth_of(lowering, &condition), result, value);
         value.fails = either(lowering, condition.fails, value.fails);
     }
@@ -203,8 +230,8 @@ static struct value lower_coalesce(struct lowering *lowering, const struct scope
         return first;
     struct value rest = lower_coalesce(lowering, scope, arguments + 1, count - 1);
     if (!types_meet(first.type, rest.type))
-        refuse(lowering, place_of(lowering, location_of(arguments[1])), "COALESCE of %s and %s", type_name(first.type),
-               type_name(rest.type));
+        refuse(lowering, place_of(lowering, location_of(arguments[1])), "COALESCE of %s and %s",
+               type_name(first.type), type_name(rest.type));
     uint32_t fails = first.fails, present = inverse(lowering, first.null);
     first.null = first.fails = NONE;
     struct value value = value_choose(lowering, present, first, rest);
@@ -212,20 +239,23 @@ static struct value lower_coalesce(struct lowering *lowering, const struct scope
     return value;
 }
 
-static struct value lower_cast(struct lowering *lowering, const struct scope *scope, const PgQuery__TypeCast *node)
+static struct value lower_cast(struct lowering *lowering, const struct scope *scope,
+                               const PgQuery__TypeCast *node)
 {
     struct value value = lower(lowering, scope, node->arg);
     enum type type = type_of(lowering, node->type_name, NULL);
     if (!types_meet(value.type, type))
-        refuse(lowering, place_of(lowering, node->location), "a cast of %s to %s: not in the subset that can be proved",
-               type_name(value.type), type_name(type));
+        refuse(lowering, place_of(lowering, node->location),
+               "a cast of %s to %s: not in the subset that can be proved", type_name(value.type),
+               type_name(type));
     if (type == TYPE_INT && value.type == TYPE_BIGINT)
         fit(lowering, &value, TYPE_INT);
     value.type = type;
     return value;
 }
 
-static struct value lower_test(struct lowering *lowering, const struct scope *scope, const PgQuery__BooleanTest *node)
+static struct value lower_test(struct lowering *lowering, const struct scope *scope,
+                               const PgQuery__BooleanTest *node)
 {
     struct value value = need_condition(lowering, lower(lowering, scope, node->arg), node->arg);
     uint32_t fails = value.fails, truth = truth_of(lowering, &value), result;
@@ -249,8 +279,8 @@ static struct value lower_test(struct lowering *lowering, const struct scope *sc
     return not ? prove_sql_negation(lowering, value) : value;
 }
 
-uint32_t lower_condition(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node,
-                         uint32_t *fails)
+uint32_t lower_condition(struct lowering *lowering, const struct scope *scope,
+                         const PgQuery__Node *node, uint32_t *fails)
 {
     if (!node)
         return make_constant(lowering, 1);
@@ -259,7 +289,8 @@ uint32_t lower_condition(struct lowering *lowering, const struct scope *scope, c
     return truth_of(lowering, &value);
 }
 
-static struct value lower_call(struct lowering *lowering, const struct scope *scope, const PgQuery__FuncCall *node)
+static struct value lower_call(struct lowering *lowering, const struct scope *scope,
+                               const PgQuery__FuncCall *node)
 {
     const char *name = node->n_funcname ? name_of(node->funcname[node->n_funcname - 1]) : "";
     if (prove_sql_is_aggregate_name(name) && node->n_funcname == 1)
@@ -267,11 +298,12 @@ static struct value lower_call(struct lowering *lowering, const struct scope *sc
     if (!strcmp(name, "abs") && node->n_args == 1 && !node->over) {
         struct value value = lower(lowering, scope, node->args[0]);
         size_t place = place_of(lowering, node->location);
-        struct value less =
-            prove_sql_arithmetic(lowering, ISO_PROVE_SUBTRACT, value_constant(lowering, value.type, 0), value, place);
+        struct value less = prove_sql_arithmetic(
+            lowering, ISO_PROVE_SUBTRACT, value_constant(lowering, value.type, 0), value, place);
         return prove_sql_more_of(lowering, value, less, true, place);
     }
-    refuse(lowering, place_of(lowering, node->location), "the function %s: not in the subset that can be proved", name);
+    refuse(lowering, place_of(lowering, node->location),
+           "the function %s: not in the subset that can be proved", name);
     return value_null(lowering);
 }
 
@@ -296,7 +328,8 @@ struct value lower(struct lowering *lowering, const struct scope *scope, const P
     case PG_QUERY__NODE__NODE_CASE_EXPR:
         return lower_case(lowering, scope, node->case_expr);
     case PG_QUERY__NODE__NODE_COALESCE_EXPR:
-        return lower_coalesce(lowering, scope, node->coalesce_expr->args, node->coalesce_expr->n_args);
+        return lower_coalesce(lowering, scope, node->coalesce_expr->args,
+                              node->coalesce_expr->n_args);
     case PG_QUERY__NODE__NODE_FUNC_CALL:
         return lower_call(lowering, scope, node->func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK:
@@ -310,8 +343,9 @@ struct value lower(struct lowering *lowering, const struct scope *scope, const P
         uint32_t fails = value.fails;
         value = value_condition(lowering, value.null);
         value.fails = fails;
-        return node->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL ? value
-                                                                                  : prove_sql_negation(lowering, value);
+        return node->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
+                   ? value
+                   : prove_sql_negation(lowering, value);
     }
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: {
         const PgQuery__MinMaxExpr *extreme = node->min_max_expr;

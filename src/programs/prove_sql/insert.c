@@ -17,8 +17,9 @@ static uint32_t take_slot(struct lowering *lowering, struct table *table)
 }
 
 /* Claims the keys of a new row. Gives the condition under which it is inserted; NONE: never. */
-static uint32_t claim_keys(struct lowering *lowering, struct table *table, const struct value *values,
-                           const PgQuery__OnConflictClause *conflict, const bool *arbiters)
+static uint32_t claim_keys(struct lowering *lowering, struct table *table,
+                           const struct value *values, const PgQuery__OnConflictClause *conflict,
+                           const bool *arbiters)
 {
     uint32_t inserted = make_constant(lowering, 1), taken[1];
     for (int pass = 0; pass < 2; pass++)
@@ -28,7 +29,8 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table, const
             if (unique->generated || unique->table == NONE || quiet != (pass == 0))
                 continue;
             struct iso_prove_block block, *outer = NULL;
-            uint32_t null, cell = settle(lowering, prove_sql_cell_of_key(lowering, unique, values, &null));
+            uint32_t null,
+                cell = settle(lowering, prove_sql_cell_of_key(lowering, unique, values, &null));
             uint32_t has = both(lowering, inserted, inverse(lowering, null));
             int64_t number;
             bool always = constant_of(lowering, has, &number);
@@ -45,7 +47,8 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table, const
             if (!always)
                 leave_if(lowering, outer, has, &block, NULL);
             if (quiet)
-                inserted = settle(lowering, both(lowering, inserted, always ? done : either(lowering, null, done)));
+                inserted = settle(lowering, both(lowering, inserted,
+                                                 always ? done : either(lowering, null, done)));
         }
     return inserted;
 }
@@ -64,12 +67,14 @@ static bool find_arbiters(struct lowering *lowering, const struct table *table,
         const struct unique *unique = &table->uniques[i];
         arbiters[i] = !infer || (*infer->conname && !strcmp(infer->conname, unique->name)) ||
                       (!*infer->conname && infer->n_index_elems == unique->count);
-        for (size_t j = 0; infer && !*infer->conname && j < infer->n_index_elems && arbiters[i]; j++) {
+        for (size_t j = 0; infer && !*infer->conname && j < infer->n_index_elems && arbiters[i];
+             j++) {
             const PgQuery__Node *element = infer->index_elems[j];
             bool named = false;
             for (uint32_t k = 0; k < unique->count; k++)
                 named = named || (element->node_case == PG_QUERY__NODE__NODE_INDEX_ELEM &&
-                                  !strcmp(element->index_elem->name, table->columns[unique->columns[k]].name));
+                                  !strcmp(element->index_elem->name,
+                                          table->columns[unique->columns[k]].name));
             arbiters[i] = named;
         }
         quiet += arbiters[i] && !unique->generated;
@@ -83,9 +88,9 @@ static bool find_arbiters(struct lowering *lowering, const struct table *table,
     return !failed(lowering);
 }
 
-static uint32_t insert_row(struct lowering *lowering, struct table *table, const PgQuery__InsertStmt *insert,
-                           const uint32_t *columns, uint32_t column_count, const PgQuery__List *list,
-                           struct value *values)
+static uint32_t insert_row(struct lowering *lowering, struct table *table,
+                           const PgQuery__InsertStmt *insert, const uint32_t *columns,
+                           uint32_t column_count, const PgQuery__List *list, struct value *values)
 {
     bool set[MOST_COLUMNS], arbiters[MOST_COLUMNS] = {false};
     uint32_t row[1 + 2 * MOST_COLUMNS], slot = take_slot(lowering, table);
@@ -108,7 +113,8 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table, const
             continue;
         size_t place = place_of(lowering, location_of(list->items[i]));
         if (column->serial)
-            refuse(lowering, place, "a value for the serial column \"%s\": not in the subset that can be proved",
+            refuse(lowering, place,
+                   "a value for the serial column \"%s\": not in the subset that can be proved",
                    column->name);
         struct value value = lower(lowering, NULL, list->items[i]);
         if (!failed(lowering) && prove_sql_convert(lowering, column, &value, place))
@@ -116,7 +122,8 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table, const
     }
     if (failed(lowering))
         return NONE;
-    for (uint32_t i = 0; i < table->column_count; i++) { /* computed once, before anything is claimed */
+    for (uint32_t i = 0; i < table->column_count;
+         i++) { /* computed once, before anything is claimed */
         values[i] = prove_sql_settled(lowering, values[i]);
         prove_sql_note_growth(lowering, table, i, &values[i]);
     }
@@ -140,7 +147,8 @@ static uint32_t insert_row(struct lowering *lowering, struct table *table, const
     return inserted;
 }
 
-void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct target *target)
+void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
+                            const struct target *target)
 {
     struct table *table = find_table(lowering, insert->relation);
     uint32_t columns[MOST_COLUMNS];
@@ -150,7 +158,8 @@ void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt
         refuse(lowering, place_of(lowering, insert->relation->location),
                "INSERT with WITH or OVERRIDING: not in the subset that can be proved");
     uint32_t column_count = find_insert_columns(lowering, insert, table, columns);
-    const PgQuery__SelectStmt *select = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
+    const PgQuery__SelectStmt *select =
+        insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
     if (!select || !select->n_values_lists)
         refuse(lowering, place_of(lowering, insert->relation->location),
                "INSERT without VALUES: not in the subset that can be proved");
@@ -161,11 +170,12 @@ void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt
     struct value *values = iso_allocate(sizeof *values * MOST_COLUMNS);
     uint32_t *done = iso_allocate(iso_list_bytes(select->n_values_lists, sizeof *done)), count = 0;
     for (size_t i = 0; i < select->n_values_lists && !failed(lowering); i++)
-        done[count++] =
-            insert_row(lowering, table, insert, columns, column_count, select->values_lists[i]->list, values);
+        done[count++] = insert_row(lowering, table, insert, columns, column_count,
+                                   select->values_lists[i]->list, values);
     if (!failed(lowering) && target->given) {
         struct value given[MOST_COLUMNS];
-        prove_sql_returned(lowering, table, insert->returning_list, insert->n_returning_list, values, given);
+        prove_sql_returned(lowering, table, insert->returning_list, insert->n_returning_list,
+                           values, given);
         for (size_t i = 0; i < insert->n_returning_list && !failed(lowering); i++)
             given[i] = value_choose(lowering, done[0], given[i], value_null(lowering));
         if (!failed(lowering))

@@ -1,4 +1,5 @@
-/* What the files of this module share: the schema, a function's variables, values, and the state of one lowering. */
+/* What the files of this module share: the schema, a function's variables, values, and the state of
+ * one lowering. */
 #pragma once
 
 #include "base/memory.h"
@@ -18,7 +19,8 @@ enum {
 
 enum type { TYPE_NULL, TYPE_INT, TYPE_BIGINT, TYPE_BOOLEAN, TYPE_TEXT };
 
-/* An expression of SQL, lowered. `null` and `fails` are conditions; NONE: never. Where it is NULL its value is any. */
+/* An expression of SQL, lowered. `null` and `fails` are conditions; NONE: never. Where it is NULL
+ * its value is any. */
 struct value {
     enum type type;
     uint32_t at, null, fails;
@@ -93,7 +95,8 @@ struct function {
     uint32_t first_slot, known_slots; /* parameters; as of the round before */
     uint32_t slot_count, slot_capacity;
     bool called;
-    char *names; /* of its variables as psql has them, each with a zero behind it, and an empty one */
+    char *
+        names; /* of its variables as psql has them, each with a zero behind it, and an empty one */
     size_t names_size;
 };
 
@@ -127,7 +130,8 @@ struct state { /* of a variable, as far as the flow shows */
     struct interval interval;
 };
 
-/* A row that names of columns mean: row `row` of a table, or (row NONE) one that is being written. */
+/* A row that names of columns mean: row `row` of a table, or (row NONE) one that is being
+ * written. */
 struct entry {
     const char *alias;
     struct table *table;
@@ -142,7 +146,8 @@ struct scope {
     const struct combos *combos; /* of an aggregated query: its targets */
 };
 
-/* The rows that a FROM and a WHERE let through: `count` times `width` rows, and a condition each. */
+/* The rows that a FROM and a WHERE let through: `count` times `width` rows, and a condition
+ * each. */
 struct combos {
     uint32_t *rows, *matches;
     uint32_t count, capacity, width;
@@ -171,7 +176,7 @@ struct lowering {
     const char *file, *source;
     size_t length;
     uint32_t repeats, unroll;
-    uint32_t work;              /* expressions looked at: now and then the program's `stop` is asked */
+    uint32_t work; /* expressions looked at: now and then the program's `stop` is asked */
     struct iso_sql_tree schema; /* the file's own tree */
     bool ignore_references, ignore_defaults, ignore_locks;
     struct table *tables;
@@ -216,7 +221,8 @@ static inline bool failed(const struct lowering *lowering)
 }
 
 /* Bad input at a byte of the file; the first one stays. */
-__attribute__((format(printf, 3, 4))) void refuse(struct lowering *lowering, size_t byte, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void refuse(struct lowering *lowering, size_t byte,
+                                                  const char *format, ...);
 /* The byte of a node's location in the file. */
 static inline size_t place_of(const struct lowering *lowering, int32_t location)
 {
@@ -245,7 +251,8 @@ struct value value_constant(struct lowering *lowering, enum type type, int64_t n
 struct value value_null(struct lowering *lowering);
 struct value value_condition(struct lowering *lowering, uint32_t at); /* NONE: false */
 /* condition ? a : b, with the types of both. */
-struct value value_choose(struct lowering *lowering, uint32_t condition, struct value a, struct value b);
+struct value value_choose(struct lowering *lowering, uint32_t condition, struct value a,
+                          struct value b);
 /* True, and not NULL. */
 uint32_t truth_of(struct lowering *lowering, const struct value *value);
 /* As an int or a bigint, which fails where it is out of range. */
@@ -259,7 +266,8 @@ uint32_t text_number(struct lowering *lowering, const char *text);
 
 const char *name_of(const PgQuery__Node *string);
 /* Calls `visit` for each node below a message; below those of which it says so. */
-void each_node(const ProtobufCMessage *message, bool (*visit)(void *with, const PgQuery__Node *node), void *with);
+void each_node(const ProtobufCMessage *message,
+               bool (*visit)(void *with, const PgQuery__Node *node), void *with);
 
 /* ---- name.c ---- */
 
@@ -268,7 +276,8 @@ struct named {
     struct entry *entry;
     uint32_t column, found;
 };
-void prove_sql_find_named(struct named *named, const struct from *from, const char *alias, const char *name);
+void prove_sql_find_named(struct named *named, const struct from *from, const char *alias,
+                          const char *name);
 /* The parts of a name; false: it has another form. */
 bool prove_sql_names_of(const PgQuery__ColumnRef *reference, const char **alias, const char **name);
 struct value prove_sql_lower_reference(struct lowering *lowering, const struct scope *scope,
@@ -276,8 +285,8 @@ struct value prove_sql_lower_reference(struct lowering *lowering, const struct s
 struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *range);
 uint32_t find_column(const struct table *table, const char *name);
 /* The columns that an INSERT names, or all in their order; their number, at most MOST_COLUMNS. */
-uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct table *table,
-                             uint32_t *columns);
+uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert,
+                             const struct table *table, uint32_t *columns);
 struct value read_column(struct lowering *lowering, const struct entry *entry, uint32_t column);
 uint32_t presence(struct lowering *lowering, const struct table *table, uint32_t row);
 uint32_t rows_of(const struct table *table);
@@ -288,50 +297,55 @@ enum type type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool
 /* The nearest that 64 bits hold. */
 int64_t prove_sql_narrow(__int128 number);
 /* ADD, SUBTRACT or MULTIPLY. */
-struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
-                                  size_t place);
-struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
-                               size_t place);
+struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                                  struct value b, size_t place);
+struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                               struct value b, size_t place);
 /* a = b */
 struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place);
 struct value prove_sql_conjunction(struct lowering *lowering, struct value a, struct value b);
 struct value prove_sql_negation(struct lowering *lowering, struct value a);
 /* GREATEST and LEAST pass over NULL. */
-struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest, size_t place);
+struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b,
+                               bool greatest, size_t place);
 
 /* ---- expression.c ---- */
 
 struct value lower(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node);
 /* A WHERE: true and not NULL; what fails is added to `fails`. Without a node: true. */
-uint32_t lower_condition(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node,
-                         uint32_t *fails);
+uint32_t lower_condition(struct lowering *lowering, const struct scope *scope,
+                         const PgQuery__Node *node, uint32_t *fails);
 
 /* ---- query.c ---- */
 
-/* A FROM as entries of a scope, of which rows are still to be chosen; conditions of JOINs are added. */
+/* A FROM as entries of a scope, of which rows are still to be chosen; conditions of JOINs are
+ * added. */
 struct from {
     struct entry *entries;
     uint32_t count, capacity;
     const PgQuery__Node **conditions;
     uint32_t condition_count, condition_capacity;
 };
-bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list, size_t count);
+bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list,
+               size_t count);
 void close_from(struct from *from);
 /* All rows that match; `from` and `where` of the same query. */
-void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from, struct combos *combos);
+void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from,
+                 struct combos *combos);
 void release_combos(struct combos *combos);
 void choose_rows(struct from *from, const struct combos *combos, uint32_t combo);
 /* Refuses what is not in the subset; true: nothing was. */
 bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select);
 /* EXISTS, IN, or a query as a value. */
-struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer, const PgQuery__SubLink *link);
+struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer,
+                                   const PgQuery__SubLink *link);
 
 /* ---- aggregate.c ---- */
 
 bool prove_sql_is_aggregate_name(const char *name);
 bool is_aggregated(const PgQuery__SelectStmt *select);
-struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope, const char *name,
-                                       const PgQuery__FuncCall *node);
+struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope,
+                                       const char *name, const PgQuery__FuncCall *node);
 
 /* ---- one_row.c ---- */
 
@@ -340,9 +354,10 @@ bool at_most_one(struct lowering *lowering, const struct from *from);
 
 /* ---- tree of a part of the file ---- */
 
-/* The statement that the bytes are, `before` put in front of them ("SELECT "); sets delta. NULL: refused. */
-const PgQuery__Node *parse_part(struct lowering *lowering, uint32_t begin, uint32_t end, const char *before,
-                                uint32_t blank_begin, uint32_t blank_end);
+/* The statement that the bytes are, `before` put in front of them ("SELECT "); sets delta. NULL:
+ * refused. */
+const PgQuery__Node *parse_part(struct lowering *lowering, uint32_t begin, uint32_t end,
+                                const char *before, uint32_t blank_begin, uint32_t blank_end);
 /* The expression that the bytes are. */
 const PgQuery__Node *parse_expression(struct lowering *lowering, uint32_t begin, uint32_t end);
 
@@ -359,11 +374,13 @@ struct iso_prove_block *enter(struct lowering *lowering, struct iso_prove_block 
 void leave_if(struct lowering *lowering, struct iso_prove_block *outer, uint32_t condition,
               const struct iso_prove_block *block, const struct iso_prove_block *otherwise);
 /* A LOCK or a WRITE of a cell; `values` of a WRITE are by column, NONE stays. */
-uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
-                              uint32_t where, const uint32_t *values);
+uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kind kind,
+                              uint32_t table, uint32_t index, uint32_t where,
+                              const uint32_t *values);
 /* The same with a local that says whether it was done; 0 until then. */
-uint32_t prove_sql_access_told(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
-                               uint32_t where, const uint32_t *values);
+uint32_t prove_sql_access_told(struct lowering *lowering, enum iso_prove_step_kind kind,
+                               uint32_t table, uint32_t index, uint32_t where,
+                               const uint32_t *values);
 
 /* ---- assign.c ---- */
 
@@ -375,7 +392,8 @@ struct target {
 };
 void assign(struct lowering *lowering, uint32_t variable, struct value value, uint32_t place);
 /* All values first, then all variables. */
-void prove_sql_assign_all(struct lowering *lowering, const struct target *target, struct value *values, uint32_t count);
+void prove_sql_assign_all(struct lowering *lowering, const struct target *target,
+                          struct value *values, uint32_t count);
 /* FOUND and ROW_COUNT after a statement. */
 void set_found(struct lowering *lowering, uint32_t found, uint32_t count);
 /* How many of the conditions are true; the list is used up. */
@@ -386,29 +404,35 @@ struct value prove_sql_settled(struct lowering *lowering, struct value value);
 /* ---- row.c ---- */
 
 /* A key of a unique index as the number of its cell; `null`: it has none. */
-uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *unique, const struct value *values,
-                               uint32_t *null);
+uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *unique,
+                               const struct value *values, uint32_t *null);
 uint32_t prove_sql_is_free(struct lowering *lowering, const struct unique *unique, uint32_t cell);
-/* The condition under which a row of these values breaks NOT NULL or a CHECK, or could not be computed. */
-uint32_t prove_sql_broken(struct lowering *lowering, struct table *table, const struct value *values, const bool *set);
+/* The condition under which a row of these values breaks NOT NULL or a CHECK, or could not be
+ * computed. */
+uint32_t prove_sql_broken(struct lowering *lowering, struct table *table,
+                          const struct value *values, const bool *set);
 /* A column may get a value: what reads give then. */
 void prove_sql_note_growth(const struct lowering *lowering, struct table *table, uint32_t column,
                            const struct value *value);
 /* A row's columns as a WRITE takes them; NONE stays. */
-void prove_sql_row_values(struct lowering *lowering, const struct table *table, const struct value *values,
-                          const bool *set, uint32_t *list);
+void prove_sql_row_values(struct lowering *lowering, const struct table *table,
+                          const struct value *values, const bool *set, uint32_t *list);
 /* To the column's type; false: refused. */
-bool prove_sql_convert(struct lowering *lowering, const struct column *column, struct value *value, size_t place);
+bool prove_sql_convert(struct lowering *lowering, const struct column *column, struct value *value,
+                       size_t place);
 /* The values of RETURNING, of a row that is written. */
-const struct value *prove_sql_returned(struct lowering *lowering, struct table *table, PgQuery__Node *const *list,
-                                       size_t count, const struct value *row, struct value *values);
+const struct value *prove_sql_returned(struct lowering *lowering, struct table *table,
+                                       PgQuery__Node *const *list, size_t count,
+                                       const struct value *row, struct value *values);
 
 /* ---- select.c, insert.c, change.c ---- */
 
 /* The expression of a SELECT's or a RETURNING's target; NULL: refused. */
 const PgQuery__Node *prove_sql_target_of(struct lowering *lowering, const PgQuery__Node *node);
-void prove_sql_lower_select(struct lowering *lowering, const PgQuery__SelectStmt *select, const struct target *target);
-void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct target *target);
+void prove_sql_lower_select(struct lowering *lowering, const PgQuery__SelectStmt *select,
+                            const struct target *target);
+void prove_sql_lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
+                            const struct target *target);
 
 /* An UPDATE or a DELETE. */
 struct change {
@@ -424,12 +448,13 @@ struct change {
     struct value *given;
 };
 /* `other`: it has a FROM, USING or WITH, too. */
-void prove_sql_lower_change(struct lowering *lowering, struct change *change, const PgQuery__RangeVar *relation,
-                            bool other);
+void prove_sql_lower_change(struct lowering *lowering, struct change *change,
+                            const PgQuery__RangeVar *relation, bool other);
 
 /* ---- statement.c ---- */
 
-void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const struct target *target);
+void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
+                     const struct target *target);
 
 /* ---- body.c ---- */
 
@@ -442,15 +467,16 @@ uint32_t find_variable(const struct lowering *lowering, const char *name);
 /* A statement begins. */
 void begin_script(struct lowering *lowering);
 void note_use(struct lowering *lowering, size_t place, uint32_t variable);
-/* What psql is told of it: bytes of the file, with the values of psql's variables for those of the function. */
+/* What psql is told of it: bytes of the file, with the values of psql's variables for those of the
+ * function. */
 void put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first, uint32_t last);
 void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what);
 void put_number(struct lowering *lowering, uint32_t variable, const char *value);
-void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target, const char *before,
-             uint32_t blank_begin, uint32_t blank_end, bool select);
+void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target,
+             const char *before, uint32_t blank_begin, uint32_t blank_end, bool select);
 /* Of an instance: its arguments, and variables that have no value yet. */
-void add_prologue(struct lowering *lowering, const struct function *function, const struct call *call,
-                  uint32_t first_value);
+void add_prologue(struct lowering *lowering, const struct function *function,
+                  const struct call *call, uint32_t first_value);
 
 /* ---- schema.c, directive.c ---- */
 

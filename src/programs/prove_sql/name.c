@@ -1,5 +1,6 @@
-/* What a name means: tables, columns of the rows of a scope, variables, types. A name that is a column and a variable is
- * refused, as PostgreSQL does; columns of an inner query come before those of the outer ones. */
+/* What a name means: tables, columns of the rows of a scope, variables, types. A name that is a
+ * column and a variable is refused, as PostgreSQL does; columns of an inner query come before those
+ * of the outer ones. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
@@ -10,7 +11,8 @@ struct table *find_table(struct lowering *lowering, const PgQuery__RangeVar *ran
         if (!strcmp(lowering->tables[i].name, range->relname) && !*range->catalogname &&
             (!*range->schemaname || !strcmp(range->schemaname, "public")))
             return &lowering->tables[i];
-    refuse(lowering, place_of(lowering, range->location), "there is no table \"%s\" before this", range->relname);
+    refuse(lowering, place_of(lowering, range->location), "there is no table \"%s\" before this",
+           range->relname);
     return NULL;
 }
 
@@ -22,16 +24,16 @@ uint32_t find_column(const struct table *table, const char *name)
     return NONE;
 }
 
-uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert, const struct table *table,
-                             uint32_t *columns)
+uint32_t find_insert_columns(struct lowering *lowering, const PgQuery__InsertStmt *insert,
+                             const struct table *table, uint32_t *columns)
 {
     uint32_t column_count = 0;
     for (size_t i = 0; i < insert->n_cols && i < MOST_COLUMNS; i++) {
         const PgQuery__ResTarget *column = insert->cols[i]->res_target;
         columns[column_count] = find_column(table, column->name);
         if (columns[column_count++] == NONE)
-            refuse(lowering, place_of(lowering, column->location), "table \"%s\" has no column \"%s\"", table->name,
-                   column->name);
+            refuse(lowering, place_of(lowering, column->location),
+                   "table \"%s\" has no column \"%s\"", table->name, column->name);
     }
     for (; !insert->n_cols && column_count < table->column_count; column_count++)
         columns[column_count] = column_count;
@@ -79,7 +81,8 @@ struct value read_column(struct lowering *lowering, const struct entry *entry, u
     return value;
 }
 
-void prove_sql_find_named(struct named *named, const struct from *from, const char *alias, const char *name)
+void prove_sql_find_named(struct named *named, const struct from *from, const char *alias,
+                          const char *name)
 {
     for (uint32_t i = 0; from && i < from->count; i++) {
         uint32_t column = find_column(from->entries[i].table, name);
@@ -107,8 +110,11 @@ static struct value variable_value(struct lowering *lowering, uint32_t variable)
 {
     const struct variable *read = &lowering->variables[variable];
     const struct state *state = &lowering->states[variable];
-    struct value value = {
-        .type = read->type, .null = NONE, .fails = NONE, .low = state->interval.low, .high = state->interval.high};
+    struct value value = {.type = read->type,
+                          .null = NONE,
+                          .fails = NONE,
+                          .low = state->interval.low,
+                          .high = state->interval.high};
     if (!state->may_be_null && value.low == value.high)
         return value_constant(lowering, read->type, value.low);
     value.at = make(lowering, ISO_PROVE_LOCAL, read->local, NONE, NONE);
@@ -123,7 +129,8 @@ struct value prove_sql_lower_reference(struct lowering *lowering, const struct s
     const char *alias, *name;
     size_t place = place_of(lowering, reference->location);
     if (!prove_sql_names_of(reference, &alias, &name)) {
-        refuse(lowering, place, "a name of this form (* or three parts): not in the subset that can be proved");
+        refuse(lowering, place,
+               "a name of this form (* or three parts): not in the subset that can be proved");
         return value_null(lowering);
     }
     struct named named = {0};
@@ -136,19 +143,22 @@ struct value prove_sql_lower_reference(struct lowering *lowering, const struct s
     if (named.found > 1) {
         refuse(lowering, place, "column \"%s\" is ambiguous: name its table", name);
     } else if (named.found && variable != NONE) {
-        refuse(lowering, place, "\"%s\" is a column and a variable: PostgreSQL refuses that, too", name);
+        refuse(lowering, place, "\"%s\" is a column and a variable: PostgreSQL refuses that, too",
+               name);
     } else if (named.found) {
         if (found && found->combos)
-            refuse(lowering, place,
-                   "column \"%s\" beside an aggregate: GROUP BY is not in the subset that can be proved", name);
+            refuse(
+                lowering, place,
+                "column \"%s\" beside an aggregate: GROUP BY is not in the subset that can be proved",
+                name);
         else
             return read_column(lowering, named.entry, named.column);
     } else if (variable != NONE) {
         note_use(lowering, place, variable);
         return variable_value(lowering, variable);
     } else {
-        refuse(lowering, place, "there is no column or variable \"%s%s%s\"", alias ? alias : "", alias ? "." : "",
-               name);
+        refuse(lowering, place, "there is no column or variable \"%s%s%s\"", alias ? alias : "",
+               alias ? "." : "", name);
     }
     return value_null(lowering);
 }
@@ -159,10 +169,12 @@ enum type type_of(struct lowering *lowering, const PgQuery__TypeName *name, bool
         const char *name;
         enum type type;
         bool serial;
-    } types[] = {{"int4", TYPE_INT, false},       {"int8", TYPE_BIGINT, false},     {"bool", TYPE_BOOLEAN, false},
-                 {"text", TYPE_TEXT, false},      {"varchar", TYPE_TEXT, false},    {"serial", TYPE_INT, true},
-                 {"serial4", TYPE_INT, true},     {"bigserial", TYPE_BIGINT, true}, {"serial8", TYPE_BIGINT, true},
-                 {"integer", TYPE_INT, false},    {"int", TYPE_INT, false},         {"bigint", TYPE_BIGINT, false},
+    } types[] = {{"int4", TYPE_INT, false},       {"int8", TYPE_BIGINT, false},
+                 {"bool", TYPE_BOOLEAN, false},   {"text", TYPE_TEXT, false},
+                 {"varchar", TYPE_TEXT, false},   {"serial", TYPE_INT, true},
+                 {"serial4", TYPE_INT, true},     {"bigserial", TYPE_BIGINT, true},
+                 {"serial8", TYPE_BIGINT, true},  {"integer", TYPE_INT, false},
+                 {"int", TYPE_INT, false},        {"bigint", TYPE_BIGINT, false},
                  {"boolean", TYPE_BOOLEAN, false}};
     const char *last = name && name->n_names ? name_of(name->names[name->n_names - 1]) : "";
     if (name && !name->setof && !name->pct_type && !name->n_array_bounds)

@@ -1,4 +1,5 @@
-/* Which rows a condition fixes: a table whose unique columns are all equal to what is fixed already has one row at most. */
+/* Which rows a condition fixes: a table whose unique columns are all equal to what is fixed already
+ * has one row at most. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
@@ -28,13 +29,14 @@ static bool find_mention(void *with, const PgQuery__Node *node)
     return true;
 }
 
-static void fix_by(const struct from *from, const bool *fixed, const PgQuery__Node *column, const PgQuery__Node *by,
-                   uint64_t *columns)
+static void fix_by(const struct from *from, const bool *fixed, const PgQuery__Node *column,
+                   const PgQuery__Node *by, uint64_t *columns)
 {
     const char *alias, *name;
     struct named named = {0};
     struct mention mention = {from, fixed, false};
-    if (column->node_case != PG_QUERY__NODE__NODE_COLUMN_REF || !prove_sql_names_of(column->column_ref, &alias, &name))
+    if (column->node_case != PG_QUERY__NODE__NODE_COLUMN_REF ||
+        !prove_sql_names_of(column->column_ref, &alias, &name))
         return;
     prove_sql_find_named(&named, from, alias, name);
     if (named.found != 1)
@@ -44,7 +46,8 @@ static void fix_by(const struct from *from, const bool *fixed, const PgQuery__No
         columns[named.entry - from->entries] |= (uint64_t)1 << named.column;
 }
 
-static void fix_columns(const struct from *from, const bool *fixed, const PgQuery__Node *node, uint64_t *columns)
+static void fix_columns(const struct from *from, const bool *fixed, const PgQuery__Node *node,
+                        uint64_t *columns)
 {
     if (node->node_case == PG_QUERY__NODE__NODE_BOOL_EXPR &&
         node->bool_expr->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR) {

@@ -1,5 +1,5 @@
-/* Operators on values: NULL if one of both is, but for AND; bounds are carried along, and what they decide is no
- * expression any more. */
+/* Operators on values: NULL if one of both is, but for AND; bounds are carried along, and what they
+ * decide is no expression any more. */
 #include "prove_sql/lower_private.h"
 
 static uint32_t null_of(struct lowering *lowering, const struct value *a, const struct value *b)
@@ -17,8 +17,8 @@ int64_t prove_sql_narrow(__int128 number)
     return number > INT64_MAX ? INT64_MAX : number < INT64_MIN ? INT64_MIN : (int64_t)number;
 }
 
-struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
-                                  size_t place)
+struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                                  struct value b, size_t place)
 {
     if (!is_number(&a) || !is_number(&b)) {
         refuse(lowering, place, "arithmetic with %s and %s", type_name(a.type), type_name(b.type));
@@ -26,7 +26,8 @@ struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op o
     }
     if (a.type == TYPE_NULL || b.type == TYPE_NULL)
         return value_null(lowering);
-    struct value value = {.null = null_of(lowering, &a, &b), .fails = either(lowering, a.fails, b.fails)};
+    struct value value = {.null = null_of(lowering, &a, &b),
+                          .fails = either(lowering, a.fails, b.fails)};
     __int128 ends[4];
     if (op == ISO_PROVE_MULTIPLY) {
         ends[0] = (__int128)a.low * b.low;
@@ -69,13 +70,15 @@ static int known_order(enum iso_prove_op op, const struct value *a, const struct
     }
 }
 
-struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a, struct value b,
-                               size_t place)
+struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                               struct value b, size_t place)
 {
     bool equality = op == ISO_PROVE_EQUAL || op == ISO_PROVE_UNEQUAL;
-    if (!types_meet(a.type, b.type) || (!equality && (a.type == TYPE_TEXT || b.type == TYPE_TEXT))) {
+    if (!types_meet(a.type, b.type) ||
+        (!equality && (a.type == TYPE_TEXT || b.type == TYPE_TEXT))) {
         refuse(lowering, place, "a comparison of %s and %s%s", type_name(a.type), type_name(b.type),
-               a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known" : "");
+               a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known"
+                                                          : "");
         return value_null(lowering);
     }
     struct value value = {.type = TYPE_BOOLEAN,
@@ -100,7 +103,8 @@ struct value prove_sql_conjunction(struct lowering *lowering, struct value a, st
     value.fails = either(lowering, a.fails, b.fails);
     uint32_t null = null_of(lowering, &a, &b);
     if (null != NONE) { /* neither is false */
-        uint32_t maybe = both(lowering, either(lowering, true_a, a.null), either(lowering, true_b, b.null));
+        uint32_t maybe =
+            both(lowering, either(lowering, true_a, a.null), either(lowering, true_b, b.null));
         value.null = both(lowering, null, maybe);
     }
     return value;
@@ -109,18 +113,21 @@ struct value prove_sql_conjunction(struct lowering *lowering, struct value a, st
 struct value prove_sql_negation(struct lowering *lowering, struct value a)
 {
     uint32_t fails = a.fails, null = a.null;
-    a = value_condition(lowering, inverse(lowering, both(lowering, a.at, make_constant(lowering, 1))));
+    a = value_condition(lowering,
+                        inverse(lowering, both(lowering, a.at, make_constant(lowering, 1))));
     a.fails = fails;
     a.null = null;
     return a;
 }
 
 /* GREATEST and LEAST pass over NULL. */
-struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest, size_t place)
+struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b,
+                               bool greatest, size_t place)
 {
-    struct value wins =
-        prove_sql_compare(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, place);
-    uint32_t first = either(lowering, truth_of(lowering, &wins), both(lowering, b.null, inverse(lowering, a.null)));
+    struct value wins = prove_sql_compare(
+        lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, place);
+    uint32_t first = either(lowering, truth_of(lowering, &wins),
+                            both(lowering, b.null, inverse(lowering, a.null)));
     struct value value = value_choose(lowering, first, a, b);
     value.fails = either(lowering, a.fails, b.fails);
     value.null = both(lowering, a.null, b.null);

@@ -1,4 +1,5 @@
-/* What psql is told of each statement, and a counterexample as a script of several psql. See psql.h. */
+/* What psql is told of each statement, and a counterexample as a script of several psql. See
+ * psql.h. */
 #define _GNU_SOURCE
 #include "prove_sql/psql.h"
 
@@ -28,10 +29,10 @@ static uint32_t end_of_name(const struct lowering *lowering, uint32_t at)
         bool quoted = text[at] == '"';
         at += quoted;
         while (at < lowering->length &&
-               (quoted
-                    ? text[at] != '"'
-                    : text[at] == '_' || text[at] == '$' || (unsigned char)text[at] >= 0x80 ||
-                          (text[at] >= '0' && text[at] <= '9') || ((text[at] | 32) >= 'a' && (text[at] | 32) <= 'z')))
+               (quoted ? text[at] != '"'
+                       : text[at] == '_' || text[at] == '$' || (unsigned char)text[at] >= 0x80 ||
+                             (text[at] >= '0' && text[at] <= '9') ||
+                             ((text[at] | 32) >= 'a' && (text[at] | 32) <= 'z')))
             at++;
         at += quoted;
         if (at >= lowering->length || text[at] != '.')
@@ -60,8 +61,8 @@ static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t
 }
 
 /* Bytes of the file, with values for variables and spaces for a part that is not for the server. */
-static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t first, uint32_t last,
-                      uint32_t blank_begin, uint32_t blank_end)
+static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t first,
+                      uint32_t last, uint32_t blank_begin, uint32_t blank_end)
 {
     for (uint32_t at = first; at < last;) {
         const struct use *use = NULL;
@@ -124,8 +125,8 @@ void put_number(struct lowering *lowering, uint32_t variable, const char *value)
     end_script(lowering, &text);
 }
 
-void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target, const char *before,
-             uint32_t blank_begin, uint32_t blank_end, bool select)
+void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target,
+             const char *before, uint32_t blank_begin, uint32_t blank_end, bool select)
 {
     struct iso_text text = {0};
     if (failed(lowering))
@@ -158,17 +159,19 @@ void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const str
     end_script(lowering, &text);
 }
 
-/* Where an argument is an input, its number stands between two marks, for which its value comes later. */
+/* Where an argument is an input, its number stands between two marks, for which its value comes
+ * later. */
 enum { MARK = 1 };
 
-void add_prologue(struct lowering *lowering, const struct function *function, const struct call *call,
-                  uint32_t first_value)
+void add_prologue(struct lowering *lowering, const struct function *function,
+                  const struct call *call, uint32_t first_value)
 {
     struct iso_prove_program *program = lowering->program;
     struct iso_text text = {0};
     for (uint32_t i = 0; i < function->parameters; i++) {
         const struct argument *argument = &lowering->arguments[call->first_argument + i];
-        const struct iso_prove_expression *value = &program->expressions.list[program->values.list[first_value + i]];
+        const struct iso_prove_expression *value =
+            &program->expressions.list[program->values.list[first_value + i]];
         iso_text_format(&text, "\\set %s ", function->parameter_names[i]);
         if (argument->null)
             iso_text_put(&text, "NULL");
@@ -188,7 +191,8 @@ void add_prologue(struct lowering *lowering, const struct function *function, co
     }
     for (const char *name = function->names; *name; name += strlen(name) + 1)
         if (*name != '$')
-            iso_text_format(&text, "\\set %s %s\n", name, strcmp(name, "found") != 0 ? "NULL" : "false");
+            iso_text_format(&text, "\\set %s %s\n", name,
+                            strcmp(name, "found") != 0 ? "NULL" : "false");
     ISO_GROW(program->prologues.list, program->prologues.count, program->prologues.capacity);
     program->prologues.list[program->prologues.count++] = iso_copy_text(text.bytes, text.used);
     iso_text_release(&text);
@@ -229,7 +233,8 @@ static const char head[] =
     "}\n"
     "\n";
 
-static void put_prologue(const struct iso_prove_execution *execution, struct iso_text *text, const char *prologue)
+static void put_prologue(const struct iso_prove_execution *execution, struct iso_text *text,
+                         const char *prologue)
 {
     for (const char *at = prologue; *at; at++) {
         if (*at != MARK) {
@@ -243,16 +248,20 @@ static void put_prologue(const struct iso_prove_execution *execution, struct iso
     }
 }
 
-/* A command of the shell that reads `input`, behind whose last line its end stands: a word that is no line of it. */
-static void put_reading(struct iso_text *text, const char *command, const struct iso_text *input, const char *behind)
+/* A command of the shell that reads `input`, behind whose last line its end stands: a word that is
+ * no line of it. */
+static void put_reading(struct iso_text *text, const char *command, const struct iso_text *input,
+                        const char *behind)
 {
     char end[40] = "ISOCHRON_END";
     for (size_t used = strlen(end);
-         input->used && used < sizeof end - 1 && memmem(input->bytes, input->used, end, used); end[++used] = 0)
+         input->used && used < sizeof end - 1 && memmem(input->bytes, input->used, end, used);
+         end[++used] = 0)
         end[used] = 'X';
     iso_text_format(text, "%s <<'%s'%s\n", command, end, behind);
     iso_text_put_bytes(text, input->bytes, input->used);
-    iso_text_format(text, "%s%s\n", input->used && input->bytes[input->used - 1] != '\n' ? "\n" : "", end);
+    iso_text_format(text, "%s%s\n",
+                    input->used && input->bytes[input->used - 1] != '\n' ? "\n" : "", end);
 }
 
 /* A name in a comment: what ends a line, and what a terminal obeys, stands escaped. */
@@ -270,7 +279,8 @@ static void put_check(const struct iso_prove_execution *execution, struct iso_te
     const struct iso_prove_rule *rule = &program->rules.list[execution->rule];
     struct iso_text asked = {0};
     iso_text_put(&asked, "SELECT (");
-    iso_text_put_bytes(&asked, program->source + rule->span.begin, rule->span.end - rule->span.begin);
+    iso_text_put_bytes(&asked, program->source + rule->span.begin,
+                       rule->span.end - rule->span.begin);
     iso_text_put(&asked, ") IS NOT FALSE;\n");
     put_reading(text, "wait_all\nrule=$(\"${psql[@]}\" -A -t", &asked, "");
     iso_text_put(text, ")\n");
@@ -290,8 +300,8 @@ static uint32_t last_seen(const struct iso_prove_execution *execution)
     return last;
 }
 
-static void put_item(const struct iso_prove_execution *execution, const struct iso_prove_item *item, const char *level,
-                     bool *begun, struct iso_text *text)
+static void put_item(const struct iso_prove_execution *execution, const struct iso_prove_item *item,
+                     const char *level, bool *begun, struct iso_text *text)
 {
     const struct iso_prove_program *program = execution->program;
     uint32_t instance = item->instance;
@@ -305,14 +315,16 @@ static void put_item(const struct iso_prove_execution *execution, const struct i
     }
     if (item->kind == ISO_PROVE_STATEMENT) {
         uint32_t tag = program->steps.list[execution->events.list[item->first].step].tag;
-        const char *script = tag == ISO_NONE || tag >= program->scripts.count ? NULL : program->scripts.list[tag];
+        const char *script =
+            tag == ISO_NONE || tag >= program->scripts.count ? NULL : program->scripts.list[tag];
         iso_text_put(&told, script ? script : "");
     } else {
         iso_text_put(&told, item->kind == ISO_PROVE_COMMITS ? "COMMIT;\n" : "ROLLBACK;\n");
     }
     if (told.used) {
         char command[40];
-        snprintf(command, sizeof command, "tell %u%s", instance + 1, item->waits_for != ISO_NONE ? " waits" : "");
+        snprintf(command, sizeof command, "tell %u%s", instance + 1,
+                 item->waits_for != ISO_NONE ? " waits" : "");
         put_reading(text, command, &told, "");
     }
     iso_text_release(&told);
@@ -323,7 +335,9 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
     static const struct {
         enum iso_prove_level level;
         const char *name;
-    } levels[] = {{ISO_PROVE_SER, "SERIALIZABLE"}, {ISO_PROVE_SI, "REPEATABLE READ"}, {ISO_PROVE_RC, "READ COMMITTED"}};
+    } levels[] = {{ISO_PROVE_SER, "SERIALIZABLE"},
+                  {ISO_PROVE_SI, "REPEATABLE READ"},
+                  {ISO_PROVE_RC, "READ COMMITTED"}};
     const struct iso_prove_execution *execution = NULL;
     const char *level = NULL;
     for (size_t i = 0; i < sizeof levels / sizeof *levels && !execution; i++) {
@@ -339,16 +353,20 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
     struct iso_prove_schedule schedule;
     iso_text_put(text, "#!/bin/bash\n# How ");
     put_commented(text, program->file);
-    iso_text_format(text, " breaks at %s, replayed on PostgreSQL: one psql for each transaction.\n", level);
+    iso_text_format(text, " breaks at %s, replayed on PostgreSQL: one psql for each transaction.\n",
+                    level);
     iso_text_put(
         text,
         "#\n#   bash SCRIPT [OPTIONS OF PSQL]       -d DATABASE, for example\n#\n"
         "# All is done in the schema isochron_replay, which is dropped before and after. Exit status: 0 it breaks "
         "there, too;\n# 1 it does not; 2 something failed.\n");
     iso_text_put(text, head);
-    iso_text_put(text, "wait_all() {\n    for session in \"${!into[@]}\"; do wait_for \"$session\"; done\n}\n\n");
+    iso_text_put(
+        text,
+        "wait_all() {\n    for session in \"${!into[@]}\"; do wait_for \"$session\"; done\n}\n\n");
     struct iso_text made = {0};
-    iso_text_put(&made, "DROP SCHEMA IF EXISTS isochron_replay CASCADE;\nCREATE SCHEMA isochron_replay;\n");
+    iso_text_put(
+        &made, "DROP SCHEMA IF EXISTS isochron_replay CASCADE;\nCREATE SCHEMA isochron_replay;\n");
     iso_text_put_bytes(&made, program->source, program->source_length);
     iso_text_put(&made, "\n");
     put_reading(text, "\"${psql[@]}\" -v ON_ERROR_STOP=1", &made, " || exit 2");
@@ -370,8 +388,10 @@ bool iso_prove_put_psql(const struct iso_prove_result *result, struct iso_text *
     }
     iso_prove_schedule_release(&schedule);
     iso_free(begun);
-    iso_text_put(text, "wait_all\n\"${psql[@]}\" -c 'DROP SCHEMA isochron_replay CASCADE'\n"
-                       "case $rule in\nf) echo \"the rule is broken\" ;;\nt) echo \"the rule holds\"; exit 1 ;;\n"
-                       "*) exit 2 ;;\nesac\n");
+    iso_text_put(
+        text,
+        "wait_all\n\"${psql[@]}\" -c 'DROP SCHEMA isochron_replay CASCADE'\n"
+        "case $rule in\nf) echo \"the rule is broken\" ;;\nt) echo \"the rule holds\"; exit 1 ;;\n"
+        "*) exit 2 ;;\nesac\n");
     return true;
 }

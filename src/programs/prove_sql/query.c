@@ -1,5 +1,5 @@
-/* Queries. A query is expanded over all rows of its tables: each combination of rows has a condition. EXISTS, IN and a
- * query as a value are made of these. */
+/* Queries. A query is expanded over all rows of its tables: each combination of rows has a
+ * condition. EXISTS, IN and a query as a value are made of these. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
@@ -25,7 +25,8 @@ bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select)
     else if (select->n_sort_clause)
         what = "ORDER BY", node = select->sort_clause[0];
     else if (select->limit_count || select->limit_offset)
-        what = "LIMIT or OFFSET", node = select->limit_count ? select->limit_count : select->limit_offset;
+        what = "LIMIT or OFFSET",
+        node = select->limit_count ? select->limit_count : select->limit_offset;
     else if (select->with_clause)
         what = "WITH";
     else if (select->into_clause)
@@ -45,7 +46,8 @@ static bool add_table(struct lowering *lowering, struct from *from, const PgQuer
     const char *alias = range->alias ? range->alias->aliasname : table->name;
     for (uint32_t i = 0; i < from->count; i++)
         if (!strcmp(from->entries[i].alias, alias))
-            refuse(lowering, place_of(lowering, range->location), "the name \"%s\" stands twice in this FROM", alias);
+            refuse(lowering, place_of(lowering, range->location),
+                   "the name \"%s\" stands twice in this FROM", alias);
     ISO_GROW(from->entries, from->count, from->capacity);
     from->entries[from->count++] = (struct entry){alias, table, NONE, NULL};
     return true;
@@ -60,7 +62,8 @@ static bool open_item(struct lowering *lowering, struct from *from, const PgQuer
         return false;
     }
     const PgQuery__JoinExpr *join = node->join_expr;
-    if (join->jointype != PG_QUERY__JOIN_TYPE__JOIN_INNER || join->is_natural || join->n_using_clause || join->alias) {
+    if (join->jointype != PG_QUERY__JOIN_TYPE__JOIN_INNER || join->is_natural ||
+        join->n_using_clause || join->alias) {
         refuse_node(lowering, node, "an outer or natural JOIN, or one with USING");
         return false;
     }
@@ -73,7 +76,8 @@ static bool open_item(struct lowering *lowering, struct from *from, const PgQuer
     return true;
 }
 
-bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list, size_t count)
+bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list,
+               size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!open_item(lowering, from, list[i]))
@@ -101,25 +105,30 @@ static void add_combo(struct lowering *lowering, const struct scope *scope, stru
     struct from *from = scope->from;
     uint32_t match = make_constant(lowering, 1), fails = NONE;
     for (uint32_t i = 0; i < from->count; i++)
-        match = both(lowering, match, presence(lowering, from->entries[i].table, from->entries[i].row));
+        match =
+            both(lowering, match, presence(lowering, from->entries[i].table, from->entries[i].row));
     uint32_t present = match;
     for (uint32_t i = 0; i < from->condition_count && match != NONE; i++)
-        match = both(lowering, match, lower_condition(lowering, scope, from->conditions[i], &fails));
+        match =
+            both(lowering, match, lower_condition(lowering, scope, from->conditions[i], &fails));
     combos->fails = either(lowering, combos->fails, both(lowering, present, fails));
     if (match == NONE)
         return;
     if (combos->count == combos->capacity) {
         combos->capacity = combos->capacity ? 2 * combos->capacity : 16;
-        combos->matches = iso_reallocate(combos->matches, iso_list_bytes(combos->capacity, sizeof(uint32_t)));
-        combos->rows = iso_reallocate(combos->rows,
-                                      iso_list_bytes((size_t)combos->capacity * (from->count + 1), sizeof(uint32_t)));
+        combos->matches =
+            iso_reallocate(combos->matches, iso_list_bytes(combos->capacity, sizeof(uint32_t)));
+        combos->rows = iso_reallocate(
+            combos->rows,
+            iso_list_bytes((size_t)combos->capacity * (from->count + 1), sizeof(uint32_t)));
     }
     for (uint32_t i = 0; i < from->count; i++)
         combos->rows[combos->count * from->count + i] = from->entries[i].row;
     combos->matches[combos->count++] = match;
 }
 
-static void add_combos(struct lowering *lowering, const struct scope *scope, struct combos *combos, uint32_t entry)
+static void add_combos(struct lowering *lowering, const struct scope *scope, struct combos *combos,
+                       uint32_t entry)
 {
     struct from *from = scope->from;
     if (entry == from->count) {
@@ -132,7 +141,8 @@ static void add_combos(struct lowering *lowering, const struct scope *scope, str
     }
 }
 
-void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from, struct combos *combos)
+void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from,
+                 struct combos *combos)
 {
     struct scope scope = {outer, from, NULL};
     uint64_t product = 1;
@@ -140,7 +150,8 @@ void find_combos(struct lowering *lowering, const struct scope *outer, struct fr
     for (uint32_t i = 0; i < from->count && product <= MOST_COMBOS; i++)
         product *= rows_of(from->entries[i].table);
     if (product > MOST_COMBOS) {
-        refuse(lowering, lowering->span.begin, "a query of more than %d combinations of rows", MOST_COMBOS);
+        refuse(lowering, lowering->span.begin, "a query of more than %d combinations of rows",
+               MOST_COMBOS);
         return;
     }
     add_combos(lowering, &scope, combos, 0);
@@ -161,44 +172,51 @@ void choose_rows(struct from *from, const struct combos *combos, uint32_t combo)
 
 /* ---- queries as values ---- */
 
-static const PgQuery__Node *only_target(struct lowering *lowering, const PgQuery__SelectStmt *select, size_t place)
+static const PgQuery__Node *only_target(struct lowering *lowering,
+                                        const PgQuery__SelectStmt *select, size_t place)
 {
-    if (select->n_target_list == 1 && select->target_list[0]->node_case == PG_QUERY__NODE__NODE_RES_TARGET)
+    if (select->n_target_list == 1 &&
+        select->target_list[0]->node_case == PG_QUERY__NODE__NODE_RES_TARGET)
         return select->target_list[0]->res_target->val;
     refuse(lowering, place, "a query as a value has one column");
     return NULL;
 }
 
 /* The one row's value; two rows fail. */
-static struct value one_of(struct lowering *lowering, const struct scope *scope, const struct combos *combos,
-                           const PgQuery__Node *target, bool certain)
+static struct value one_of(struct lowering *lowering, const struct scope *scope,
+                           const struct combos *combos, const PgQuery__Node *target, bool certain)
 {
     struct value value = value_null(lowering);
     uint32_t *ones = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
     for (uint32_t i = combos->count; i-- > 0 && !failed(lowering);) {
         choose_rows(scope->from, combos, i);
         value = value_choose(lowering, combos->matches[i], lower(lowering, scope, target), value);
-        ones[i] = choose(lowering, combos->matches[i], make_constant(lowering, 1), make_constant(lowering, 0));
+        ones[i] = choose(lowering, combos->matches[i], make_constant(lowering, 1),
+                         make_constant(lowering, 0));
     }
     if (!certain && combos->count > 1 && !failed(lowering)) {
-        uint32_t many =
-            make(lowering, ISO_PROVE_GREATER, sum_of(lowering, ones, combos->count), make_constant(lowering, 1), NONE);
-        value.fails = either(lowering, value.fails, both(lowering, many, make_constant(lowering, 1)));
+        uint32_t many = make(lowering, ISO_PROVE_GREATER, sum_of(lowering, ones, combos->count),
+                             make_constant(lowering, 1), NONE);
+        value.fails =
+            either(lowering, value.fails, both(lowering, many, make_constant(lowering, 1)));
     }
     iso_free(ones);
     return value;
 }
 
-static struct value any_equal(struct lowering *lowering, const struct scope *scope, const struct combos *combos,
-                              const PgQuery__Node *target, const PgQuery__SubLink *link)
+static struct value any_equal(struct lowering *lowering, const struct scope *scope,
+                              const struct combos *combos, const PgQuery__Node *target,
+                              const PgQuery__SubLink *link)
 {
     struct value asked = lower(lowering, scope->outer, link->testexpr);
     uint32_t truth = NONE, null = NONE, fails = asked.fails;
     for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
         choose_rows(scope->from, combos, i);
-        struct value equal = prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, lower(lowering, scope, target),
-                                               place_of(lowering, link->location));
-        truth = either(lowering, truth, both(lowering, combos->matches[i], truth_of(lowering, &equal)));
+        struct value equal =
+            prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, lower(lowering, scope, target),
+                              place_of(lowering, link->location));
+        truth =
+            either(lowering, truth, both(lowering, combos->matches[i], truth_of(lowering, &equal)));
         null = either(lowering, null, both(lowering, combos->matches[i], equal.null));
         fails = either(lowering, fails, both(lowering, combos->matches[i], equal.fails));
     }
@@ -208,8 +226,9 @@ static struct value any_equal(struct lowering *lowering, const struct scope *sco
     return value;
 }
 
-static struct value query_value(struct lowering *lowering, const struct scope *outer, const PgQuery__SubLink *link,
-                                const PgQuery__SelectStmt *select, struct from *from)
+static struct value query_value(struct lowering *lowering, const struct scope *outer,
+                                const PgQuery__SubLink *link, const PgQuery__SelectStmt *select,
+                                struct from *from)
 {
     size_t place = place_of(lowering, link->location);
     struct value value = value_null(lowering);
@@ -224,8 +243,9 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
         return value;
     }
     if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
-        value = value_condition(lowering, aggregated ? make_constant(lowering, 1)
-                                                     : any_of(lowering, combos.matches, combos.count));
+        value =
+            value_condition(lowering, aggregated ? make_constant(lowering, 1)
+                                                 : any_of(lowering, combos.matches, combos.count));
     } else {
         const PgQuery__Node *target = only_target(lowering, select, place);
         if (target && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && !aggregated) {
@@ -244,15 +264,18 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
     return value;
 }
 
-struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer, const PgQuery__SubLink *link)
+struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer,
+                                   const PgQuery__SubLink *link)
 {
     size_t place = place_of(lowering, link->location);
     struct value value = value_null(lowering);
     bool any = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
     if ((link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK &&
          link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK && !any) ||
-        (any && link->n_oper_name) || link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-        refuse(lowering, place, "this form of a sub-select: EXISTS, IN and a value are those that can be proved");
+        (any && link->n_oper_name) ||
+        link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
+        refuse(lowering, place,
+               "this form of a sub-select: EXISTS, IN and a value are those that can be proved");
         return value;
     }
     const PgQuery__SelectStmt *select = link->subselect->select_stmt;

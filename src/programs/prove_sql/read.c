@@ -1,4 +1,5 @@
-/* A file of SQL read: parsed, its directives taken, and lowered in rounds until all bounds are known. */
+/* A file of SQL read: parsed, its directives taken, and lowered in rounds until all bounds are
+ * known. */
 #include "prove_sql/read.h"
 
 #include <stdarg.h>
@@ -21,15 +22,18 @@ void refuse(struct lowering *lowering, size_t byte, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    iso_sql_place(lowering->source, byte < lowering->length ? byte : lowering->length, &line, &column);
-    iso_error_set(lowering->error, ISO_BAD_INPUT, "%s:%u:%u: %.900s", lowering->file, line, column, text);
+    iso_sql_place(lowering->source, byte < lowering->length ? byte : lowering->length, &line,
+                  &column);
+    iso_error_set(lowering->error, ISO_BAD_INPUT, "%s:%u:%u: %.900s", lowering->file, line, column,
+                  text);
 }
 
 /* ---- told apart ---- */
 
 bool iso_prove_is_sql(const char *source, size_t length)
 {
-    static const char *const words[] = {"create", "insert", "drop", "comment", "begin", "set", "alter", "do", "grant"};
+    static const char *const words[] = {"create", "insert", "drop", "comment", "begin",
+                                        "set",    "alter",  "do",   "grant"};
     for (size_t at = 0; at < length;) {
         bool pair = at + 1 < length;
         if (pair && source[at] == '-' && source[at + 1] == '-') {
@@ -56,8 +60,8 @@ bool iso_prove_is_sql(const char *source, size_t length)
 
 /* ---- parts of the file ---- */
 
-const PgQuery__Node *parse_part(struct lowering *lowering, uint32_t begin, uint32_t end, const char *before,
-                                uint32_t blank_begin, uint32_t blank_end)
+const PgQuery__Node *parse_part(struct lowering *lowering, uint32_t begin, uint32_t end,
+                                const char *before, uint32_t blank_begin, uint32_t blank_end)
 {
     size_t ahead = strlen(before);
     struct iso_sql_fault fault;
@@ -92,7 +96,8 @@ const PgQuery__Node *parse_expression(struct lowering *lowering, uint32_t begin,
     const PgQuery__Node *node = parse_part(lowering, begin, end, "SELECT ", 0, 0);
     if (!node)
         return NULL;
-    const PgQuery__SelectStmt *select = node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT ? node->select_stmt : NULL;
+    const PgQuery__SelectStmt *select =
+        node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT ? node->select_stmt : NULL;
     if (!select || select->n_target_list != 1 || select->n_from_clause || select->where_clause ||
         !plain_select(lowering, select) || *select->target_list[0]->res_target->name) {
         refuse(lowering, begin, "one expression was expected here");
@@ -103,15 +108,17 @@ const PgQuery__Node *parse_expression(struct lowering *lowering, uint32_t begin,
 
 /* ---- what runs ---- */
 
-static uint32_t argument_value(struct lowering *lowering, const struct function *function, uint32_t parameter,
-                               const struct argument *argument, struct iso_prove_span span)
+static uint32_t argument_value(struct lowering *lowering, const struct function *function,
+                               uint32_t parameter, const struct argument *argument,
+                               struct iso_prove_span span)
 {
     if (argument->low == argument->high)
         return make_constant(lowering, argument->low);
     char name[200];
     uint32_t twins = 0;
     struct iso_prove_program *program = lowering->program;
-    int used = snprintf(name, sizeof name, "%.80s.%.80s", function->name, function->parameter_names[parameter]);
+    int used = snprintf(name, sizeof name, "%.80s.%.80s", function->name,
+                        function->parameter_names[parameter]);
     for (uint32_t i = 0; i < program->inputs.count; i++) {
         const char *other = program->inputs.list[i].name;
         twins += !strncmp(other, name, (size_t)used) && (!other[used] || other[used] == '#');
@@ -122,7 +129,8 @@ static uint32_t argument_value(struct lowering *lowering, const struct function 
     return make(lowering, ISO_PROVE_INPUT, input, NONE, NONE);
 }
 
-static void add_instance(struct lowering *lowering, const struct call *call, uint32_t session, uint32_t *slots)
+static void add_instance(struct lowering *lowering, const struct call *call, uint32_t session,
+                         uint32_t *slots)
 {
     struct function *function = &lowering->functions[call->function];
     struct iso_prove_program *program = lowering->program;
@@ -130,18 +138,21 @@ static void add_instance(struct lowering *lowering, const struct call *call, uin
     uint32_t *values = iso_allocate(iso_list_bytes(capacity, sizeof *values));
     lowering->span = call->span;
     for (uint32_t i = 0; i < function->parameters; i++)
-        values[count++] =
-            argument_value(lowering, function, i, &lowering->arguments[call->first_argument + i], call->span);
+        values[count++] = argument_value(
+            lowering, function, i, &lowering->arguments[call->first_argument + i], call->span);
     for (uint32_t i = 0; i < function->parameters; i++)
         if (function->null_arguments[i])
-            values[count++] = make_constant(lowering, lowering->arguments[call->first_argument + i].null);
+            values[count++] =
+                make_constant(lowering, lowering->arguments[call->first_argument + i].null);
     for (uint32_t i = 0; i < function->slot_count && i < function->known_slots; i++) {
         uint32_t table = function->slots[i].table;
-        values[count++] = make_constant(lowering, lowering->tables[table].initial_count + slots[table]++);
+        values[count++] =
+            make_constant(lowering, lowering->tables[table].initial_count + slots[table]++);
     }
     uint32_t first = iso_prove_values(program, values, count);
     add_prologue(lowering, function, call, first);
-    char *name = iso_copy_text(lowering->source + call->span.begin, call->span.end - call->span.begin);
+    char *name =
+        iso_copy_text(lowering->source + call->span.begin, call->span.end - call->span.begin);
     iso_prove_instance(program, function->template, first, session, name, call->span);
     iso_free(name);
     iso_free(values);
@@ -155,7 +166,8 @@ static void add_instances(struct lowering *lowering)
     for (uint32_t repeat = 0; repeat < lowering->repeats; repeat++)
         for (uint32_t i = 0; i < lowering->call_count; i++) {
             const struct call *call = &lowering->calls[i];
-            uint32_t session = call->session == NONE ? NONE : repeat * lowering->sessions + call->session;
+            uint32_t session =
+                call->session == NONE ? NONE : repeat * lowering->sessions + call->session;
             add_instance(lowering, call, session, slots);
         }
     iso_free(slots);
@@ -167,7 +179,8 @@ static void add_ranges(struct lowering *lowering)
         const struct function *function = &lowering->functions[i];
         if (!function->called)
             continue;
-        struct iso_prove_template *template = &lowering->program->templates.list[function->template];
+        struct iso_prove_template *template =
+            &lowering->program->templates.list[function->template];
         template->least = iso_allocate_zeroed(template->parameters + 1, sizeof *template->least);
         template->most = iso_allocate_zeroed(template->parameters + 1, sizeof *template->most);
         uint32_t at = 0;
@@ -191,12 +204,14 @@ static void add_rules(struct lowering *lowering)
     for (uint32_t i = 0; i < lowering->rule_count && !failed(lowering); i++) {
         const struct rule *rule = &lowering->rules[i];
         lowering->span = rule->span;
-        const PgQuery__Node *node = parse_expression(lowering, rule->expression.begin, rule->expression.end);
+        const PgQuery__Node *node =
+            parse_expression(lowering, rule->expression.begin, rule->expression.end);
         if (!node)
             return;
         struct value value = lower(lowering, NULL, node);
         if (value.type != TYPE_BOOLEAN && value.type != TYPE_NULL)
-            refuse(lowering, rule->expression.begin, "a condition is needed here, this is %s", type_name(value.type));
+            refuse(lowering, rule->expression.begin, "a condition is needed here, this is %s",
+                   type_name(value.type));
         if (failed(lowering))
             return;
         uint32_t holds = either(lowering, truth_of(lowering, &value), value.null);
@@ -260,8 +275,9 @@ static void set_known(struct lowering *lowering, bool frozen)
         }
 }
 
-/* After round k the bounds hold for all that a chain of k transactions can write; as many rounds as transactions know
- * all. One more round knows what expressions could make of that, so that no key lies outside of its index. */
+/* After round k the bounds hold for all that a chain of k transactions can write; as many rounds as
+ * transactions know all. One more round knows what expressions could make of that, so that no key
+ * lies outside of its index. */
 static void lower_rounds(struct lowering *lowering)
 {
     uint32_t transactions = lowering->call_count * lowering->repeats, rounds = 0, all = 0;
@@ -269,7 +285,8 @@ static void lower_rounds(struct lowering *lowering)
         set_known(lowering, false);
         rounds = lower_all(lowering) ? rounds + 1 : 0;
         if (++all > 8 * transactions + 64)
-            refuse(lowering, 0, "the bounds of these statements cannot be found: they grow with every round");
+            refuse(lowering, 0,
+                   "the bounds of these statements cannot be found: they grow with every round");
     }
     lowering->final = true;
     set_known(lowering, true);
@@ -278,8 +295,8 @@ static void lower_rounds(struct lowering *lowering)
     if (failed(lowering))
         return;
     for (uint32_t i = 0; i < lowering->table_count; i++)
-        lowering->program->frees_keys |=
-            lowering->tables[i].frees && lowering->tables[i].inserts && lowering->call_count * lowering->repeats > 1;
+        lowering->program->frees_keys |= lowering->tables[i].frees && lowering->tables[i].inserts &&
+                                         lowering->call_count * lowering->repeats > 1;
     add_instances(lowering);
     add_ranges(lowering);
     add_rules(lowering);
@@ -345,8 +362,9 @@ static void release(struct lowering *lowering)
     iso_sql_tree_release(&lowering->schema);
 }
 
-enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char *file, const char *source,
-                                   size_t length, uint32_t repeats, uint32_t unroll, struct iso_error *error)
+enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char *file,
+                                   const char *source, size_t length, uint32_t repeats,
+                                   uint32_t unroll, struct iso_error *error)
 {
     struct lowering lowering = {.program = program,
                                 .error = error,
@@ -360,9 +378,11 @@ enum iso_status iso_prove_read_sql(struct iso_prove_program *program, const char
     char *copy = iso_copy_text(source, length); /* `source` may end anywhere */
     lowering.source = copy;
     empty_program(&lowering);
-    if (read_directives(&lowering, true) && read_schema(&lowering) && read_directives(&lowering, false)) {
+    if (read_directives(&lowering, true) && read_schema(&lowering) &&
+        read_directives(&lowering, false)) {
         if (!lowering.call_count)
-            refuse(&lowering, length, "nothing runs: a line `--@ run FUNCTION(ARGUMENTS)` is needed");
+            refuse(&lowering, length,
+                   "nothing runs: a line `--@ run FUNCTION(ARGUMENTS)` is needed");
         else
             lower_rounds(&lowering);
     }

@@ -41,7 +41,8 @@ struct search {
 
 /* ---- candidates ---- */
 
-static void add(struct search *search, struct change change, struct iso_text *added, struct iso_text *words)
+static void add(struct search *search, struct change change, struct iso_text *added,
+                struct iso_text *words)
 {
     change.added = iso_copy_text(added->bytes, added->used);
     change.words = iso_copy_text(words->bytes, words->used);
@@ -51,7 +52,8 @@ static void add(struct search *search, struct change change, struct iso_text *ad
     iso_text_release(words);
 }
 
-static void put_line(const struct search *search, uint32_t template, uint32_t place, struct iso_text *text)
+static void put_line(const struct search *search, uint32_t template, uint32_t place,
+                     struct iso_text *text)
 {
     uint32_t line, column;
     iso_prove_place(search->program, place, &line, &column);
@@ -76,19 +78,21 @@ static void lock_reads(struct search *search, uint32_t template, uint32_t step)
         struct iso_text added = {0}, words = {0};
         lock_reads(search, template, at->block);
         lock_reads(search, template, at->otherwise);
-        if (!at->span.end ||
-            (!is_word(search, at->span.begin, "SELECT") && !is_word(search, at->span.begin, "PERFORM")))
+        if (!at->span.end || (!is_word(search, at->span.begin, "SELECT") &&
+                              !is_word(search, at->span.begin, "PERFORM")))
             continue;
         bool known = false;
         for (uint32_t i = 0; i < search->count; i++)
-            known = known || (search->list[i].kind == LOCK_READ && search->list[i].place == at->span.end);
+            known = known ||
+                    (search->list[i].kind == LOCK_READ && search->list[i].place == at->span.end);
         if (known)
             continue;
         iso_text_put(&added, " FOR UPDATE");
         put_line(search, template, at->span.begin, &words);
         iso_prove_put_span(program, &words, at->span);
         iso_text_put(&words, " FOR UPDATE");
-        add(search, (struct change){.kind = LOCK_READ, .place = at->span.end, .template = template}, &added, &words);
+        add(search, (struct change){.kind = LOCK_READ, .place = at->span.end, .template = template},
+            &added, &words);
     }
 }
 
@@ -107,7 +111,8 @@ static uint32_t start_of(const struct search *search, uint32_t template)
     return ISO_NONE;
 }
 
-/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no quotes. */
+/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no
+ * quotes. */
 static bool is_column(const char *name)
 {
     for (const char *at = name; *at; at++)
@@ -116,7 +121,8 @@ static bool is_column(const char *name)
     return *name;
 }
 
-/* Which parameter a column of the key is compared with, for each of the first `count` of them; none: all rows. */
+/* Which parameter a column of the key is compared with, for each of the first `count` of them;
+ * none: all rows. */
 struct rows {
     const struct iso_prove_table *table;
     uint32_t count, columns[MOST_COLUMNS], parameters[MOST_COLUMNS];
@@ -144,13 +150,15 @@ static void claim_rows(struct search *search, uint32_t template, const struct ro
         else
             iso_text_format(&added, "PERFORM 1 FROM %s", table->name);
         for (uint32_t i = 0; i < rows->count; i++)
-            iso_text_format(&added, "%s%s = %s", i ? " AND " : " WHERE ", table->column_names[rows->columns[i]],
-                            parameters[rows->parameters[i]]);
+            iso_text_format(&added, "%s%s = %s", i ? " AND " : " WHERE ",
+                            table->column_names[rows->columns[i]], parameters[rows->parameters[i]]);
         iso_text_put(&added, update ? ";" : " FOR UPDATE;");
         put_line(search, template, place, &words);
         iso_text_put_bytes(&words, added.bytes + 1, added.used - 2);
         iso_text_put(&words, " behind BEGIN");
-        add(search, (struct change){.kind = update ? UPDATE_ROW : LOCK_ROW, .place = place, .template = template},
+        add(search,
+            (struct change){
+                .kind = update ? UPDATE_ROW : LOCK_ROW, .place = place, .template = template},
             &added, &words);
     }
 }
@@ -163,21 +171,24 @@ static uint32_t skip_blanks(const char *source, uint32_t at, uint32_t end)
 }
 
 /* `a = b` stands somewhere in the function. */
-static bool compares(const struct search *search, struct iso_prove_span span, const char *a, const char *b)
+static bool compares(const struct search *search, struct iso_prove_span span, const char *a,
+                     const char *b)
 {
     const char *source = search->program->source;
     for (uint32_t at = span.begin; at < span.end; at++) {
         if (!is_word(search, at, a))
             continue;
         uint32_t sign = skip_blanks(source, at + (uint32_t)strlen(a), span.end);
-        if (sign < span.end && source[sign] == '=' && is_word(search, skip_blanks(source, sign + 1, span.end), b))
+        if (sign < span.end && source[sign] == '=' &&
+            is_word(search, skip_blanks(source, sign + 1, span.end), b))
             return true;
     }
     return false;
 }
 
 /* Many calls have equal arguments, so that a proof alone does not tell which parameter is meant. */
-static uint32_t score_of(const struct search *search, uint32_t template, const char *column, const char *parameter)
+static uint32_t score_of(const struct search *search, uint32_t template, const char *column,
+                         const char *parameter)
 {
     struct iso_prove_span span = search->program->templates.list[template].span;
     size_t length = strlen(column);
@@ -188,9 +199,10 @@ static uint32_t score_of(const struct search *search, uint32_t template, const c
     return column[0] == parameter[0];
 }
 
-/* The parameters that may stand for the columns from `at` on, each once; the likely ones are kept in front. */
-static void arrange(struct search *search, uint32_t template, struct rows *rows, uint32_t at, struct rows *list,
-                    uint32_t *count)
+/* The parameters that may stand for the columns from `at` on, each once; the likely ones are kept
+ * in front. */
+static void arrange(struct search *search, uint32_t template, struct rows *rows, uint32_t at,
+                    struct rows *list, uint32_t *count)
 {
     const struct iso_prove_template *of = &search->program->templates.list[template];
     if (at == rows->count) {
@@ -212,7 +224,8 @@ static void arrange(struct search *search, uint32_t template, struct rows *rows,
             continue;
         struct rows longer = *rows;
         longer.parameters[at] = i;
-        longer.score += score_of(search, template, rows->table->column_names[rows->columns[at]], of->local_names[i]);
+        longer.score += score_of(search, template, rows->table->column_names[rows->columns[at]],
+                                 of->local_names[i]);
         arrange(search, template, &longer, at + 1, list, count);
     }
 }
@@ -220,7 +233,8 @@ static void arrange(struct search *search, uint32_t template, struct rows *rows,
 /* Of one table: the rows that all of its key fixes, or one column of it does, or all rows. */
 enum width { ONE_ROW, SOME_ROWS, ALL_ROWS, WIDTHS };
 
-static void claim_some(struct search *search, uint32_t template, const struct iso_prove_table *table, enum width width)
+static void claim_some(struct search *search, uint32_t template,
+                       const struct iso_prove_table *table, enum width width)
 {
     static const uint32_t first_column = 1;
     const uint32_t *key = table->key_count ? table->key : &first_column;
@@ -228,7 +242,8 @@ static void claim_some(struct search *search, uint32_t template, const struct is
     struct rows list[ARRANGED], rows = {.table = table};
     if (width == ALL_ROWS)
         claim_rows(search, template, &rows);
-    if (width == ALL_ROWS || (width == ONE_ROW && columns > MOST_COLUMNS) || (width == SOME_ROWS && columns == 1))
+    if (width == ALL_ROWS || (width == ONE_ROW && columns > MOST_COLUMNS) ||
+        (width == SOME_ROWS && columns == 1))
         return;
     for (uint32_t i = 0; i < (width == ONE_ROW ? 1 : columns); i++) {
         uint32_t count = 0;
@@ -249,22 +264,26 @@ static bool is_called(const struct iso_prove_program *program, uint32_t template
     return false;
 }
 
-static void add_index(struct search *search, const struct iso_prove_table *table, const char *first, const char *second)
+static void add_index(struct search *search, const struct iso_prove_table *table, const char *first,
+                      const char *second)
 {
     const struct iso_prove_program *program = search->program;
     struct iso_text added = {0}, words = {0}, rule = {0};
     struct change change = {.kind = INDEX, .place = table->span.end, .template = ISO_NONE};
     uint32_t line, column;
-    while (change.place && change.place < program->source_length && program->source[change.place - 1] != ';')
+    while (change.place && change.place < program->source_length &&
+           program->source[change.place - 1] != ';')
         change.place++;
     iso_prove_place(program, table->span.begin, &line, &column);
-    iso_text_format(&added, " CREATE UNIQUE INDEX ON %s (%s%s%s);", table->name, first, second ? ", " : "",
-                    second ? second : "");
-    iso_text_format(&words, "line %u: %.*s behind CREATE TABLE", line, (int)added.used - 2, added.bytes + 1);
-    iso_text_format(&rule,
-                    "\n--@ invariant: NOT EXISTS (SELECT 1 FROM %s one WHERE (SELECT count(*) FROM %s other WHERE "
-                    "other.%s = one.%s",
-                    table->name, table->name, first, first);
+    iso_text_format(&added, " CREATE UNIQUE INDEX ON %s (%s%s%s);", table->name, first,
+                    second ? ", " : "", second ? second : "");
+    iso_text_format(&words, "line %u: %.*s behind CREATE TABLE", line, (int)added.used - 2,
+                    added.bytes + 1);
+    iso_text_format(
+        &rule,
+        "\n--@ invariant: NOT EXISTS (SELECT 1 FROM %s one WHERE (SELECT count(*) FROM %s other WHERE "
+        "other.%s = one.%s",
+        table->name, table->name, first, first);
     if (second)
         iso_text_format(&rule, " AND other.%s = one.%s", second, second);
     iso_text_put(&rule, ") > 1)\n");
@@ -285,7 +304,8 @@ static void find_candidates(struct search *search)
     for (enum width width = 0; width < WIDTHS; width++)
         for (uint32_t i = 0; i < program->templates.count; i++)
             for (uint32_t j = 0; j < program->tables.count; j++)
-                if (is_called(program, i) && !program->tables.list[j].hidden && program->tables.list[j].columns > 1)
+                if (is_called(program, i) && !program->tables.list[j].hidden &&
+                    program->tables.list[j].columns > 1)
                     claim_some(search, i, &program->tables.list[j], width);
     for (uint32_t i = 0; i < program->tables.count; i++) {
         const struct iso_prove_table *table = &program->tables.list[i];
@@ -320,16 +340,18 @@ static bool holds(struct search *search, const struct iso_text *source, enum iso
     iso_prove_program_init(&changed);
     changed.stop = iso_prove_stop_at(&search->until);
     iso_prove_result_init(&result);
-    bool yes = iso_prove_read_sql(&changed, program->file, source->bytes, source->used, program->repeats, 0, &error) ==
-                   ISO_OK &&
-               iso_prove(&changed, &options, &result, &error) == ISO_OK && result.answers[level].outcome == ISO_HOLDS;
+    bool yes = iso_prove_read_sql(&changed, program->file, source->bytes, source->used,
+                                  program->repeats, 0, &error) == ISO_OK &&
+               iso_prove(&changed, &options, &result, &error) == ISO_OK &&
+               result.answers[level].outcome == ISO_HOLDS;
     iso_prove_result_release(&result);
     iso_prove_program_release(&changed);
     return yes;
 }
 
 /* The text with these changes; those at one place in their order. */
-static void change_text(const struct search *search, const uint32_t *chosen, uint32_t count, struct iso_text *source)
+static void change_text(const struct search *search, const uint32_t *chosen, uint32_t count,
+                        struct iso_text *source)
 {
     const struct iso_prove_program *program = search->program;
     uint32_t from = 0;
@@ -346,7 +368,8 @@ static void change_text(const struct search *search, const uint32_t *chosen, uin
     iso_text_put_bytes(source, program->source + from, program->source_length - from);
 }
 
-static bool helps(struct search *search, const uint32_t *chosen, uint32_t count, enum iso_prove_level level)
+static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
+                  enum iso_prove_level level)
 {
     const struct iso_prove_program *program = search->program;
     struct iso_text source = {0};
@@ -366,7 +389,8 @@ static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
 }
 
 /* The smallest set of one kind of at most so many; how many they are, or 0. */
-static uint32_t find(struct search *search, enum kind kind, uint32_t most, enum iso_prove_level level, uint32_t *found)
+static uint32_t find(struct search *search, enum kind kind, uint32_t most,
+                     enum iso_prove_level level, uint32_t *found)
 {
     uint32_t *of = iso_allocate((search->count + 1) * sizeof *of), all = 0, tried = 0, size;
     bool yes = false;
@@ -382,7 +406,8 @@ static uint32_t find(struct search *search, enum kind kind, uint32_t most, enum 
             for (uint32_t i = 0; i < size; i++)
                 found[i] = of[places[i]];
             yes = helps(search, found, size, level);
-        } while (!yes && ++tried < TRIES && !search->timeout && iso_prove_next_choice(places, size, all));
+        } while (!yes && ++tried < TRIES && !search->timeout &&
+                 iso_prove_next_choice(places, size, all));
     }
     iso_free(of);
     return yes ? size - 1 : 0;
@@ -403,7 +428,8 @@ static void put_set(const struct search *search, const uint32_t *found, uint32_t
     iso_text_release(&words);
 }
 
-static void advise_level(struct search *search, enum iso_prove_level level, bool json, struct iso_text *text)
+static void advise_level(struct search *search, enum iso_prove_level level, bool json,
+                         struct iso_text *text)
 {
     const char *name = iso_prove_level_name(level);
     uint32_t found[TOGETHER], count, answers = 0;
@@ -430,19 +456,23 @@ static void advise_level(struct search *search, enum iso_prove_level level, bool
                              : "no lock, update of rows or unique index that was tried is enough");
 }
 
-void iso_prove_sql_advise(const struct iso_prove_program *program, const struct iso_prove_options *options,
+void iso_prove_sql_advise(const struct iso_prove_program *program,
+                          const struct iso_prove_options *options,
                           const struct iso_prove_result *result, bool json, struct iso_text *text)
 {
     static const enum iso_prove_level levels[] = {ISO_PROVE_RC, ISO_PROVE_SI};
     struct search search = {.program = program, .options = options};
-    bool wrong = result->asked[ISO_PROVE_SER] && result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED, any = false;
+    bool wrong = result->asked[ISO_PROVE_SER] &&
+                 result->answers[ISO_PROVE_SER].outcome == ISO_IS_VIOLATED,
+         any = false;
     if (options->seconds > 0)
         search.deadline = iso_clock_seconds() + options->seconds;
     find_candidates(&search);
     iso_text_put(text, json ? ",\"advice\":{" : "\nadvice, each proved for these transactions:\n");
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS && !json; i++)
         if (result->sufficient[i]) {
-            iso_text_format(text, "  run at %s: %s\n", iso_prove_level_name(i), iso_prove_level_words(i));
+            iso_text_format(text, "  run at %s: %s\n", iso_prove_level_name(i),
+                            iso_prove_level_words(i));
             any = true;
         }
     for (size_t i = 0; i < 2 && !wrong; i++) { /* what breaks one after another, no lock mends */
@@ -455,7 +485,9 @@ void iso_prove_sql_advise(const struct iso_prove_program *program, const struct 
         any = true;
     }
     if (!any && !json)
-        iso_text_put(text, "  none: nothing that was asked is violated, or the program is wrong by itself\n");
+        iso_text_put(
+            text,
+            "  none: nothing that was asked is violated, or the program is wrong by itself\n");
     iso_text_put(text, json ? "}" : "");
     for (uint32_t i = 0; i < search.count; i++) {
         iso_free(search.list[i].added);

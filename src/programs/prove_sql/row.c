@@ -1,12 +1,12 @@
-/* What INSERT, UPDATE and DELETE share: the values of a row as they are written, what breaks its table's constraints,
- * the cells of its keys, RETURNING. */
+/* What INSERT, UPDATE and DELETE share: the values of a row as they are written, what breaks its
+ * table's constraints, the cells of its keys, RETURNING. */
 #include <string.h>
 
 #include "prove_sql/lower_private.h"
 
 /* A key of a unique index as the number of its cell; `null`: it has none. */
-uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *unique, const struct value *values,
-                               uint32_t *null)
+uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *unique,
+                               const struct value *values, uint32_t *null)
 {
     uint32_t cell = make_constant(lowering, 0);
     *null = NONE;
@@ -15,7 +15,8 @@ uint32_t prove_sql_cell_of_key(struct lowering *lowering, const struct unique *u
         const struct interval *domain = &unique->domain[i];
         int64_t size = domain->high - domain->low + 1;
         *null = either(lowering, *null, value->null);
-        uint32_t part = make(lowering, ISO_PROVE_SUBTRACT, value->at, make_constant(lowering, domain->low), NONE);
+        uint32_t part = make(lowering, ISO_PROVE_SUBTRACT, value->at,
+                             make_constant(lowering, domain->low), NONE);
         if (i)
             cell = make(lowering, ISO_PROVE_MULTIPLY, cell, make_constant(lowering, size), NONE);
         cell = i ? make(lowering, ISO_PROVE_ADD, cell, part, NONE) : part;
@@ -28,8 +29,10 @@ uint32_t prove_sql_is_free(struct lowering *lowering, const struct unique *uniqu
     return inverse(lowering, make(lowering, ISO_PROVE_READ, unique->table, cell, 0));
 }
 
-/* The condition under which a row of these values breaks NOT NULL or a CHECK, or could not be computed. */
-uint32_t prove_sql_broken(struct lowering *lowering, struct table *table, const struct value *values, const bool *set)
+/* The condition under which a row of these values breaks NOT NULL or a CHECK, or could not be
+ * computed. */
+uint32_t prove_sql_broken(struct lowering *lowering, struct table *table,
+                          const struct value *values, const bool *set)
 {
     uint32_t bad = NONE;
     struct entry entry = {table->name, table, NONE, values};
@@ -72,8 +75,8 @@ void prove_sql_note_growth(const struct lowering *lowering, struct table *table,
 }
 
 /* A row's columns as a WRITE takes them; NONE stays. */
-void prove_sql_row_values(struct lowering *lowering, const struct table *table, const struct value *values,
-                          const bool *set, uint32_t *list)
+void prove_sql_row_values(struct lowering *lowering, const struct table *table,
+                          const struct value *values, const bool *set, uint32_t *list)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
         const struct column *column = &table->columns[i];
@@ -83,17 +86,20 @@ void prove_sql_row_values(struct lowering *lowering, const struct table *table, 
         if (!set[i])
             continue;
         uint32_t null = values[i].null;
-        list[1 + i] = null == NONE ? values[i].at : choose(lowering, null, make_constant(lowering, 0), values[i].at);
+        list[1 + i] = null == NONE
+                          ? values[i].at
+                          : choose(lowering, null, make_constant(lowering, 0), values[i].at);
         if (column->flag != NONE)
             list[column->flag] = null == NONE ? make_constant(lowering, 0) : null;
     }
 }
 
-bool prove_sql_convert(struct lowering *lowering, const struct column *column, struct value *value, size_t place)
+bool prove_sql_convert(struct lowering *lowering, const struct column *column, struct value *value,
+                       size_t place)
 {
     if (!types_meet(value->type, column->type)) {
-        refuse(lowering, place, "column \"%s\" is %s, and this is %s", column->name, type_name(column->type),
-               type_name(value->type));
+        refuse(lowering, place, "column \"%s\" is %s, and this is %s", column->name,
+               type_name(column->type), type_name(value->type));
         return false;
     }
     if (column->type == TYPE_INT && value->type == TYPE_BIGINT)
@@ -102,8 +108,9 @@ bool prove_sql_convert(struct lowering *lowering, const struct column *column, s
     return true;
 }
 
-const struct value *prove_sql_returned(struct lowering *lowering, struct table *table, PgQuery__Node *const *list,
-                                       size_t count, const struct value *row, struct value *values)
+const struct value *prove_sql_returned(struct lowering *lowering, struct table *table,
+                                       PgQuery__Node *const *list, size_t count,
+                                       const struct value *row, struct value *values)
 {
     struct entry entry = {table->name, table, NONE, row};
     struct from from = {.entries = &entry, .count = 1};

@@ -1,4 +1,5 @@
-/* The file's statements: tables with their constraints, the first rows, functions. And the tables of the program. */
+/* The file's statements: tables with their constraints, the first rows, functions. And the tables
+ * of the program. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,14 +19,15 @@ static void name_unique(struct table *table, struct unique *unique, const char *
     char name[256];
     int used = snprintf(name, sizeof name, "%s", *given ? given : table->name);
     for (uint32_t i = 0; !*given && !unique->primary && i < unique->count && used < 200; i++)
-        used += snprintf(name + used, sizeof name - (size_t)used, "_%.40s", table->columns[unique->columns[i]].name);
+        used += snprintf(name + used, sizeof name - (size_t)used, "_%.40s",
+                         table->columns[unique->columns[i]].name);
     if (!*given)
         snprintf(name + used, sizeof name - (size_t)used, unique->primary ? "_pkey" : "_key");
     unique->name = iso_copy_text(name, strlen(name));
 }
 
-static void add_key(struct lowering *lowering, struct table *table, struct unique *unique, const char *name,
-                    size_t place)
+static void add_key(struct lowering *lowering, struct table *table, struct unique *unique,
+                    const char *name, size_t place)
 {
     uint32_t column = find_column(table, name);
     if (column == NONE)
@@ -47,8 +49,8 @@ static void finish_unique(struct table *table, struct unique *unique, const char
 }
 
 /* One of a column, where `column` is its name, or of the table. */
-static void read_constraint(struct lowering *lowering, struct table *table, const PgQuery__Constraint *constraint,
-                            const char *column)
+static void read_constraint(struct lowering *lowering, struct table *table,
+                            const PgQuery__Constraint *constraint, const char *column)
 {
     size_t place = place_of(lowering, constraint->location);
     uint32_t number = column ? find_column(table, column) : NONE;
@@ -79,21 +81,25 @@ static void read_constraint(struct lowering *lowering, struct table *table, cons
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
         if (!lowering->ignore_references)
-            refuse(lowering, place,
-                   "REFERENCES: not in the subset that can be proved; `--@ ignore references` passes over it");
+            refuse(
+                lowering, place,
+                "REFERENCES: not in the subset that can be proved; `--@ ignore references` passes over it");
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
         if (!lowering->ignore_defaults)
-            refuse(lowering, place,
-                   "DEFAULT: not in the subset that can be proved; `--@ ignore defaults` passes over it");
+            refuse(
+                lowering, place,
+                "DEFAULT: not in the subset that can be proved; `--@ ignore defaults` passes over it");
         return;
     default:
-        refuse(lowering, place,
-               "this constraint (IDENTITY, GENERATED, EXCLUDE, ...): not in the subset that can be proved");
+        refuse(
+            lowering, place,
+            "this constraint (IDENTITY, GENERATED, EXCLUDE, ...): not in the subset that can be proved");
     }
 }
 
-static void read_column_definition(struct lowering *lowering, struct table *table, const PgQuery__ColumnDef *definition)
+static void read_column_definition(struct lowering *lowering, struct table *table,
+                                   const PgQuery__ColumnDef *definition)
 {
     size_t place = place_of(lowering, definition->location);
     if (table->column_count == MOST_COLUMNS) {
@@ -110,7 +116,8 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
     column->type = type_of(lowering, definition->type_name, &column->serial);
     column->not_null = column->serial;
     for (size_t i = 0; i < definition->n_constraints && !failed(lowering); i++)
-        read_constraint(lowering, table, definition->constraints[i]->constraint, definition->colname);
+        read_constraint(lowering, table, definition->constraints[i]->constraint,
+                        definition->colname);
 }
 
 static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *create)
@@ -121,22 +128,25 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
             refuse(lowering, place, "table \"%s\" stands twice", create->relation->relname);
     if (create->n_inh_relations || create->partbound || create->partspec || create->of_typename ||
         strcmp(create->relation->relpersistence, "t") == 0)
-        refuse(lowering, place,
-               "a table that inherits, is partitioned, typed or temporary: not in the subset that can be proved");
+        refuse(
+            lowering, place,
+            "a table that inherits, is partitioned, typed or temporary: not in the subset that can be proved");
     if (failed(lowering))
         return;
     ISO_GROW(lowering->tables, lowering->table_count, lowering->table_capacity);
     struct table *table = &lowering->tables[lowering->table_count++];
     *table = (struct table){.span = lowering->span};
     table->name = iso_copy_text(create->relation->relname, strlen(create->relation->relname));
-    for (int pass = 0; pass < 2; pass++) /* constraints of the table may name columns that come after them */
+    for (int pass = 0; pass < 2;
+         pass++) /* constraints of the table may name columns that come after them */
         for (size_t i = 0; i < create->n_table_elts && !failed(lowering); i++) {
             const PgQuery__Node *element = create->table_elts[i];
             bool column = element->node_case == PG_QUERY__NODE__NODE_COLUMN_DEF;
             if (column && !pass)
                 read_column_definition(lowering, table, element->column_def);
             else if (!column && element->node_case != PG_QUERY__NODE__NODE_CONSTRAINT)
-                refuse(lowering, place, "LIKE in CREATE TABLE: not in the subset that can be proved");
+                refuse(lowering, place,
+                       "LIKE in CREATE TABLE: not in the subset that can be proved");
             else if (!column && pass)
                 read_constraint(lowering, table, element->constraint, NULL);
         }
@@ -153,14 +163,16 @@ static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *inde
     if (!table || !index->unique)
         return;
     if (index->where_clause || index->nulls_not_distinct || table->initial_count)
-        refuse(lowering, place,
-               "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows: not in the "
-               "subset that can be proved");
+        refuse(
+            lowering, place,
+            "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows: not in the "
+            "subset that can be proved");
     struct unique *unique = add_unique(table);
     for (size_t i = 0; i < index->n_index_params && !failed(lowering); i++) {
         const PgQuery__IndexElem *element = index->index_params[i]->index_elem;
         if (element->expr)
-            refuse(lowering, place, "a unique index of an expression: not in the subset that can be proved");
+            refuse(lowering, place,
+                   "a unique index of an expression: not in the subset that can be proved");
         else
             add_key(lowering, table, unique, element->name, place);
     }
@@ -169,7 +181,8 @@ static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *inde
 
 /* ---- the first rows ---- */
 
-static void check_keys(struct lowering *lowering, const struct table *table, const int64_t *row, size_t place)
+static void check_keys(struct lowering *lowering, const struct table *table, const int64_t *row,
+                       size_t place)
 {
     for (uint32_t i = 0; i < table->unique_count; i++)
         for (uint32_t other = 0; other < table->initial_count; other++) {
@@ -180,17 +193,20 @@ static void check_keys(struct lowering *lowering, const struct table *table, con
                 same = same && row[column] != INT64_MIN && row[column] == before[column];
             }
             if (same)
-                refuse(lowering, place, "this row has a key of \"%s\" that stands in a row before it",
+                refuse(lowering, place,
+                       "this row has a key of \"%s\" that stands in a row before it",
                        table->uniques[i].name);
         }
 }
 
-static void check_row(struct lowering *lowering, struct table *table, const int64_t *row, size_t place)
+static void check_row(struct lowering *lowering, struct table *table, const int64_t *row,
+                      size_t place)
 {
     struct value values[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++) {
         if (row[i] == INT64_MIN && table->columns[i].not_null)
-            refuse(lowering, place, "column \"%s\" is NULL in this row, and NOT NULL", table->columns[i].name);
+            refuse(lowering, place, "column \"%s\" is NULL in this row, and NOT NULL",
+                   table->columns[i].name);
         values[i] = value_null(lowering);
         if (row[i] != INT64_MIN)
             values[i] = value_constant(lowering, table->columns[i].type, row[i]);
@@ -207,8 +223,8 @@ static void check_row(struct lowering *lowering, struct table *table, const int6
     check_keys(lowering, table, row, place);
 }
 
-static void read_row(struct lowering *lowering, struct table *table, const uint32_t *columns, uint32_t column_count,
-                     const PgQuery__List *list, size_t place)
+static void read_row(struct lowering *lowering, struct table *table, const uint32_t *columns,
+                     uint32_t column_count, const PgQuery__List *list, size_t place)
 {
     int64_t row[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++)
@@ -227,12 +243,14 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
         if (failed(lowering))
             return;
         if (column->serial)
-            refuse(lowering, here, "a value for the serial column \"%s\": its sequence would give it again",
+            refuse(lowering, here,
+                   "a value for the serial column \"%s\": its sequence would give it again",
                    column->name);
         else if (!types_meet(value.type, column->type))
-            refuse(lowering, here, "column \"%s\" is %s, and this is %s", column->name, type_name(column->type),
-                   type_name(value.type));
-        else if (!is_null && (!constant_of(lowering, value.at, &number) || value.null != NONE || value.fails != NONE))
+            refuse(lowering, here, "column \"%s\" is %s, and this is %s", column->name,
+                   type_name(column->type), type_name(value.type));
+        else if (!is_null && (!constant_of(lowering, value.at, &number) || value.null != NONE ||
+                              value.fails != NONE))
             refuse(lowering, here, "the first rows are of constants");
         else if (!is_null && column->type == TYPE_INT && (number < INT32_MIN || number > INT32_MAX))
             refuse(lowering, here, "%lld is out of the range of int", (long long)number);
@@ -245,7 +263,8 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
         return;
     if (table->initial_count == MOST_ROWS)
         refuse(lowering, place, "more than %d rows", MOST_ROWS);
-    ISO_RESERVE(table->initial, (table->initial_count + 1) * table->column_count + 1, table->initial_capacity);
+    ISO_RESERVE(table->initial, (table->initial_count + 1) * table->column_count + 1,
+                table->initial_capacity);
     for (uint32_t i = 0; i < table->column_count; i++) {
         table->initial[table->initial_count * table->column_count + i] = row[i];
         if (row[i] != INT64_MIN)
@@ -261,10 +280,14 @@ static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *inse
     if (!table)
         return;
     size_t place = place_of(lowering, insert->relation->location);
-    const PgQuery__SelectStmt *select = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
-    if (!select || !select->n_values_lists || insert->on_conflict_clause || insert->n_returning_list ||
-        insert->with_clause || insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
-        refuse(lowering, place, "the first rows come by INSERT INTO ... VALUES: not in the subset that can be proved");
+    const PgQuery__SelectStmt *select =
+        insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
+    if (!select || !select->n_values_lists || insert->on_conflict_clause ||
+        insert->n_returning_list || insert->with_clause ||
+        insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
+        refuse(
+            lowering, place,
+            "the first rows come by INSERT INTO ... VALUES: not in the subset that can be proved");
     uint32_t column_count = find_insert_columns(lowering, insert, table, columns);
     for (size_t i = 0; !failed(lowering) && i < select->n_values_lists; i++)
         read_row(lowering, table, columns, column_count, select->values_lists[i]->list, place);
@@ -287,13 +310,16 @@ static bool find_body(struct lowering *lowering, struct function *function)
         const char *text = lowering->source + begin + token->begin;
         if (token->token != PG_QUERY__TOKEN__SCONST || *text != '$')
             continue;
-        uint32_t tag = (uint32_t)((const char *)memchr(text + 1, '$', token->end - token->begin - 1) - text) + 1;
+        uint32_t tag =
+            (uint32_t)((const char *)memchr(text + 1, '$', token->end - token->begin - 1) - text) +
+            1;
         function->body_begin = (uint32_t)begin + token->begin + tag;
         function->body_end = (uint32_t)begin + token->end - tag;
     }
     iso_sql_tokens_release(&tokens);
     if (!function->body_end)
-        refuse(lowering, begin, "the body of function \"%s\" is not between dollars ($$)", function->name);
+        refuse(lowering, begin, "the body of function \"%s\" is not between dollars ($$)",
+               function->name);
     return !failed(lowering);
 }
 
@@ -311,13 +337,15 @@ static void read_parameters(struct lowering *lowering, struct function *function
         if ((parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_IN &&
              parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_DEFAULT) ||
             !*parameter->name || parameter->defexpr)
-            refuse(lowering, place,
-                   "a parameter that is OUT, VARIADIC, without a name or with a DEFAULT: not in the "
-                   "subset that can be proved");
+            refuse(
+                lowering, place,
+                "a parameter that is OUT, VARIADIC, without a name or with a DEFAULT: not in the "
+                "subset that can be proved");
         enum type type = type_of(lowering, parameter->arg_type, NULL);
         function->parameter_types[function->parameters] = type;
         function->arguments[function->parameters] = (struct interval){1, 0};
-        function->parameter_names[function->parameters++] = iso_copy_text(parameter->name, strlen(parameter->name));
+        function->parameter_names[function->parameters++] =
+            iso_copy_text(parameter->name, strlen(parameter->name));
     }
 }
 
@@ -340,8 +368,10 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
                  strcmp(option->defname, "security") && strcmp(option->defname, "parallel") &&
                  strcmp(option->defname, "leakproof") && strcmp(option->defname, "cost"))
             refuse(lowering, place_of(lowering, option->location),
-                   "the option %s of a function: not in the subset that can be proved", option->defname);
-        else if (!strcmp(option->defname, "volatility") && option->arg && strcmp(name_of(option->arg), "volatile"))
+                   "the option %s of a function: not in the subset that can be proved",
+                   option->defname);
+        else if (!strcmp(option->defname, "volatility") && option->arg &&
+                 strcmp(name_of(option->arg), "volatile"))
             refuse(
                 lowering, place_of(lowering, option->location),
                 "a function that is %s: its statements would share a snapshot; VOLATILE is in the subset that can be proved",
@@ -353,7 +383,8 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
         const PgQuery__TypeName *type = create->return_type;
         const char *last = type->n_names ? name_of(type->names[type->n_names - 1]) : "";
         if (!strcmp(last, "trigger") || !strcmp(last, "event_trigger"))
-            refuse(lowering, lowering->span.begin, "a trigger: not in the subset that can be proved");
+            refuse(lowering, lowering->span.begin,
+                   "a trigger: not in the subset that can be proved");
         function->returns = strcmp(last, "void") != 0 && !failed(lowering);
         if (function->returns)
             function->result = type_of(lowering, type, NULL);
@@ -392,7 +423,8 @@ bool read_schema(struct lowering *lowering)
     for (size_t i = 0; i < lowering->schema.count && !failed(lowering); i++) {
         const PgQuery__Node *node = lowering->schema.statements[i]->stmt;
         size_t begin, end;
-        iso_sql_statement(lowering->source, lowering->length, lowering->schema.statements[i], &begin, &end);
+        iso_sql_statement(lowering->source, lowering->length, lowering->schema.statements[i],
+                          &begin, &end);
         lowering->span = (struct iso_prove_span){(uint32_t)begin, (uint32_t)end};
         lowering->delta = 0;
         switch ((int)node->node_case) {
@@ -423,7 +455,8 @@ bool read_schema(struct lowering *lowering)
 
 /* ---- the tables of the program ---- */
 
-static void name_rows(struct lowering *lowering, const struct table *table, struct iso_prove_table *made)
+static void name_rows(struct lowering *lowering, const struct table *table,
+                      struct iso_prove_table *made)
 {
     for (uint32_t row = 0; row < made->rows; row++) {
         char name[256];
@@ -436,10 +469,11 @@ static void name_rows(struct lowering *lowering, const struct table *table, stru
                 int64_t number = table->initial[row * table->column_count + key->columns[i]];
                 const char *comma = i ? "," : "";
                 if (column->type == TYPE_TEXT)
-                    used +=
-                        snprintf(name + used, sizeof name - (size_t)used, "%s'%.12s'", comma, lowering->texts[number]);
+                    used += snprintf(name + used, sizeof name - (size_t)used, "%s'%.12s'", comma,
+                                     lowering->texts[number]);
                 else
-                    used += snprintf(name + used, sizeof name - (size_t)used, "%s%lld", comma, (long long)number);
+                    used += snprintf(name + used, sizeof name - (size_t)used, "%s%lld", comma,
+                                     (long long)number);
             }
         }
         made->row_names[row] = iso_copy_text(name, (size_t)used);
@@ -457,16 +491,18 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
         *domain = table->columns[unique->columns[i]].grown;
         if (domain->low > domain->high)
             *domain = (struct interval){0, 0};
-        if (__builtin_mul_overflow(cells, domain->high - domain->low + 1, &cells) || cells > MOST_UNIQUE_CELLS) {
+        if (__builtin_mul_overflow(cells, domain->high - domain->low + 1, &cells) ||
+            cells > MOST_UNIQUE_CELLS) {
             refuse(
                 lowering, table->span.begin,
                 "the key \"%s\" may have more than %d values (column \"%s\": %lld to %lld): smaller ranges are needed",
-                unique->name, MOST_UNIQUE_CELLS, table->columns[unique->columns[i]].name, (long long)domain->low,
-                (long long)domain->high);
+                unique->name, MOST_UNIQUE_CELLS, table->columns[unique->columns[i]].name,
+                (long long)domain->low, (long long)domain->high);
             return;
         }
     }
-    unique->table = iso_prove_table(lowering->program, unique->name, (uint32_t)cells, 1, table->span);
+    unique->table =
+        iso_prove_table(lowering->program, unique->name, (uint32_t)cells, 1, table->span);
     struct iso_prove_table *made = &lowering->program->tables.list[unique->table];
     made->indexed = made->hidden = true;
     for (uint32_t row = 0; row < table->initial_count; row++) {
@@ -503,7 +539,8 @@ void make_tables(struct lowering *lowering)
             columns += table->columns[i].flag != NONE;
         uint32_t rows = rows_of(table) ? rows_of(table) : 1;
         if (rows > MOST_ROWS) {
-            refuse(lowering, table->span.begin, "table \"%s\" may have more than %d rows", table->name, MOST_ROWS);
+            refuse(lowering, table->span.begin, "table \"%s\" may have more than %d rows",
+                   table->name, MOST_ROWS);
             return;
         }
         table->ir = iso_prove_table(lowering->program, table->name, rows, columns, table->span);
@@ -528,7 +565,8 @@ void make_tables(struct lowering *lowering)
             for (uint32_t i = 0; i < table->column_count; i++) {
                 int64_t number = table->initial[row * table->column_count + i];
                 uint32_t value = make_constant(lowering, number == INT64_MIN ? 0 : number);
-                uint32_t *initial = &lowering->program->tables.list[table->ir].initial[row * columns];
+                uint32_t *initial =
+                    &lowering->program->tables.list[table->ir].initial[row * columns];
                 initial[1 + i] = value;
                 if (number == INT64_MIN)
                     initial[table->columns[i].flag] = one;

@@ -1,7 +1,9 @@
-/* Statements: which kind it is. What they claim, write and leave in variables is in select.c, insert.c and change.c. */
+/* Statements: which kind it is. What they claim, write and leave in variables is in select.c,
+ * insert.c and change.c. */
 #include "prove_sql/lower_private.h"
 
-void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const struct target *target)
+void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
+                     const struct target *target)
 {
     struct change change = {.target = target};
     lowering->hoisted_count = 0;
@@ -19,7 +21,8 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const
         change.set_count = update->n_target_list;
         change.returning = update->returning_list;
         change.returning_count = update->n_returning_list;
-        prove_sql_lower_change(lowering, &change, update->relation, update->n_from_clause || update->with_clause);
+        prove_sql_lower_change(lowering, &change, update->relation,
+                               update->n_from_clause || update->with_clause);
         return;
     }
     case PG_QUERY__NODE__NODE_DELETE_STMT: {
@@ -28,7 +31,8 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node, const
         change.where = delete->where_clause;
         change.returning = delete->returning_list;
         change.returning_count = delete->n_returning_list;
-        prove_sql_lower_change(lowering, &change, delete->relation, delete->n_using_clause || delete->with_clause);
+        prove_sql_lower_change(lowering, &change, delete->relation,
+                               delete->n_using_clause || delete->with_clause);
         return;
     }
     default:

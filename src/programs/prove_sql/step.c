@@ -73,8 +73,9 @@ void leave_if(struct lowering *lowering, struct iso_prove_block *outer, uint32_t
     lowering->continued = continued;
 }
 
-uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
-                              uint32_t where, const uint32_t *values)
+uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kind kind,
+                              uint32_t table, uint32_t index, uint32_t where,
+                              const uint32_t *values)
 {
     int64_t number;
     uint32_t step = add_step(lowering, kind);
@@ -83,13 +84,15 @@ uint32_t prove_sql_add_access(struct lowering *lowering, enum iso_prove_step_kin
     made->index = index;
     made->where = constant_of(lowering, where, &number) && number ? NONE : where;
     if (kind == ISO_PROVE_WRITE)
-        made->first_value = iso_prove_values(lowering->program, values, lowering->program->tables.list[table].columns);
+        made->first_value = iso_prove_values(lowering->program, values,
+                                             lowering->program->tables.list[table].columns);
     return step;
 }
 
 /* The same with a local that says whether it was done; 0 until then. */
-uint32_t prove_sql_access_told(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table, uint32_t index,
-                               uint32_t where, const uint32_t *values)
+uint32_t prove_sql_access_told(struct lowering *lowering, enum iso_prove_step_kind kind,
+                               uint32_t table, uint32_t index, uint32_t where,
+                               const uint32_t *values)
 {
     uint32_t local = new_local(lowering, "done");
     uint32_t step = prove_sql_add_access(lowering, kind, table, index, where, values);

@@ -1,9 +1,12 @@
-/* The parser's trees: all nodes below one, where a node stands in the file, names, and the node that is refused. */
+/* The parser's trees: all nodes below one, where a node stands in the file, names, and the node
+ * that is refused. */
 #include "prove_sql/lower_private.h"
 
-void each_node(const ProtobufCMessage *message, bool (*visit)(void *with, const PgQuery__Node *node), void *with)
+void each_node(const ProtobufCMessage *message,
+               bool (*visit)(void *with, const PgQuery__Node *node), void *with)
 {
-    if (message->descriptor == &pg_query__node__descriptor && !visit(with, (const PgQuery__Node *)message))
+    if (message->descriptor == &pg_query__node__descriptor &&
+        !visit(with, (const PgQuery__Node *)message))
         return;
     for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
@@ -11,11 +14,13 @@ void each_node(const ProtobufCMessage *message, bool (*visit)(void *with, const 
         const void *quantifier = (const char *)message + field->quantifier_offset;
         if (field->type != PROTOBUF_C_TYPE_MESSAGE)
             continue;
-        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF && *(const uint32_t *)quantifier != field->id)
+        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF &&
+            *(const uint32_t *)quantifier != field->id)
             continue;
         bool repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
         size_t count = repeated ? *(const size_t *)quantifier : 1;
-        ProtobufCMessage *const *list = repeated ? *(ProtobufCMessage *const *const *)place : (const void *)place;
+        ProtobufCMessage *const *list =
+            repeated ? *(ProtobufCMessage *const *const *)place : (const void *)place;
         for (size_t j = 0; j < count; j++)
             if (list[j])
                 each_node(list[j], visit, with);
@@ -43,7 +48,8 @@ static bool take_place(void *with, const PgQuery__Node *node)
     for (unsigned i = 0; i < node->base.descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &node->base.descriptor->fields[i];
         if ((uint32_t)node->node_case == field->id)
-            found = location_below(*(ProtobufCMessage *const *)((const char *)node + field->offset));
+            found =
+                location_below(*(ProtobufCMessage *const *)((const char *)node + field->offset));
     }
     if (found >= 0 && (first->location < 0 || found < first->location))
         first->location = found;
@@ -60,7 +66,8 @@ int32_t location_of(const PgQuery__Node *node)
 
 void refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what)
 {
-    refuse(lowering, place_of(lowering, location_of(node)), "%s: not in the subset that can be proved", what);
+    refuse(lowering, place_of(lowering, location_of(node)),
+           "%s: not in the subset that can be proved", what);
 }
 
 const char *name_of(const PgQuery__Node *string)

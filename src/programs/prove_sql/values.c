@@ -58,10 +58,12 @@ static bool fold(enum iso_prove_op op, int64_t a, int64_t b, int64_t *result)
 uint32_t make(struct lowering *lowering, enum iso_prove_op op, uint32_t a, uint32_t b, uint32_t c)
 {
     int64_t one, other, result;
-    if (constant_of(lowering, a, &one) && constant_of(lowering, b, &other) && fold(op, one, other, &result))
+    if (constant_of(lowering, a, &one) && constant_of(lowering, b, &other) &&
+        fold(op, one, other, &result))
         return make_constant(lowering, result);
     if (lowering->program->expressions.count >= MOST_EXPRESSIONS) {
-        refuse(lowering, lowering->span.begin, "too many rows and queries: more than %d expressions", MOST_EXPRESSIONS);
+        refuse(lowering, lowering->span.begin,
+               "too many rows and queries: more than %d expressions", MOST_EXPRESSIONS);
         return make_constant(lowering, 0);
     }
     return iso_prove_expression(lowering->program, op, a, b, c, lowering->span);
@@ -128,7 +130,8 @@ uint32_t sum_of(struct lowering *lowering, const uint32_t *list, uint32_t count)
     if (count <= 1)
         return count ? list[0] : make_constant(lowering, 0);
     uint32_t half = count / 2;
-    uint32_t one = sum_of(lowering, list, half), other = sum_of(lowering, list + half, count - half);
+    uint32_t one = sum_of(lowering, list, half),
+             other = sum_of(lowering, list + half, count - half);
     if (constant_of(lowering, one, &number) && !number)
         return other;
     if (constant_of(lowering, other, &number) && !number)
@@ -145,7 +148,8 @@ struct value value_constant(struct lowering *lowering, enum type type, int64_t n
 
 struct value value_null(struct lowering *lowering)
 {
-    return (struct value){TYPE_NULL, make_constant(lowering, 0), make_constant(lowering, 1), NONE, 0, 0};
+    return (struct value){
+        TYPE_NULL, make_constant(lowering, 0), make_constant(lowering, 1), NONE, 0, 0};
 }
 
 struct value value_condition(struct lowering *lowering, uint32_t at)
@@ -160,7 +164,8 @@ struct value value_condition(struct lowering *lowering, uint32_t at)
 
 bool types_meet(enum type one, enum type other)
 {
-    bool number = one == TYPE_INT || one == TYPE_BIGINT, another = other == TYPE_INT || other == TYPE_BIGINT;
+    bool number = one == TYPE_INT || one == TYPE_BIGINT,
+         another = other == TYPE_INT || other == TYPE_BIGINT;
     return one == other || one == TYPE_NULL || other == TYPE_NULL || (number && another);
 }
 
@@ -170,7 +175,8 @@ const char *type_name(enum type type)
     return names[type];
 }
 
-struct value value_choose(struct lowering *lowering, uint32_t condition, struct value a, struct value b)
+struct value value_choose(struct lowering *lowering, uint32_t condition, struct value a,
+                          struct value b)
 {
     int64_t number;
     enum type type = a.type > b.type ? a.type : b.type;
@@ -187,9 +193,11 @@ struct value value_choose(struct lowering *lowering, uint32_t condition, struct 
     if (b.null != NONE || b.fails != NONE)
         not = inverse(lowering, condition);
     value.null = either(lowering, both(lowering, condition, a.null), both(lowering, not, b.null));
-    value.fails = either(lowering, both(lowering, condition, a.fails), both(lowering, not, b.fails));
+    value.fails =
+        either(lowering, both(lowering, condition, a.fails), both(lowering, not, b.fails));
     /* What is NULL has no bounds that count. */
-    bool one = !constant_of(lowering, a.null, &number), other = !constant_of(lowering, b.null, &number);
+    bool one = !constant_of(lowering, a.null, &number),
+         other = !constant_of(lowering, b.null, &number);
     struct interval interval = {1, 0};
     if (one || !other)
         hull(&interval, a.low, a.high);
@@ -213,7 +221,8 @@ void fit(struct lowering *lowering, struct value *value, enum type type)
             most = type == TYPE_INT ? INT32_MAX : (int64_t)1 << 61;
     value->type = type;
     if (type == TYPE_BIGINT) {
-        /* What core counts exactly has 62 bits: a bigint that could leave them is refused there, with its term. */
+        /* What core counts exactly has 62 bits: a bigint that could leave them is refused there,
+         * with its term. */
         if (value->low < least || value->high > most)
             refuse(lowering, lowering->span.begin,
                    "a bigint here could need more than 62 bits; smaller ranges are needed");
@@ -225,7 +234,8 @@ void fit(struct lowering *lowering, struct value *value, enum type type)
         value->low = least;
     }
     if (value->high > most) {
-        uint32_t over = make(lowering, ISO_PROVE_GREATER, value->at, make_constant(lowering, most), NONE);
+        uint32_t over =
+            make(lowering, ISO_PROVE_GREATER, value->at, make_constant(lowering, most), NONE);
         fails = either(lowering, fails, over);
         value->high = most;
     }

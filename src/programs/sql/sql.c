@@ -21,7 +21,8 @@ void iso_sql_place(const char *text, size_t byte, uint32_t *line, uint32_t *colu
     *column = (uint32_t)(end - at) + 1;
 }
 
-static bool fail(struct iso_sql_fault *fault, const char *text, size_t length, size_t byte, const char *message)
+static bool fail(struct iso_sql_fault *fault, const char *text, size_t length, size_t byte,
+                 const char *message)
 {
     fault->byte = byte < length ? byte : length;
     iso_sql_place(text, fault->byte, &fault->line, &fault->column);
@@ -48,9 +49,11 @@ static size_t byte_of_character(const char *text, size_t length, int character)
     return byte;
 }
 
-static bool fail_as_told(struct iso_sql_fault *fault, const char *text, size_t length, const PgQueryError *error)
+static bool fail_as_told(struct iso_sql_fault *fault, const char *text, size_t length,
+                         const PgQueryError *error)
 {
-    return fail(fault, text, length, byte_of_character(text, length, error->cursorpos), error->message);
+    return fail(fault, text, length, byte_of_character(text, length, error->cursorpos),
+                error->message);
 }
 
 static bool acceptable(const char *text, size_t length, struct iso_sql_fault *fault)
@@ -84,7 +87,8 @@ static void take_tokens(struct iso_sql_tokens *tokens, const PgQuery__ScanResult
 {
     for (size_t i = 0; i < result->n_tokens; i++) {
         const PgQuery__ScanToken *token = result->tokens[i];
-        if (token->token == PG_QUERY__TOKEN__SQL_COMMENT || token->token == PG_QUERY__TOKEN__C_COMMENT)
+        if (token->token == PG_QUERY__TOKEN__SQL_COMMENT ||
+            token->token == PG_QUERY__TOKEN__C_COMMENT)
             continue;
         ISO_GROW(tokens->list, tokens->count, tokens->capacity);
         tokens->list[tokens->count++] =
@@ -94,7 +98,8 @@ static void take_tokens(struct iso_sql_tokens *tokens, const PgQuery__ScanResult
     }
 }
 
-static bool scan(struct iso_sql_tokens *tokens, const char *text, size_t length, struct iso_sql_fault *fault)
+static bool scan(struct iso_sql_tokens *tokens, const char *text, size_t length,
+                 struct iso_sql_fault *fault)
 {
     PgQueryScanResult result = pg_query_scan(text);
     bool fine = !result.error;
@@ -112,7 +117,8 @@ static bool scan(struct iso_sql_tokens *tokens, const char *text, size_t length,
     return fine;
 }
 
-bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length, struct iso_sql_fault *fault)
+bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length,
+                  struct iso_sql_fault *fault)
 {
     *tokens = (struct iso_sql_tokens){0};
     if (!acceptable(text, length, fault))
@@ -177,7 +183,8 @@ static uint32_t too_deep(const struct iso_sql_tokens *tokens)
             uint32_t depth = depth_of(level);
             level = &levels[--open];
             level->inner = depth > level->inner ? depth : level->inner;
-        } else if (token == PG_QUERY__TOKEN__ASCII_44 || (token == PG_QUERY__TOKEN__ASCII_59 && open)) {
+        } else if (token == PG_QUERY__TOKEN__ASCII_44 ||
+                   (token == PG_QUERY__TOKEN__ASCII_59 && open)) {
             uint32_t now = level->chain + level->inner;
             level->most = now > level->most ? now : level->most;
             level->chain = level->inner = 0;
@@ -268,7 +275,8 @@ void iso_sql_tree_release(struct iso_sql_tree *tree)
 
 /* ---- trees ---- */
 
-static bool parse(struct iso_sql_tree *tree, const char *text, size_t length, struct iso_sql_fault *fault)
+static bool parse(struct iso_sql_tree *tree, const char *text, size_t length,
+                  struct iso_sql_fault *fault)
 {
     if (!shallow(text, length, fault))
         return false;
@@ -276,8 +284,8 @@ static bool parse(struct iso_sql_tree *tree, const char *text, size_t length, st
     bool fine = !result.error;
     if (fine) {
         ProtobufCAllocator allocator = {arena_take, arena_give, &tree->arena};
-        PgQuery__ParseResult *parsed =
-            pg_query__parse_result__unpack(&allocator, result.parse_tree.len, (const uint8_t *)result.parse_tree.data);
+        PgQuery__ParseResult *parsed = pg_query__parse_result__unpack(
+            &allocator, result.parse_tree.len, (const uint8_t *)result.parse_tree.data);
         fine = parsed || fail(fault, text, length, 0, "the parser's own tree cannot be read");
         if (parsed) {
             tree->statements = parsed->stmts;
@@ -292,7 +300,8 @@ static bool parse(struct iso_sql_tree *tree, const char *text, size_t length, st
     return fine;
 }
 
-bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length, struct iso_sql_fault *fault)
+bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length,
+                   struct iso_sql_fault *fault)
 {
     *tree = (struct iso_sql_tree){0};
     if (!acceptable(text, length, fault))
@@ -303,7 +312,8 @@ bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length, s
     return fine;
 }
 
-void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *statement, size_t *begin, size_t *end)
+void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *statement,
+                       size_t *begin, size_t *end)
 {
     size_t at = (size_t)statement->stmt_location;
     *end = statement->stmt_len ? at + (size_t)statement->stmt_len : length;
@@ -329,7 +339,8 @@ void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *
 
 /* ---- functions ---- */
 
-/* "compilation of PL/pgSQL function "f" near line 3": a line of the body; where the body begins, is not told. */
+/* "compilation of PL/pgSQL function "f" near line 3": a line of the body; where the body begins, is
+ * not told. */
 static size_t byte_of_context(const char *text, size_t length, const char *context)
 {
     const char *said = context ? strstr(context, "near line ") : NULL;
@@ -341,7 +352,8 @@ static size_t byte_of_context(const char *text, size_t length, const char *conte
     return byte;
 }
 
-/* libpg_query 15-4.0.0 forgets a text of one byte in each such call, and the leak sanitizer is not to blame us for it. */
+/* libpg_query 15-4.0.0 forgets a text of one byte in each such call, and the leak sanitizer is not
+ * to blame us for it. */
 #if defined __has_feature
 #if __has_feature(address_sanitizer)
 #define WATCHED
@@ -367,7 +379,8 @@ static bool check_functions(const char *text, size_t length, struct iso_sql_faul
     if (!fine && result.error->cursorpos)
         fail_as_told(fault, text, length, result.error);
     else if (!fine)
-        fail(fault, text, length, byte_of_context(text, length, result.error->context), result.error->message);
+        fail(fault, text, length, byte_of_context(text, length, result.error->context),
+             result.error->message);
     pg_query_free_plpgsql_parse_result(result);
     return fine;
 }

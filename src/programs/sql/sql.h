@@ -1,5 +1,5 @@
-/* SQL as PostgreSQL 15 reads it: a text in, its tokens or its tree out. A thin and safe skin of libpg_query, which is
- * PostgreSQL's own parser taken out of the server.
+/* SQL as PostgreSQL 15 reads it: a text in, its tokens or its tree out. A thin and safe skin of
+ * libpg_query, which is PostgreSQL's own parser taken out of the server.
  *
  *     struct iso_sql_tree tree = {0};
  *     struct iso_sql_fault fault;
@@ -8,20 +8,23 @@
  *         if (tree.statements[i]->stmt->node_case == PG_QUERY__NODE__NODE_SELECT_STMT) ...
  *     iso_sql_tree_release(&tree);
  *
- * The tree is what pg_query/pg_query.pb-c.h declares: C structs, one for each of PostgreSQL's nodes. `location` of a node
- * is a byte of the text from 0, -1 is none. A RawStmt's `stmt_location` stands right behind the semicolon before it, so
- * that its text begins with white space and comments; `stmt_len` 0 means up to the end. iso_sql_statement gives the bytes.
- * A function's body is one string in the tree: iso_sql_check_function lets PostgreSQL's PL/pgSQL compiler look at it,
+ * The tree is what pg_query/pg_query.pb-c.h declares: C structs, one for each of PostgreSQL's
+ * nodes. `location` of a node is a byte of the text from 0, -1 is none. A RawStmt's `stmt_location`
+ * stands right behind the semicolon before it, so that its text begins with white space and
+ * comments; `stmt_len` 0 means up to the end. iso_sql_statement gives the bytes. A function's body
+ * is one string in the tree: iso_sql_check_function lets PostgreSQL's PL/pgSQL compiler look at it,
  * and iso_sql_scan cuts it into tokens.
  *
- * Hostile texts. libpg_query recurses with the tree, and so does whoever reads it: left-deep chains ("1+1+1+...") have no
- * limit in PostgreSQL's grammar, and 100,000 of them overflow the stack. So a text is cut into tokens first, and refused
- * if a node could lie deeper than ISO_SQL_DEPTH: the count is of operators, keywords and brackets that may nest, since the
- * last comma or semicolon of each open bracket. A tree is no deeper than two messages for each of them, which needs less
- * than 3 MB of stack here. Texts longer than ISO_SQL_LARGEST, with a NUL, or that are not UTF-8 are refused.
+ * Hostile texts. libpg_query recurses with the tree, and so does whoever reads it: left-deep chains
+ * ("1+1+1+...") have no limit in PostgreSQL's grammar, and 100,000 of them overflow the stack. So a
+ * text is cut into tokens first, and refused if a node could lie deeper than ISO_SQL_DEPTH: the
+ * count is of operators, keywords and brackets that may nest, since the last comma or semicolon of
+ * each open bracket. A tree is no deeper than two messages for each of them, which needs less than
+ * 3 MB of stack here. Texts longer than ISO_SQL_LARGEST, with a NUL, or that are not UTF-8 are
+ * refused.
  *
- * Ownership: a tree owns its nodes, and copies what it needs of the text. Threads: any; libpg_query keeps what it has by
- * thread, and gives it back when the thread ends.
+ * Ownership: a tree owns its nodes, and copies what it needs of the text. Threads: any; libpg_query
+ * keeps what it has by thread, and gives it back when the thread ends.
  */
 #pragma once
 
@@ -53,15 +56,18 @@ struct iso_sql_tree {
 };
 
 /* Parses statements; none is fine, too. False: `fault`, and the tree is empty. */
-bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length, struct iso_sql_fault *fault);
+bool iso_sql_parse(struct iso_sql_tree *tree, const char *text, size_t length,
+                   struct iso_sql_fault *fault);
 void iso_sql_tree_release(struct iso_sql_tree *tree);       /* a zeroed one is empty */
 size_t iso_sql_tree_bytes(const struct iso_sql_tree *tree); /* of memory */
 
-/* The bytes of a statement of `text`, without white space and comments before it: [*begin, *end). */
-void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *statement, size_t *begin, size_t *end);
+/* The bytes of a statement of `text`, without white space and comments before it: [*begin,
+ * *end). */
+void iso_sql_statement(const char *text, size_t length, const PgQuery__RawStmt *statement,
+                       size_t *begin, size_t *end);
 
-/* Compiles the PL/pgSQL functions that the text creates, as CREATE FUNCTION does: syntax, declared variables, labels.
- * Places are lines only, and of the first function that is wrong. */
+/* Compiles the PL/pgSQL functions that the text creates, as CREATE FUNCTION does: syntax, declared
+ * variables, labels. Places are lines only, and of the first function that is wrong. */
 bool iso_sql_check_functions(const char *text, size_t length, struct iso_sql_fault *fault);
 
 /* ---- tokens ---- */
@@ -77,6 +83,8 @@ struct iso_sql_tokens {
     uint32_t count, capacity;
 };
 
-/* Cuts the text as PostgreSQL's scanner does; comments are left out. False: `fault`, and no tokens. */
-bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length, struct iso_sql_fault *fault);
+/* Cuts the text as PostgreSQL's scanner does; comments are left out. False: `fault`, and no
+ * tokens. */
+bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length,
+                  struct iso_sql_fault *fault);
 void iso_sql_tokens_release(struct iso_sql_tokens *tokens); /* zeroed ones are empty */

@@ -54,14 +54,16 @@ void database_one_line(char *text)
 
 /* ---- who it is ---- */
 
-static const char *const product_names[] = {"PostgreSQL", "YugabyteDB", "CockroachDB", "MySQL", "MariaDB", "TiDB"};
+static const char *const product_names[] = {"PostgreSQL", "YugabyteDB", "CockroachDB",
+                                            "MySQL",      "MariaDB",    "TiDB"};
 
 const char *iso_database_product_name(enum iso_database_product product)
 {
     return product_names[product];
 }
 
-static enum iso_database_product product_of(enum iso_database_protocol protocol, const char *version)
+static enum iso_database_product product_of(enum iso_database_protocol protocol,
+                                            const char *version)
 {
     if (protocol == ISO_PROTOCOL_POSTGRES)
         return strstr(version, "-YB-")          ? ISO_PRODUCT_YUGABYTE
@@ -80,7 +82,9 @@ static enum iso_status learn_product(struct iso_database *database, struct iso_e
                              iso_database_message(database));
     database->product = product_of(database->driver->protocol, version);
     /* "PostgreSQL 15.18 (Debian ...) on x86_64-..." */
-    const char *number = database->driver->protocol == ISO_PROTOCOL_POSTGRES ? strpbrk(version, "0123456789") : version;
+    const char *number = database->driver->protocol == ISO_PROTOCOL_POSTGRES
+                             ? strpbrk(version, "0123456789")
+                             : version;
     number = number ? number : version;
     database->version = iso_copy_text(number, strcspn(number, " "));
     return ISO_OK;
@@ -157,7 +161,8 @@ enum iso_database_outcome iso_database_execute(struct iso_database *database, co
     return outcome;
 }
 
-/* What says that the transaction was undone; of all else nobody knows. 40003: statement completion unknown. */
+/* What says that the transaction was undone; of all else nobody knows. 40003: statement completion
+ * unknown. */
 static bool says_undone(const struct iso_database *database)
 {
     static const unsigned numbers[] = {1213, 1205, 1020, 1062, 9007, 8002, 8022, 8028};
@@ -247,12 +252,14 @@ unsigned iso_database_error_number(const struct iso_database *database)
     return database->failure.number;
 }
 
-/* PostgreSQL: a class of SQLSTATE, lock_not_available, query_canceled, unique_violation. MySQL: deadlock, lock wait
- * timeout, a row changed since it was read, interrupted, duplicate, Galera not ready; TiDB's own. */
+/* PostgreSQL: a class of SQLSTATE, lock_not_available, query_canceled, unique_violation. MySQL:
+ * deadlock, lock wait timeout, a row changed since it was read, interrupted, duplicate, Galera not
+ * ready; TiDB's own. */
 bool iso_database_is_conflict(const struct iso_database *database)
 {
     static const char *const states[] = {"55P03", "57014", "23505"};
-    static const unsigned numbers[] = {1213, 1205, 1020, 1317, 1062, 1047, 3024, 3572, 1969, 8002, 8022, 8028, 9007};
+    static const unsigned numbers[] = {1213, 1205, 1020, 1317, 1062, 1047, 3024,
+                                       3572, 1969, 8002, 8022, 8028, 9007};
     const struct database_failure *failure = &database->failure;
     if (database->driver->protocol == ISO_PROTOCOL_POSTGRES) {
         for (size_t i = 0; i < sizeof states / sizeof *states; i++)

@@ -1,17 +1,24 @@
-/* A connection to a database that speaks PostgreSQL's or MySQL's protocol: one interface over two drivers.
+/* A connection to a database that speaks PostgreSQL's or MySQL's protocol: one interface over two
+ * drivers.
  *
- *     postgresql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?NAME=VALUE...]       as libpq reads it, with its environment
- *     mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?socket=PATH]                  also mariadb:// and tidb://
+ *     postgresql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?NAME=VALUE...]       as libpq reads
+ *                                                                                   it, with its
+ *                                                                                   environment
+ *     mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE[?socket=PATH]                  also mariadb://
+ *                                                                                   and tidb://
  *
- * Passwords need not stand there: libpq reads PGPASSWORD and ~/.pgpass, libmariadb the group [client] of ~/.my.cnf, and
- * MYSQL_PWD is read here. A driver's library is loaded by the first connection that needs it (base/shared_library.h).
+ * Passwords need not stand there: libpq reads PGPASSWORD and ~/.pgpass, libmariadb the group
+ * [client] of ~/.my.cnf, and MYSQL_PWD is read here. A driver's library is loaded by the first
+ * connection that needs it (base/shared_library.h).
  *
- * A statement ends in one of three ways: it is done, the server refused it and says why, or the connection was lost and
- * nobody knows. COMMIT is asked by a function of its own, since only there it matters what a refusal means: aborted for
- * certain, or unknown. Connection faults are outcomes, never crashes.
+ * A statement ends in one of three ways: it is done, the server refused it and says why, or the
+ * connection was lost and nobody knows. COMMIT is asked by a function of its own, since only there
+ * it matters what a refusal means: aborted for certain, or unknown. Connection faults are outcomes,
+ * never crashes.
  *
- * Ownership: a connection owns the rows of its last statement. Threads: one at a time; only iso_database_cut may be
- * called by another thread while a statement runs. Whoever connects ignores SIGPIPE.
+ * Ownership: a connection owns the rows of its last statement. Threads: one at a time; only
+ * iso_database_cut may be called by another thread while a statement runs. Whoever connects ignores
+ * SIGPIPE.
  */
 #pragma once
 
@@ -53,11 +60,14 @@ bool iso_database_is_url(const char *text, enum iso_database_protocol *protocol)
 enum iso_database_protocol iso_database_protocol(const struct iso_database *database);
 enum iso_database_product iso_database_product(const struct iso_database *database);
 const char *iso_database_product_name(enum iso_database_product product);
-const char *iso_database_version(const struct iso_database *database); /* "15.18 (Debian ...)" as the server says it */
-uint64_t iso_database_session(const struct iso_database *database);    /* the server's number of this connection */
+const char *iso_database_version(
+    const struct iso_database *database); /* "15.18 (Debian ...)" as the server says it */
+uint64_t iso_database_session(
+    const struct iso_database *database); /* the server's number of this connection */
 bool iso_database_is_lost(const struct iso_database *database);
 
-/* One statement, or in PostgreSQL several with semicolons, of which the last one's rows are kept. */
+/* One statement, or in PostgreSQL several with semicolons, of which the last one's rows are
+ * kept. */
 enum iso_database_outcome iso_database_execute(struct iso_database *database, const char *sql);
 
 /* COMMIT. A refusal that does not say that everything was undone is unknown. */
@@ -82,8 +92,10 @@ const char *iso_database_ask(struct iso_database *database, const char *sql);
 
 /* Of the last statement that was refused or lost: one line. */
 const char *iso_database_message(const struct iso_database *database);
-const char *iso_database_state(const struct iso_database *database);     /* SQLSTATE, "" if there is none */
+const char *
+iso_database_state(const struct iso_database *database); /* SQLSTATE, "" if there is none */
 unsigned iso_database_error_number(const struct iso_database *database); /* MySQL's; else 0 */
 
-/* Whether the refusal is one that isolation is made of: a conflict, a deadlock, a wait that took too long. */
+/* Whether the refusal is one that isolation is made of: a conflict, a deadlock, a wait that took
+ * too long. */
 bool iso_database_is_conflict(const struct iso_database *database);

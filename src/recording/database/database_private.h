@@ -35,7 +35,8 @@ struct database_driver {
     /* NULL on error. */
     void *(*connect)(const struct database_address *address, struct iso_error *error);
     void (*close)(void *connection);
-    enum iso_database_outcome (*execute)(void *connection, const char *sql, struct database_rows *rows,
+    enum iso_database_outcome (*execute)(void *connection, const char *sql,
+                                         struct database_rows *rows,
                                          struct database_failure *failure);
     bool (*send)(void *connection, const char *sql);
     int (*socket)(void *connection); /* -1: none */
@@ -48,6 +49,6 @@ extern const struct database_driver database_postgres, database_mysql;
 void database_one_line(char *text);
 
 /* Refuses what is no URL of ours. */
-enum iso_status database_parse(const char *url, struct database_address *address, const struct database_driver **driver,
-                               struct iso_error *error);
+enum iso_status database_parse(const char *url, struct database_address *address,
+                               const struct database_driver **driver, struct iso_error *error);
 void database_address_release(struct database_address *address);

@@ -10,7 +10,8 @@
 #include "base/shared_library.h"
 #include "database/database_private.h"
 
-/* From where the server is gone, or never was; also what libmariadb says of a connection that it cannot read. */
+/* From where the server is gone, or never was; also what libmariadb says of a connection that it
+ * cannot read. */
 enum { CLIENT_ERRORS = 2000, CLIENT_ERRORS_END = 3000, SHUTDOWN = 1053, KILLED = 1927 };
 
 /* What is called of libmariadb. */
@@ -27,9 +28,9 @@ struct libmariadb {
     FUNCTIONS(MEMBER)
 };
 static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
-static const struct iso_shared_library libmariadb = {"libmariadb.so.3", "libmariadb3",
-                                                     "a connection to MySQL, MariaDB or TiDB", functions,
-                                                     sizeof functions / sizeof *functions};
+static const struct iso_shared_library libmariadb = {
+    "libmariadb.so.3", "libmariadb3", "a connection to MySQL, MariaDB or TiDB", functions,
+    sizeof functions / sizeof *functions};
 
 struct connection {
     struct libmariadb my;
@@ -68,8 +69,9 @@ static void *mysql_driver_connect(const struct database_address *address, struct
     set_options(connection, address);
     /* FOUND_ROWS: rows that a change met count, also those that it left as they were. */
     const char *password = address->password ? address->password : getenv("MYSQL_PWD");
-    if (connection->my.call_real_connect(connection->handle, address->host, address->user, password, address->name,
-                                         address->port, address->socket, CLIENT_FOUND_ROWS))
+    if (connection->my.call_real_connect(connection->handle, address->host, address->user, password,
+                                         address->name, address->port, address->socket,
+                                         CLIENT_FOUND_ROWS))
         return connection;
     char *shown = iso_redacted(address->url), message[512];
     snprintf(message, sizeof message, "%s", connection->my.call_error(connection->handle));
@@ -94,19 +96,23 @@ static void copy_rows(struct connection *connection, MYSQL_RES *result, struct d
     }
 }
 
-static enum iso_database_outcome fail(struct connection *connection, struct database_failure *failure)
+static enum iso_database_outcome fail(struct connection *connection,
+                                      struct database_failure *failure)
 {
     unsigned number = connection->my.call_errno(connection->handle);
-    snprintf(failure->state, sizeof failure->state, "%s", connection->my.call_sqlstate(connection->handle));
+    snprintf(failure->state, sizeof failure->state, "%s",
+             connection->my.call_sqlstate(connection->handle));
     snprintf(failure->message, sizeof failure->message, "error %u: %s", number,
              connection->my.call_error(connection->handle));
     database_one_line(failure->message);
     failure->number = number;
-    bool is_lost = (number >= CLIENT_ERRORS && number < CLIENT_ERRORS_END) || number == SHUTDOWN || number == KILLED;
+    bool is_lost = (number >= CLIENT_ERRORS && number < CLIENT_ERRORS_END) || number == SHUTDOWN ||
+                   number == KILLED;
     return is_lost ? ISO_SQL_LOST : ISO_SQL_REFUSED;
 }
 
-static enum iso_database_outcome mysql_driver_execute(void *context, const char *sql, struct database_rows *rows,
+static enum iso_database_outcome mysql_driver_execute(void *context, const char *sql,
+                                                      struct database_rows *rows,
                                                       struct database_failure *failure)
 {
     struct connection *connection = context;

@@ -22,7 +22,8 @@ struct libpq {
     FUNCTIONS(MEMBER)
 };
 static const struct iso_shared_function functions[] = {FUNCTIONS(NAME)};
-static const struct iso_shared_library libpq = {"libpq.so.5", "libpq5", "a connection to PostgreSQL", functions,
+static const struct iso_shared_library libpq = {"libpq.so.5", "libpq5",
+                                                "a connection to PostgreSQL", functions,
                                                 sizeof functions / sizeof *functions};
 
 struct connection {
@@ -83,26 +84,30 @@ static void copy_rows(const struct libpq *pq, const PGresult *result, struct dat
         database_rows_add(rows, pq->fname(result, column), strlen(pq->fname(result, column)));
     for (int row = 0; row < count; row++)
         for (int column = 0; column < columns; column++)
-            database_rows_add(rows, pq->getisnull(result, row, column) ? NULL : pq->getvalue(result, row, column),
-                              (size_t)pq->getlength(result, row, column));
+            database_rows_add(
+                rows, pq->getisnull(result, row, column) ? NULL : pq->getvalue(result, row, column),
+                (size_t)pq->getlength(result, row, column));
     rows->rows = (uint32_t)count;
     rows->affected = 0;
     for (const char *digit = pq->cmdTuples((PGresult *)result); *digit; digit++)
         rows->affected = rows->affected * 10 + (uint64_t)(*digit - '0');
 }
 
-static void note_failure(const struct connection *connection, const PGresult *result, struct database_failure *failure)
+static void note_failure(const struct connection *connection, const PGresult *result,
+                         struct database_failure *failure)
 {
     const struct libpq *pq = &connection->pq;
     const char *state = result ? pq->resultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
-    const char *message = result ? pq->resultErrorMessage(result) : pq->errorMessage(connection->handle);
+    const char *message =
+        result ? pq->resultErrorMessage(result) : pq->errorMessage(connection->handle);
     snprintf(failure->state, sizeof failure->state, "%s", state ? state : "");
     snprintf(failure->message, sizeof failure->message, "%s", message);
     failure->number = 0;
     database_one_line(failure->message);
 }
 
-static enum iso_database_outcome postgres_execute(void *context, const char *sql, struct database_rows *rows,
+static enum iso_database_outcome postgres_execute(void *context, const char *sql,
+                                                  struct database_rows *rows,
                                                   struct database_failure *failure)
 {
     struct connection *connection = context;
@@ -114,7 +119,8 @@ static enum iso_database_outcome postgres_execute(void *context, const char *sql
         copy_rows(pq, result, rows);
         /* COMMIT of what had failed is answered, too. */
         if (!strcmp(sql, "COMMIT") && strcmp(pq->cmdStatus(result), "COMMIT")) {
-            *failure = (struct database_failure){.state = "40000", .message = "COMMIT was answered by a rollback"};
+            *failure = (struct database_failure){.state = "40000",
+                                                 .message = "COMMIT was answered by a rollback"};
             outcome = ISO_SQL_REFUSED;
         }
     } else {

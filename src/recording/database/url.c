@@ -36,7 +36,8 @@ bool iso_database_is_url(const char *text, enum iso_database_protocol *protocol)
 
 void database_address_release(struct database_address *address)
 {
-    char *texts[] = {address->url, address->host, address->user, address->password, address->name, address->socket};
+    char *texts[] = {address->url,      address->host, address->user,
+                     address->password, address->name, address->socket};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         iso_free(texts[i]);
     *address = (struct database_address){0};
@@ -44,7 +45,8 @@ void database_address_release(struct database_address *address)
 
 static int digit_of(char byte)
 {
-    const char *digits = "0123456789abcdef0123456789ABCDEF", *at = byte ? strchr(digits, byte) : NULL;
+    const char *digits = "0123456789abcdef0123456789ABCDEF",
+               *at = byte ? strchr(digits, byte) : NULL;
     return at ? (int)(at - digits) % 16 : -1;
 }
 
@@ -96,15 +98,18 @@ static bool take_host(const char *from, const char *to, struct database_address 
         if (!bracket || (bracket + 1 != to && bracket[1] != ':'))
             return false;
         colon = bracket + 1 == to ? NULL : bracket + 1;
-        return take(from + 1, bracket, &address->host) && (!colon || take_port(colon + 1, to, &address->port));
+        return take(from + 1, bracket, &address->host) &&
+               (!colon || take_port(colon + 1, to, &address->port));
     }
-    return take(from, colon ? colon : to, &address->host) && (!colon || take_port(colon + 1, to, &address->port));
+    return take(from, colon ? colon : to, &address->host) &&
+           (!colon || take_port(colon + 1, to, &address->port));
 }
 
 static bool take_user(const char *from, const char *to, struct database_address *address)
 {
     const char *colon = memchr(from, ':', (size_t)(to - from));
-    return take(from, colon ? colon : to, &address->user) && (!colon || take(colon + 1, to, &address->password));
+    return take(from, colon ? colon : to, &address->user) &&
+           (!colon || take(colon + 1, to, &address->password));
 }
 
 /* [USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?socket=PATH] */
@@ -112,10 +117,12 @@ static bool take_parts(const char *text, struct database_address *address)
 {
     static const char socket[] = "socket=";
     const char *query = text + strcspn(text, "?"), *at = NULL;
-    const char *slash = memchr(text, '/', (size_t)(query - text)), *authority_end = slash ? slash : query;
+    const char *slash = memchr(text, '/', (size_t)(query - text)),
+               *authority_end = slash ? slash : query;
     for (const char *c = text; c < authority_end; c++)
         at = *c == '@' ? c : at;
-    if ((at && !take_user(text, at, address)) || !take_host(at ? at + 1 : text, authority_end, address))
+    if ((at && !take_user(text, at, address)) ||
+        !take_host(at ? at + 1 : text, authority_end, address))
         return false;
     if (slash && !take(slash + 1, query, &address->name))
         return false;
@@ -126,13 +133,14 @@ static bool take_parts(const char *text, struct database_address *address)
            take(query + sizeof socket - 1, query + strlen(query), &address->socket);
 }
 
-enum iso_status database_parse(const char *url, struct database_address *address, const struct database_driver **driver,
-                               struct iso_error *error)
+enum iso_status database_parse(const char *url, struct database_address *address,
+                               const struct database_driver **driver, struct iso_error *error)
 {
     size_t length;
     *driver = driver_of(url, &length);
     address->url = iso_copy_text(url, strlen(url));
-    bool is_fine = *driver && ((*driver)->protocol == ISO_PROTOCOL_POSTGRES || take_parts(url + length, address));
+    bool is_fine = *driver && ((*driver)->protocol == ISO_PROTOCOL_POSTGRES ||
+                               take_parts(url + length, address));
     if (is_fine)
         return ISO_OK;
     char *shown = iso_redacted(url);

@@ -9,7 +9,8 @@
 
 enum { NAME = 64, VALUE = 200, OPTIONS = 128, TOPIC = 128 };
 
-/* Options in the order of the text; what comes later counts, and a URI's more than a configuration's. */
+/* Options in the order of the text; what comes later counts, and a URI's more than a
+ * configuration's. */
 struct changefeed {
     struct option {
         char name[NAME], value[VALUE];
@@ -40,8 +41,8 @@ static void take(char *into, size_t size, const char *from, size_t length)
     into[length] = 0;
 }
 
-static void add(struct changefeed *feed, const char *name, size_t name_length, const char *value, size_t length,
-                bool of_uri)
+static void add(struct changefeed *feed, const char *name, size_t name_length, const char *value,
+                size_t length, bool of_uri)
 {
     if (feed->count == OPTIONS)
         return;
@@ -77,9 +78,11 @@ static void take_line(struct changefeed *feed, const char *line, size_t length)
     char *uri = strstr(copy, "://"), *equals = strchr(copy, '=');
     if (!copy[0] || copy[0] == '#' || copy[0] == '[')
         return;
-    if (uri && (!equals || equals > uri || is(copy, "sink-uri") || !strncasecmp(copy, "sink-uri", 8))) {
-        while (uri > copy &&
-               ((uri[-1] | 0x20) >= 'a' && (uri[-1] | 0x20) <= 'z' ? true : uri[-1] >= '0' && uri[-1] <= '9'))
+    if (uri &&
+        (!equals || equals > uri || is(copy, "sink-uri") || !strncasecmp(copy, "sink-uri", 8))) {
+        while (uri > copy && ((uri[-1] | 0x20) >= 'a' && (uri[-1] | 0x20) <= 'z'
+                                  ? true
+                                  : uri[-1] >= '0' && uri[-1] <= '9'))
             uri--;
         take_uri(feed, uri);
         return;
@@ -89,7 +92,8 @@ static void take_line(struct changefeed *feed, const char *line, size_t length)
     const char *value = equals + 1 + strspn(equals + 1, " \t"), *comment = strchr(value, '#');
     if (*value == '\'' || *value == '"')
         comment = NULL;
-    add(feed, copy, (size_t)(equals - copy), value, comment ? (size_t)(comment - value) : strlen(value), false);
+    add(feed, copy, (size_t)(equals - copy), value,
+        comment ? (size_t)(comment - value) : strlen(value), false);
 }
 
 static void read_text(struct changefeed *feed, const char *text)
@@ -124,7 +128,8 @@ static const struct rule {
     const char *costs, *mend;
 } rules[] = {
     {"canal-json", "enable-tidb-extension", "true", true, ISO_DOCTOR_WRONG,
-     "Messages have no commit timestamps and no watermarks: no row can be placed.", "enable-tidb-extension=true"},
+     "Messages have no commit timestamps and no watermarks: no row can be placed.",
+     "enable-tidb-extension=true"},
     {"debezium", "enable-tidb-extension", "true", true, ISO_DOCTOR_WRONG,
      "There are no watermarks: nothing becomes final.", "enable-tidb-extension=true"},
     {"avro", "enable-tidb-extension", "true", true, ISO_DOCTOR_WRONG,
@@ -133,10 +138,11 @@ static const struct rule {
      "A delete has no commit timestamp and is refused; rows before are not compared, and a row that moved to another key "
      "leaves no trace.",
      "avro-include-before-value=true (new architecture), or another protocol"},
-    {"avro", "avro-enable-watermark", "true", true, ISO_DOCTOR_WRONG, "There are no watermarks: nothing becomes final.",
+    {"avro", "avro-enable-watermark", "true", true, ISO_DOCTOR_WRONG,
+     "There are no watermarks: nothing becomes final.",
      "another protocol: canal-json, simple, open-protocol"},
-    {"avro", "avro-decimal-handling-mode", "double", false, ISO_DOCTOR_WEAK, "Decimals are rounded.",
-     "avro-decimal-handling-mode=string"},
+    {"avro", "avro-decimal-handling-mode", "double", false, ISO_DOCTOR_WEAK,
+     "Decimals are rounded.", "avro-decimal-handling-mode=string"},
     {"simple", "simple-include-start-ts", "true", true, ISO_DOCTOR_NOTE,
      "Rows do not say when their transaction began: unknown outcomes are resolved by what was written.",
      "simple-include-start-ts=true (v8.5.8)"},
@@ -148,19 +154,23 @@ static const struct rule {
      "lossy and not judged.",
      "debezium-disable-schema=false"},
     {"debezium", "output-old-value", "false", false, ISO_DOCTOR_WEAK,
-     "Rows before are not sent, and not compared; deletes cannot be read.", "output-old-value = true"},
+     "Rows before are not sent, and not compared; deletes cannot be read.",
+     "output-old-value = true"},
     {"open-protocol", "output-old-value", "false", false, ISO_DOCTOR_WEAK,
      "Rows before are not sent, and not compared.", "output-old-value = true"},
     {"open-protocol", "only-output-updated-columns", "true", false, ISO_DOCTOR_WRONG,
-     "In the new architecture rows before have wrong values with it.", "only-output-updated-columns=false"},
-    {"csv", "include-commit-ts", "true", true, ISO_DOCTOR_WRONG, "Rows have no commit timestamps and cannot be placed.",
-     "include-commit-ts = true"},
-    {"csv", "output-old-value", "true", true, ISO_DOCTOR_WEAK, "Rows before are not sent, and not compared.",
-     "output-old-value = true"},
+     "In the new architecture rows before have wrong values with it.",
+     "only-output-updated-columns=false"},
+    {"csv", "include-commit-ts", "true", true, ISO_DOCTOR_WRONG,
+     "Rows have no commit timestamps and cannot be placed.", "include-commit-ts = true"},
+    {"csv", "output-old-value", "true", true, ISO_DOCTOR_WEAK,
+     "Rows before are not sent, and not compared.", "output-old-value = true"},
     {"csv", "binary-encoding-method", "hex", false, ISO_DOCTOR_WEAK,
-     "Nothing in a file says that bytes are hexadecimal: they are not judged.", "binary-encoding-method = 'base64'"},
+     "Nothing in a file says that bytes are hexadecimal: they are not judged.",
+     "binary-encoding-method = 'base64'"},
     {NULL, "delete-only-output-handle-key-columns", "true", false, ISO_DOCTOR_NOTE,
-     "Deletes do not have the row before: it is not compared.", "delete-only-output-handle-key-columns=false"},
+     "Deletes do not have the row before: it is not compared.",
+     "delete-only-output-handle-key-columns=false"},
     {NULL, "large-message-handle-option", "handle-key-only", false, ISO_DOCTOR_WEAK,
      "Values of large rows are not sent, and not judged.",
      "large-message-handle-option=none, and a larger max-message-bytes"},
@@ -168,7 +178,8 @@ static const struct rule {
      "Values of large rows lie elsewhere, and are not judged.",
      "large-message-handle-option=none, and a larger max-message-bytes"},
     {NULL, "force-replicate", "true", false, ISO_DOCTOR_WEAK,
-     "Tables without a key are sent, too: their rows cannot be told apart and are passed over.", NULL},
+     "Tables without a key are sent, too: their rows cannot be told apart and are passed over.",
+     NULL},
 };
 
 static bool is_of(const char *protocols, const char *protocol)
@@ -188,8 +199,8 @@ static void check(struct doctor *doctor, const struct changefeed *feed, const ch
         bool has = value && is(value, rule->value);
         if (!is_of(rule->protocols, protocol) || has == rule->unless)
             continue;
-        doctor_add(doctor, rule->weight, rule->costs, rule->mend, "%s: %s %s%s", protocol, rule->option,
-                   rule->unless ? "is not " : "is ", rule->value);
+        doctor_add(doctor, rule->weight, rule->costs, rule->mend, "%s: %s %s%s", protocol,
+                   rule->option, rule->unless ? "is not " : "is ", rule->value);
     }
 }
 
@@ -213,8 +224,8 @@ static const char *format_of(const struct changefeed *feed, const char *protocol
 static void suggest(const struct changefeed *feed, const char *format, struct iso_text *watch)
 {
     const char *compression = value_of(feed, "large-message-handle-compression");
-    iso_text_format(watch, "isochron watch --source ticdc:%s,format=%s", feed->topic[0] ? feed->topic : "TOPIC",
-                    format);
+    iso_text_format(watch, "isochron watch --source ticdc:%s,format=%s",
+                    feed->topic[0] ? feed->topic : "TOPIC", format);
     if (compression && !is(compression, "none"))
         iso_text_format(watch, ",compression=%s", compression);
     if (is(format, "avro"))
@@ -229,7 +240,8 @@ bool iso_doctor_changefeed(const char *text, struct iso_doctor_report *report)
     struct changefeed *feed = iso_allocate_zeroed(1, sizeof *feed);
     struct doctor doctor = {.report = report};
     read_text(feed, text);
-    const char *protocol = value_of(feed, "protocol"), *format = protocol ? format_of(feed, protocol) : NULL;
+    const char *protocol = value_of(feed, "protocol"),
+               *format = protocol ? format_of(feed, protocol) : NULL;
     bool said = protocol || feed->scheme[0];
     report->product = ISO_PRODUCT_TIDB;
     report->version = iso_copy_text("changefeed", strlen("changefeed"));
@@ -238,13 +250,15 @@ bool iso_doctor_changefeed(const char *text, struct iso_doctor_report *report)
         return false;
     }
     if (!protocol)
-        doctor_add(&doctor, ISO_DOCTOR_WRONG, "What its messages are is not known.",
-                   "protocol=canal-json&enable-tidb-extension=true in the sink's URI, or protocol=simple (v8.5.8)",
-                   "no protocol is set");
+        doctor_add(
+            &doctor, ISO_DOCTOR_WRONG, "What its messages are is not known.",
+            "protocol=canal-json&enable-tidb-extension=true in the sink's URI, or protocol=simple (v8.5.8)",
+            "no protocol is set");
     else if (!format)
-        doctor_add(&doctor, ISO_DOCTOR_WRONG, "No source reads it.",
-                   "protocol=canal-json&enable-tidb-extension=true, or simple, open-protocol, debezium", "protocol=%s",
-                   protocol);
+        doctor_add(
+            &doctor, ISO_DOCTOR_WRONG, "No source reads it.",
+            "protocol=canal-json&enable-tidb-extension=true, or simple, open-protocol, debezium",
+            "protocol=%s", protocol);
     if (format) {
         check(&doctor, feed, is(format, "simple-avro") ? "simple" : format);
         suggest(feed, format, &report->watch);

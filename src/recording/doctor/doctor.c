@@ -47,8 +47,8 @@ void iso_doctor_report_release(struct iso_doctor_report *report)
     *report = (struct iso_doctor_report){0};
 }
 
-void doctor_add(struct doctor *doctor, enum iso_doctor_weight weight, const char *costs, const char *mend,
-                const char *about, ...)
+void doctor_add(struct doctor *doctor, enum iso_doctor_weight weight, const char *costs,
+                const char *mend, const char *about, ...)
 {
     struct iso_doctor_report *report = doctor->report;
     char text[2048];
@@ -57,7 +57,8 @@ void doctor_add(struct doctor *doctor, enum iso_doctor_weight weight, const char
     vsnprintf(text, sizeof text, about, list);
     va_end(list);
     ISO_GROW(report->findings, report->count, report->capacity);
-    report->findings[report->count++] = (struct iso_doctor_finding){weight, copy(text), copy(costs), copy(mend)};
+    report->findings[report->count++] =
+        (struct iso_doctor_finding){weight, copy(text), copy(costs), copy(mend)};
 }
 
 struct doctor_found doctor_find(struct doctor *doctor, const char *sql)
@@ -65,20 +66,23 @@ struct doctor_found doctor_find(struct doctor *doctor, const char *sql)
     struct doctor_found found = {0};
     size_t used = 0;
     if (iso_database_execute(doctor->database, sql) != ISO_SQL_DONE) {
-        doctor_add(doctor, ISO_DOCTOR_NOTE, "what it would have said", NULL, "the database did not answer: %s",
-                   iso_database_message(doctor->database));
+        doctor_add(doctor, ISO_DOCTOR_NOTE, "what it would have said", NULL,
+                   "the database did not answer: %s", iso_database_message(doctor->database));
         return found;
     }
     found.count = iso_database_rows(doctor->database);
     for (uint32_t i = 0; i < found.count; i++) {
         const char *name = iso_database_value(doctor->database, i, 0);
         name = name ? name : "";
-        if (i == 0 && strlen(name) < sizeof found.first) /* a part of a quoted name would be an open quote */
+        if (i == 0 &&
+            strlen(name) < sizeof found.first) /* a part of a quoted name would be an open quote */
             memcpy(found.first, name, strlen(name) + 1);
         if (used + strlen(name) + 40 < sizeof found.names)
-            used += (size_t)snprintf(found.names + used, sizeof found.names - used, "%s%s", i ? ", " : "", name);
+            used += (size_t)snprintf(found.names + used, sizeof found.names - used, "%s%s",
+                                     i ? ", " : "", name);
         else {
-            snprintf(found.names + used, sizeof found.names - used, " and %u more", found.count - i);
+            snprintf(found.names + used, sizeof found.names - used, " and %u more",
+                     found.count - i);
             break;
         }
     }
@@ -96,8 +100,8 @@ const char *doctor_ask(struct doctor *doctor, const char *sql, char *into, size_
 static bool is_called(const char *asked, const char *schema, const char *name)
 {
     size_t length = strlen(schema);
-    return !strcmp(asked, name) ||
-           (!strncmp(asked, schema, length) && asked[length] == '.' && !strcmp(asked + length + 1, name));
+    return !strcmp(asked, name) || (!strncmp(asked, schema, length) && asked[length] == '.' &&
+                                    !strcmp(asked + length + 1, name));
 }
 
 /* Whatever standard_conforming_strings says. */
@@ -112,7 +116,8 @@ static void put_quoted(struct iso_text *sql, const char *text, bool is_mysql)
     iso_text_put(sql, "'");
 }
 
-void doctor_quote(struct doctor *doctor, const char *function, const char *text, char into[DOCTOR_NAME])
+void doctor_quote(struct doctor *doctor, const char *function, const char *text,
+                  char into[DOCTOR_NAME])
 {
     struct iso_text sql = {0};
     iso_text_format(&sql, "SELECT pg_catalog.%s(", function);
@@ -123,21 +128,25 @@ void doctor_quote(struct doctor *doctor, const char *function, const char *text,
     iso_text_release(&sql);
 }
 
-void doctor_condition(const struct doctor *doctor, const char *schema, const char *table, struct iso_text *sql)
+void doctor_condition(const struct doctor *doctor, const char *schema, const char *table,
+                      struct iso_text *sql)
 {
     bool is_mysql = iso_database_protocol(doctor->database) == ISO_PROTOCOL_MYSQL;
     if (is_mysql)
         iso_text_format(sql, "%s = DATABASE()", schema);
     else
-        iso_text_format(sql,
-                        "%s NOT IN ('pg_catalog', 'information_schema') AND %s NOT LIKE 'pg_toast%%' AND %s NOT LIKE "
-                        "'pg_temp%%'",
-                        schema, schema, schema);
+        iso_text_format(
+            sql,
+            "%s NOT IN ('pg_catalog', 'information_schema') AND %s NOT LIKE 'pg_toast%%' AND %s NOT LIKE "
+            "'pg_temp%%'",
+            schema, schema, schema);
     iso_text_format(sql, " AND %s NOT LIKE 'isochron!_probe!_%%' ESCAPE '!'", table);
     for (uint32_t i = 0; i < doctor->options->table_count; i++) {
         iso_text_format(sql, "%s%s IN (", i ? " OR " : " AND (", table);
         put_quoted(sql, doctor->options->tables[i], is_mysql);
-        iso_text_format(sql, is_mysql ? ") OR CONCAT(%s, '.', %s) IN (" : ") OR %s || '.' || %s IN (", schema, table);
+        iso_text_format(sql,
+                        is_mysql ? ") OR CONCAT(%s, '.', %s) IN (" : ") OR %s || '.' || %s IN (",
+                        schema, table);
         put_quoted(sql, doctor->options->tables[i], is_mysql);
         iso_text_put(sql, ")");
     }
@@ -149,7 +158,8 @@ void doctor_condition(const struct doctor *doctor, const char *schema, const cha
 /* An argument as the shell reads it. */
 static void put_argument(struct iso_text *text, const struct iso_text *argument)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=@%+";
     bool is_plain = argument->used;
     for (size_t i = 0; i < argument->used; i++)
         is_plain &= argument->bytes[i] && strchr(plain, argument->bytes[i]);
@@ -166,8 +176,8 @@ static void put_argument(struct iso_text *text, const struct iso_text *argument)
     iso_text_put(text, "'");
 }
 
-__attribute__((format(printf, 3, 4))) static void put_option(struct iso_text *text, const char *option,
-                                                             const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+put_option(struct iso_text *text, const char *option, const char *format, ...)
 {
     char value[2048];
     va_list list;
@@ -192,7 +202,8 @@ static void put_source(struct iso_text *text, const struct iso_doctor_report *re
     put_option(text, "--source", "%s:%s.%s%s%s%s%s%s", is_yugabyte ? "yugabyte" : "debezium",
                report->prefix ? report->prefix : "PREFIX", is_prefix ? "*" : table_name,
                table->column ? ",value=" : ",cells=true", table->column ? table->column : "",
-               table->is_whole ? ",identity=full" : "", report->orders_by_bytes ? ",collation=C" : "",
+               table->is_whole ? ",identity=full" : "",
+               report->orders_by_bytes ? ",collation=C" : "",
                report->is_avro ? ",registry=URL" : "");
 }
 
@@ -201,8 +212,8 @@ static bool is_alike(const struct iso_doctor_table *one, const struct iso_doctor
     return !one->column && !other->column && one->is_whole == other->is_whole;
 }
 
-/* One table that most are like, of so many that a source for each would be long; NULL: there are few, or only some of the
- * database's were asked about. */
+/* One table that most are like, of so many that a source for each would be long; NULL: there are
+ * few, or only some of the database's were asked about. */
 static const struct iso_doctor_table *model_of(const struct doctor *doctor)
 {
     const struct iso_doctor_report *report = doctor->report;
@@ -211,7 +222,8 @@ static const struct iso_doctor_table *model_of(const struct doctor *doctor)
     for (uint32_t i = 0; i < report->table_count && !doctor->options->table_count; i++) {
         uint32_t alike = 0;
         for (uint32_t other = 0; other < report->table_count && report->tables[i].has_key; other++)
-            alike += report->tables[other].has_key && is_alike(&report->tables[i], &report->tables[other]);
+            alike += report->tables[other].has_key &&
+                     is_alike(&report->tables[i], &report->tables[other]);
         if (alike <= most)
             continue;
         most = alike;
@@ -224,8 +236,9 @@ void doctor_command(struct doctor *doctor)
 {
     struct iso_doctor_report *report = doctor->report;
     struct iso_text *text = &report->watch;
-    const char *brokers =
-        doctor->options->kafka ? iso_kafka_properties_get(doctor->options->kafka, "bootstrap.servers") : NULL;
+    const char *brokers = doctor->options->kafka ? iso_kafka_properties_get(doctor->options->kafka,
+                                                                            "bootstrap.servers")
+                                                 : NULL;
     iso_text_put(text, "isochron watch");
     const char *history = doctor->options->history ? doctor->options->history : "CLIENTS";
     bool is_tidb = report->product == ISO_PRODUCT_TIDB;
@@ -238,7 +251,8 @@ void doctor_command(struct doctor *doctor)
     if (model)
         put_source(text, report, model, true);
     if (!is_tidb && (!model || report->product == ISO_PRODUCT_YUGABYTE))
-        put_option(text, "--source", "debezium:%s.transaction%s", report->prefix ? report->prefix : "PREFIX",
+        put_option(text, "--source", "debezium:%s.transaction%s",
+                   report->prefix ? report->prefix : "PREFIX",
                    report->is_avro ? ",registry=URL" : "");
     put_option(text, "--source", "history:%s", history);
     iso_text_put(text, " --wait-for-topics");
@@ -265,8 +279,8 @@ static void check_wanted(struct doctor *doctor)
                    "the database has no tables of its own");
 }
 
-enum iso_status iso_doctor(const struct iso_doctor_options *options, struct iso_doctor_report *report,
-                           struct iso_error *error)
+enum iso_status iso_doctor(const struct iso_doctor_options *options,
+                           struct iso_doctor_report *report, struct iso_error *error)
 {
     struct doctor doctor = {.options = options, .report = report};
     *report = (struct iso_doctor_report){0};

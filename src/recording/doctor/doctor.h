@@ -1,9 +1,10 @@
-/* Looks a database and its change stream's topics over before anything is attached: what is missing, what each thing
- * costs, the statement that mends it, and the `watch` command that fits.
+/* Looks a database and its change stream's topics over before anything is attached: what is
+ * missing, what each thing costs, the statement that mends it, and the `watch` command that fits.
  *
- * It only reads: catalogs and settings of the database, and of the broker the list of topics with some of their latest
- * messages. A finding is *wrong* if no verdict comes of it, *weak* if something is not judged because of it, a *note* if
- * it is good to know. No finding says that all is well for ever: it is a look at one moment.
+ * It only reads: catalogs and settings of the database, and of the broker the list of topics with
+ * some of their latest messages. A finding is *wrong* if no verdict comes of it, *weak* if
+ * something is not judged because of it, a *note* if it is good to know. No finding says that all
+ * is well for ever: it is a look at one moment.
  *
  * Ownership: the report owns its findings and texts. Threads: one at a time.
  */
@@ -51,8 +52,8 @@ struct iso_doctor_options {
 };
 
 /* ISO_FAILED, ISO_BAD_INPUT: it could not look. */
-enum iso_status iso_doctor(const struct iso_doctor_options *options, struct iso_doctor_report *report,
-                           struct iso_error *error);
+enum iso_status iso_doctor(const struct iso_doctor_options *options,
+                           struct iso_doctor_report *report, struct iso_error *error);
 void iso_doctor_report_release(struct iso_doctor_report *report);
 
 const char *iso_doctor_weight_name(enum iso_doctor_weight weight);

@@ -38,7 +38,8 @@ static void read_source(struct iso_json *json, struct seen *seen)
     }
 }
 
-/* The envelope, {"before":..,"after":..,"source":{..},"op":"u","transaction":{..}}, or a part of it. */
+/* The envelope, {"before":..,"after":..,"source":{..},"op":"u","transaction":{..}}, or a part of
+ * it. */
 struct envelope {
     bool has_op, has_source, has_before, has_transaction, has_payload;
     char op[4], snapshot[8];
@@ -55,7 +56,8 @@ static void read_envelope(struct iso_json *json, struct seen *seen, struct envel
 {
     struct iso_json_text name;
     while (iso_json_member(json, &name)) {
-        if (!envelope->has_payload && iso_json_is(&name, "payload") && iso_json_peek(json) == ISO_JSON_OBJECT) {
+        if (!envelope->has_payload && iso_json_is(&name, "payload") &&
+            iso_json_peek(json) == ISO_JSON_OBJECT) {
             envelope->has_payload = true;
             iso_json_enter_object(json);
             read_envelope(json, seen, envelope);
@@ -105,8 +107,10 @@ static void take_record(void *context, const void *payload, size_t size)
 
 /* ---- names ---- */
 
-/* How many of the database's tables have a topic of the prefix, and whether transactions have one. */
-static uint32_t count_topics(const struct doctor *doctor, const struct iso_kafka_survey *survey, const char *prefix)
+/* How many of the database's tables have a topic of the prefix, and whether transactions have
+ * one. */
+static uint32_t count_topics(const struct doctor *doctor, const struct iso_kafka_survey *survey,
+                             const char *prefix)
 {
     char name[600];
     uint32_t count = 0;
@@ -119,7 +123,8 @@ static uint32_t count_topics(const struct doctor *doctor, const struct iso_kafka
     return count * 2 + (iso_kafka_survey_find(survey, name) != NULL);
 }
 
-/* A topic that ends in .SCHEMA.TABLE says a prefix; of several that of most tables. Where that does not tell, it is said. */
+/* A topic that ends in .SCHEMA.TABLE says a prefix; of several that of most tables. Where that does
+ * not tell, it is said. */
 static void learn_prefix(struct doctor *doctor, const struct iso_kafka_survey *survey)
 {
     struct iso_doctor_report *report = doctor->report;
@@ -128,8 +133,8 @@ static void learn_prefix(struct doctor *doctor, const struct iso_kafka_survey *s
     if (report->prefix)
         return;
     for (uint32_t t = 0; t < report->table_count; t++) {
-        size_t length =
-            (size_t)snprintf(end, sizeof end, ".%.140s.%.140s", report->tables[t].schema, report->tables[t].name);
+        size_t length = (size_t)snprintf(end, sizeof end, ".%.140s.%.140s",
+                                         report->tables[t].schema, report->tables[t].name);
         for (uint32_t i = 0; i < survey->count; i++) {
             const char *topic = survey->topics[i].name;
             size_t size = strlen(topic);
@@ -148,9 +153,11 @@ static void learn_prefix(struct doctor *doctor, const struct iso_kafka_survey *s
         }
     }
     if (*other)
-        doctor_add(doctor, ISO_DOCTOR_WEAK, "one of them is another database's; the first one is looked at here",
+        doctor_add(doctor, ISO_DOCTOR_WEAK,
+                   "one of them is another database's; the first one is looked at here",
                    "-- say which: --prefix with the connector's topic.prefix",
-                   "tables of these names have topics of several prefixes: %s, %s", report->prefix, other);
+                   "tables of these names have topics of several prefixes: %s, %s", report->prefix,
+                   other);
 }
 
 static void match_tables(struct doctor *doctor, const struct iso_kafka_survey *survey)
@@ -167,8 +174,8 @@ static void match_tables(struct doctor *doctor, const struct iso_kafka_survey *s
             continue;
         }
         if (used + strlen(table->schema) + strlen(table->name) + 40 < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s.%s", missing ? ", " : "", table->schema,
-                                     table->name);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s.%s",
+                                     missing ? ", " : "", table->schema, table->name);
         missing++;
     }
     if (missing)
@@ -176,7 +183,8 @@ static void match_tables(struct doctor *doctor, const struct iso_kafka_survey *s
             doctor, ISO_DOCTOR_NOTE,
             "until its first row a table has no topic: watch with --wait-for-topics; a table that has rows is not "
             "among the connector's (table.include.list)",
-            NULL, "tables without topics: %s%s", names, missing > 1 && used + 40 >= sizeof names ? " and more" : "");
+            NULL, "tables without topics: %s%s", names,
+            missing > 1 && used + 40 >= sizeof names ? " and more" : "");
 }
 
 /* ---- what is wrong ---- */
@@ -189,21 +197,25 @@ static void check_records(struct doctor *doctor, const struct seen *seen)
         doctor_add(doctor, ISO_DOCTOR_NOTE, "nothing can be said of the connector's options", NULL,
                    "the tables' topics have no records yet");
     if (seen->records > seen->binary && !seen->envelopes)
-        doctor_add(doctor, ISO_DOCTOR_WRONG, "without the envelope there is no row before, no transaction, no position",
+        doctor_add(doctor, ISO_DOCTOR_WRONG,
+                   "without the envelope there is no row before, no transaction, no position",
                    "transforms=  -- take unwrapping and routing out of the connector's properties",
                    "the records are not Debezium's envelope");
     if (seen->changes && !seen->with_transaction)
-        doctor_add(doctor, ISO_DOCTOR_WRONG, "transactions have no ends: each waits for the next one, or for ever",
+        doctor_add(doctor, ISO_DOCTOR_WRONG,
+                   "transactions have no ends: each waits for the next one, or for ever",
                    "provide.transaction.metadata=true  -- in the connector's properties",
                    "the records say nothing of transactions");
     bool is_postgres = iso_database_protocol(doctor->database) == ISO_PROTOCOL_POSTGRES;
     bool is_other = *seen->connector && (!strcmp(seen->connector, "postgresql") != is_postgres);
     if (is_other)
         doctor_add(doctor, ISO_DOCTOR_WRONG, "the topics are of another database",
-                   "-- the right --prefix, or the right URL", "the records are of the connector %s", seen->connector);
+                   "-- the right --prefix, or the right URL", "the records are of the connector %s",
+                   seen->connector);
 }
 
-static void check_transactions(struct doctor *doctor, const struct iso_kafka_survey *survey, const struct seen *seen)
+static void check_transactions(struct doctor *doctor, const struct iso_kafka_survey *survey,
+                               const struct seen *seen)
 {
     char name[300];
     snprintf(name, sizeof name, "%.250s.transaction", doctor->report->prefix);
@@ -212,22 +224,26 @@ static void check_transactions(struct doctor *doctor, const struct iso_kafka_sur
     if (!topic && !(seen->changes && !seen->with_transaction)) /* which is said already */
         doctor_add(doctor, seen->changes ? ISO_DOCTOR_WRONG : ISO_DOCTOR_NOTE,
                    "transactions have no ends: each waits for the next one, or for ever",
-                   "provide.transaction.metadata=true  -- in the connector's properties", "there is no topic %s", name);
+                   "provide.transaction.metadata=true  -- in the connector's properties",
+                   "there is no topic %s", name);
     if (topic && topic->partitions > 1)
-        doctor_add(doctor, ISO_DOCTOR_WEAK, "BEGIN and END of transactions come in any order: more waits, and longer",
-                   "-- a topic with one partition", "topic %s has %d partitions", name, topic->partitions);
+        doctor_add(doctor, ISO_DOCTOR_WEAK,
+                   "BEGIN and END of transactions come in any order: more waits, and longer",
+                   "-- a topic with one partition", "topic %s has %d partitions", name,
+                   topic->partitions);
 }
 
 static void check_history(struct doctor *doctor, const struct iso_kafka_survey *survey)
 {
     const char *history = doctor->options->history;
     if (!history)
-        doctor_add(doctor, ISO_DOCTOR_NOTE,
-                   "without client records only the stream itself is checked (level cdc): nothing is said of isolation",
-                   NULL, "no topic of client records was named (--history TOPIC)");
+        doctor_add(
+            doctor, ISO_DOCTOR_NOTE,
+            "without client records only the stream itself is checked (level cdc): nothing is said of isolation",
+            NULL, "no topic of client records was named (--history TOPIC)");
     else if (!iso_kafka_survey_find(survey, history))
-        doctor_add(doctor, ISO_DOCTOR_WEAK, "reads are not judged before clients publish there", NULL,
-                   "there is no topic %s yet", history);
+        doctor_add(doctor, ISO_DOCTOR_WEAK, "reads are not judged before clients publish there",
+                   NULL, "there is no topic %s yet", history);
 }
 
 enum iso_status doctor_topics(struct doctor *doctor, struct iso_error *error)
@@ -239,7 +255,8 @@ enum iso_status doctor_topics(struct doctor *doctor, struct iso_error *error)
     learn_prefix(doctor, &survey);
     if (!doctor->report->prefix) {
         doctor_add(
-            doctor, ISO_DOCTOR_WRONG, "nothing arrives: the connector does not run, or publishes elsewhere",
+            doctor, ISO_DOCTOR_WRONG,
+            "nothing arrives: the connector does not run, or publishes elsewhere",
             "-- start the connector: deploy/debezium/connect.sh start DIR BROKER connector.properties; --prefix names "
             "its topic.prefix",
             "no topic has rows of a table of this database");
@@ -247,11 +264,13 @@ enum iso_status doctor_topics(struct doctor *doctor, struct iso_error *error)
         goto out;
     }
     match_tables(doctor, &survey);
-    for (uint32_t t = 0, looked = 0; t < doctor->report->table_count && looked < TABLES_LOOKED_AT; t++) {
+    for (uint32_t t = 0, looked = 0; t < doctor->report->table_count && looked < TABLES_LOOKED_AT;
+         t++) {
         const struct iso_doctor_table *table = &doctor->report->tables[t];
         if (!table->topic)
             continue;
-        iso_kafka_survey_last(&survey, iso_kafka_survey_find(&survey, table->topic), LOOKED_AT, take_record, &seen);
+        iso_kafka_survey_last(&survey, iso_kafka_survey_find(&survey, table->topic), LOOKED_AT,
+                              take_record, &seen);
         looked++;
     }
     check_records(doctor, &seen);

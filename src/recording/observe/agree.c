@@ -2,14 +2,16 @@
 #include "observe/catalog.h"
 #include "observe/shape.h"
 
-static bool is_shadowed(const struct catalog *catalog, char kind, const char *name, bool has_user_types)
+static bool is_shadowed(const struct catalog *catalog, char kind, const char *name,
+                        bool has_user_types)
 {
     const struct catalog_shadow *shadow = catalog_find_shadow(catalog, kind, name);
     return shadow && (shadow->is_of_any || has_user_types);
 }
 
 /* Each relation that the name could be is one that only is read; `found`, if it is the only one. */
-static enum plan_reason find_relations(struct plan_table *table, const struct catalog *catalog, bool *has_user_types)
+static enum plan_reason find_relations(struct plan_table *table, const struct catalog *catalog,
+                                       bool *has_user_types)
 {
     const struct catalog_table *candidate;
     uint32_t place = 0, count = 0;
@@ -24,11 +26,13 @@ static enum plan_reason find_relations(struct plan_table *table, const struct ca
 
 static bool is_system_column(const char *name)
 {
-    return !strcmp(name, "ctid") || !strcmp(name, "xmin") || !strcmp(name, "xmax") || !strcmp(name, "tableoid");
+    return !strcmp(name, "ctid") || !strcmp(name, "xmin") || !strcmp(name, "xmax") ||
+           !strcmp(name, "tableoid");
 }
 
 /* `qualifier.name` is a column, wherever a table has that alias, and not a call of a function. */
-static bool is_column(const struct plan_statement *statement, const struct catalog *catalog, const struct plan_use *use)
+static bool is_column(const struct plan_statement *statement, const struct catalog *catalog,
+                      const struct plan_use *use)
 {
     const struct catalog_table *candidate;
     bool is_of_table = false, is_builtin = false;
@@ -45,7 +49,8 @@ static bool is_column(const struct plan_statement *statement, const struct catal
                 return false;
         }
     }
-    /* Of a query within, and of the system's relations, the columns are not known, but which functions there could be. */
+    /* Of a query within, and of the system's relations, the columns are not known, but which
+     * functions there could be. */
     return (is_of_table && !is_builtin) || !catalog_find_shadow(catalog, 'f', use->name);
 }
 
@@ -71,7 +76,8 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
             return REASON_FUNCTION;
         if (use->kind == PLAN_USE_WITH && catalog_next_named(catalog, "", use->name, &place))
             return REASON_TABLE;
-        if (use->kind < PLAN_USE_COLUMN && is_shadowed(catalog, kinds[use->kind].kind, use->name, has_user_types))
+        if (use->kind < PLAN_USE_COLUMN &&
+            is_shadowed(catalog, kinds[use->kind].kind, use->name, has_user_types))
             return kinds[use->kind].reason;
     }
     statement->agreed_detail = "a cast";
@@ -81,7 +87,8 @@ static enum plan_reason agrees(struct plan_statement *statement, const struct ca
     return REASON_NONE;
 }
 
-static struct catalog_names names_of(const struct plan_statement *statement, struct catalog *catalog)
+static struct catalog_names names_of(const struct plan_statement *statement,
+                                     struct catalog *catalog)
 {
     struct catalog_names names = {.all = false};
     for (uint32_t i = 0; i < statement->table_count; i++)

@@ -66,7 +66,8 @@ enum {
     FIELDS
 };
 
-static bool is_allowed(const struct catalog_table *table, const char *const *tables, uint32_t table_count)
+static bool is_allowed(const struct catalog_table *table, const char *const *tables,
+                       uint32_t table_count)
 {
     for (uint32_t i = 0; i < table_count; i++)
         if (!strcmp(tables[i], table->name) || !strcmp(tables[i], table->full))
@@ -88,8 +89,8 @@ static void add_key(struct catalog_table *table, const char *numbers)
     }
 }
 
-static struct catalog_table *add_table(struct catalog *catalog, char fields[FIELDS][256], const char *const *tables,
-                                       uint32_t table_count)
+static struct catalog_table *add_table(struct catalog *catalog, char fields[FIELDS][256],
+                                       const char *const *tables, uint32_t table_count)
 {
     uint32_t oid = (uint32_t)strtoul(fields[OID], NULL, 10);
     if (catalog->count && catalog->tables[catalog->count - 1].oid == oid)
@@ -133,7 +134,8 @@ bool catalog_is_system(const struct catalog_table *table)
     return table->oid < 16384; /* of an object that initdb made */
 }
 
-bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables, uint32_t table_count)
+bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables,
+                 uint32_t table_count)
 {
     char fields[FIELDS][256];
     if (wire_u16(&row) != FIELDS)
@@ -158,12 +160,13 @@ bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *co
         return true;
     ISO_GROW(table->columns, table->column_count, table->column_capacity);
     struct catalog_column *column = &table->columns[table->column_count++];
-    *column = (struct catalog_column){.number = (int16_t)atoi(fields[NUMBER]),
-                                      .type = (uint32_t)strtoul(fields[TYPE], NULL, 10),
-                                      .compares_bytes = *fields[COMPARES] == 't',
-                                      .type_class = *fields[CLASS] ? *fields[CLASS] : ' ',
-                                      .most = (uint32_t)strtoul(fields[MOST], NULL, 10),
-                                      .name = iso_copy_text(fields[COLUMN], strlen(fields[COLUMN]))};
+    *column =
+        (struct catalog_column){.number = (int16_t)atoi(fields[NUMBER]),
+                                .type = (uint32_t)strtoul(fields[TYPE], NULL, 10),
+                                .compares_bytes = *fields[COMPARES] == 't',
+                                .type_class = *fields[CLASS] ? *fields[CLASS] : ' ',
+                                .most = (uint32_t)strtoul(fields[MOST], NULL, 10),
+                                .name = iso_copy_text(fields[COLUMN], strlen(fields[COLUMN]))};
     table->has_user_types |= column->type_class != ' ';
     for (uint32_t i = 0; i < table->key_count; i++)
         column->is_key |= table->key[i] == column->number;
@@ -188,7 +191,8 @@ const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t
 static int compare_tables(const void *left, const void *right, void *context)
 {
     const struct catalog *catalog = context;
-    return strcmp(catalog->tables[*(const uint32_t *)left].name, catalog->tables[*(const uint32_t *)right].name);
+    return strcmp(catalog->tables[*(const uint32_t *)left].name,
+                  catalog->tables[*(const uint32_t *)right].name);
 }
 
 static int compare_shadows(const void *left, const void *right)
@@ -199,7 +203,8 @@ static int compare_shadows(const void *left, const void *right)
 
 void catalog_end(struct catalog *catalog)
 {
-    catalog->by_name = iso_allocate_zeroed(catalog->count ? catalog->count : 1, sizeof *catalog->by_name);
+    catalog->by_name =
+        iso_allocate_zeroed(catalog->count ? catalog->count : 1, sizeof *catalog->by_name);
     for (uint32_t i = 0; i < catalog->count; i++)
         catalog->by_name[i] = i;
     qsort_r(catalog->by_name, catalog->count, sizeof *catalog->by_name, compare_tables, catalog);
@@ -207,8 +212,8 @@ void catalog_end(struct catalog *catalog)
         qsort(catalog->shadows, catalog->shadow_count, sizeof *catalog->shadows, compare_shadows);
 }
 
-const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema, const char *name,
-                                               uint32_t *place)
+const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema,
+                                               const char *name, uint32_t *place)
 {
     uint32_t low = *place, high = catalog ? catalog->count : 0;
     while (!*place && low < high) {
@@ -229,19 +234,21 @@ const struct catalog_table *catalog_next_named(const struct catalog *catalog, co
     return NULL;
 }
 
-const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema, const char *name)
+const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema,
+                                              const char *name)
 {
     uint32_t place = 0;
     const struct catalog_table *found = catalog_next_named(catalog, schema, name, &place);
     return found && !catalog_next_named(catalog, schema, name, &place) ? found : NULL;
 }
 
-const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind, const char *name)
+const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind,
+                                                 const char *name)
 {
     const struct catalog_shadow wanted = {.kind = kind, .name = (char *)(uintptr_t)name};
-    return catalog->shadow_count
-               ? bsearch(&wanted, catalog->shadows, catalog->shadow_count, sizeof wanted, compare_shadows)
-               : NULL;
+    return catalog->shadow_count ? bsearch(&wanted, catalog->shadows, catalog->shadow_count,
+                                           sizeof wanted, compare_shadows)
+                                 : NULL;
 }
 
 const struct catalog_column *catalog_column(const struct catalog_table *table, int16_t number)
@@ -252,7 +259,8 @@ const struct catalog_column *catalog_column(const struct catalog_table *table, i
     return NULL;
 }
 
-const struct catalog_column *catalog_column_named(const struct catalog_table *table, const char *name)
+const struct catalog_column *catalog_column_named(const struct catalog_table *table,
+                                                  const char *name)
 {
     for (uint32_t i = 0; i < table->column_count; i++)
         if (!strcmp(table->columns[i].name, name))

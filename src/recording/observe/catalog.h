@@ -1,20 +1,21 @@
-/* What a database's catalog says that a statement's text and its result do not: which relation and column a name or a number means,
- * keys, what reading or writing a relation does besides, and which objects of users have names that could be meant instead of the
- * database's own.
+/* What a database's catalog says that a statement's text and its result do not: which relation and
+ * column a name or a number means, keys, what reading or writing a relation does besides, and which
+ * objects of users have names that could be meant instead of the database's own.
  *
- * Read by a query, in a client's own session while that is idle. It is as of its moment. Each relation has a
- * *generation*: a hash of the rows of the system catalogs that it is made of, by their xmin; and so has all that is no
- * relation's (functions, operators, casts, types). Whoever asks later, in a new snapshot, for those of the names that
- * statements used (catalog_put_check), and gets the same sum, knows that nothing of these changed between: what a
- * statement in between was taken to mean is what it meant. A relation that took one of the names since is in the sum,
+ * Read by a query, in a client's own session while that is idle. It is as of its moment. Each
+ * relation has a *generation*: a hash of the rows of the system catalogs that it is made of, by
+ * their xmin; and so has all that is no relation's (functions, operators, casts, types). Whoever
+ * asks later, in a new snapshot, for those of the names that statements used (catalog_put_check),
+ * and gets the same sum, knows that nothing of these changed between: what a statement in between
+ * was taken to mean is what it meant. A relation that took one of the names since is in the sum,
  * too.
  *
- * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no temporary and unlogged tables, no children of
- * other tables and none that has any; of partitioned ones the root, where a publication publishes by it; published ones, if there is any
- * publication.
+ * Rows of a table are taken (`is_taken`) only where a change stream has them: no views, no
+ * temporary and unlogged tables, no children of other tables and none that has any; of partitioned
+ * ones the root, where a publication publishes by it; published ones, if there is any publication.
  *
- * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names are used, and how far
- * it is confirmed. Threads: any.
+ * Ownership: a catalog is counted (atomically); once it is built nothing changes but which names
+ * are used, and how far it is confirmed. Threads: any.
  */
 #pragma once
 
@@ -39,11 +40,11 @@ struct catalog_table {
     uint32_t oid;
     char *schema, *name, *full; /* schema.name, as keys of rows begin */
     bool is_taken;              /* it can be recorded; else only its name is known */
-    bool is_plain;              /* reading it does nothing else: no function of a user's in a view or a policy */
-    bool hides_rows;            /* by row security */
-    bool
-        is_written_alone; /* no trigger, rule, foreign key or function of a user's changes, or adds to, what is written */
-    bool keeps_keys;      /* no rule: what RETURNING says was written to it */
+    bool is_plain; /* reading it does nothing else: no function of a user's in a view or a policy */
+    bool hides_rows;       /* by row security */
+    bool is_written_alone; /* no trigger, rule, foreign key or function of a user's changes, or adds
+                              to, what is written */
+    bool keeps_keys;       /* no rule: what RETURNING says was written to it */
     bool has_user_types;
     uint64_t generation; /* of its rows in the catalogs, and of those of its partitions */
     uint32_t column_count, column_capacity;
@@ -52,10 +53,12 @@ struct catalog_table {
     int16_t key[CATALOG_KEY_MOST]; /* numbers of its columns, in the key's order */
 };
 
-/* An object of a user's that could be meant by a name of the database's own: kind f, o, c (a cast), t (a type). */
+/* An object of a user's that could be meant by a name of the database's own: kind f, o, c (a cast),
+ * t (a type). */
 struct catalog_shadow {
     char kind;
-    bool is_of_any; /* for values of the database's own types; else only where a table has columns of a user's types */
+    bool is_of_any; /* for values of the database's own types; else only where a table has columns
+                       of a user's types */
     char *name;
 };
 
@@ -76,10 +79,12 @@ struct catalog {
     uint32_t used_count;
     char *used[CATALOG_NAMES];
     bool uses_all;
-    /* Guarded by who shares it: what it said was so after this moment, too; and the one that was read behind it. */
+    /* Guarded by who shares it: what it said was so after this moment, too; and the one that was
+     * read behind it. */
     int64_t confirmed_at;
-    bool is_refuted;      /* something that was used has changed: what else has, the next one says */
-    struct catalog *next; /* a reference, or NULL; `is_cut`: there was one, and it is not known any more */
+    bool is_refuted; /* something that was used has changed: what else has, the next one says */
+    struct catalog
+        *next; /* a reference, or NULL; `is_cut`: there was one, and it is not known any more */
     bool is_cut;
     uint32_t count, capacity;
     struct catalog_table *tables; /* by oid */
@@ -95,12 +100,14 @@ extern const char catalog_changed_query[];
 /* `tables`: names that are allowed, as schema.table or table; none: all. */
 struct catalog *catalog_new(void);
 /* A row of the query's answer, as DataRow has it; false: it is not one. */
-bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables, uint32_t table_count);
+bool catalog_add(struct catalog *catalog, struct wire_cursor row, const char *const *tables,
+                 uint32_t table_count);
 void catalog_end(struct catalog *catalog); /* every row was added */
 struct catalog *catalog_share(struct catalog *catalog);
 void catalog_release(struct catalog *catalog); /* NULL is allowed */
 
-/* A statement that is judged by this catalog uses the name: it is noted in both. Before its record's end. */
+/* A statement that is judged by this catalog uses the name: it is noted in both. Before its
+ * record's end. */
 void catalog_use(struct catalog *catalog, const char *name, struct catalog_names *names);
 static inline void catalog_add_names(struct catalog_names *to, const struct catalog_names *names)
 {
@@ -109,22 +116,28 @@ static inline void catalog_add_names(struct catalog_names *to, const struct cata
     to->all |= names->all;
 }
 
-/* A query of one number; its text if nothing of what was used until now has changed. Of an open transaction it says
- * what that sees. */
-void catalog_put_check(struct catalog *catalog, struct iso_text *query, char expected[CATALOG_EXPECTED]);
+/* A query of one number; its text if nothing of what was used until now has changed. Of an open
+ * transaction it says what that sees. */
+void catalog_put_check(struct catalog *catalog, struct iso_text *query,
+                       char expected[CATALOG_EXPECTED]);
 /* Does what these names mean in `catalog` mean the same in another? */
-bool catalog_agrees(struct catalog *catalog, const struct catalog *other, const struct catalog_names *names);
+bool catalog_agrees(struct catalog *catalog, const struct catalog *other,
+                    const struct catalog_names *names);
 /* The same names of another catalog, which notes that they are used. */
 struct catalog_names catalog_translate(struct catalog *catalog, struct catalog *other,
                                        const struct catalog_names *names);
 
 const struct catalog_table *catalog_find(const struct catalog *catalog, uint32_t oid);
-/* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no other. */
-const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema, const char *name,
-                                               uint32_t *place);
+/* The next relation of that name, from a place that begins with 0; schema "": of each. NULL: no
+ * other. */
+const struct catalog_table *catalog_next_named(const struct catalog *catalog, const char *schema,
+                                               const char *name, uint32_t *place);
 /* The only one of that name, whatever the search path is. */
-const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema, const char *name);
+const struct catalog_table *catalog_find_name(const struct catalog *catalog, const char *schema,
+                                              const char *name);
 bool catalog_is_system(const struct catalog_table *table);
-const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind, const char *name);
+const struct catalog_shadow *catalog_find_shadow(const struct catalog *catalog, char kind,
+                                                 const char *name);
 const struct catalog_column *catalog_column(const struct catalog_table *table, int16_t number);
-const struct catalog_column *catalog_column_named(const struct catalog_table *table, const char *name);
+const struct catalog_column *catalog_column_named(const struct catalog_table *table,
+                                                  const char *name);

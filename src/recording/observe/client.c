@@ -2,7 +2,8 @@
 
 #include "base/memory.h"
 
-static void take_query(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+static void take_query(struct observed *observed, const struct wire_piece *piece,
+                       struct iso_text *before)
 {
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     struct text *text = observed_text_new(observed, wire_text(&cursor));
@@ -13,7 +14,8 @@ static void take_query(struct observed *observed, const struct wire_piece *piece
     observed_weigh(observed, entry, observed_text_bytes(text));
 }
 
-static void take_parse(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+static void take_parse(struct observed *observed, const struct wire_piece *piece,
+                       struct iso_text *before)
 {
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     wire_text(&cursor);
@@ -30,7 +32,8 @@ static void take_parse(struct observed *observed, const struct wire_piece *piece
     observed_keep_body(observed, entry, piece);
 }
 
-static void take_bind(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+static void take_bind(struct observed *observed, const struct wire_piece *piece,
+                      struct iso_text *before)
 {
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     wire_text(&cursor);
@@ -40,12 +43,14 @@ static void take_bind(struct observed *observed, const struct wire_piece *piece,
     observed_keep_body(observed, observed_push(observed, ENTRY_BIND, QUESTION_NONE), piece);
 }
 
-void observed_client(struct observed *observed, const struct wire_piece *piece, struct iso_text *before)
+void observed_client(struct observed *observed, const struct wire_piece *piece,
+                     struct iso_text *before)
 {
     if (observed->is_lost)
         return;
     if (!observed->is_ready) {
-        /* Who is not logged in makes no work: no client says more than its password before the server is ready. */
+        /* Who is not logged in makes no work: no client says more than its password before the
+         * server is ready. */
         if (!strchr("pX", piece->type))
             observed_lose(observed);
         return;
@@ -65,12 +70,13 @@ void observed_client(struct observed *observed, const struct wire_piece *piece, 
         take_bind(observed, piece, before);
         break;
     case 'D':
-        observed_keep_body(
-            observed,
-            observed_push(observed,
-                          piece->size && *piece->body == 'S' ? ENTRY_DESCRIBE_STATEMENT : ENTRY_DESCRIBE_PORTAL,
-                          QUESTION_NONE),
-            piece);
+        observed_keep_body(observed,
+                           observed_push(observed,
+                                         piece->size && *piece->body == 'S'
+                                             ? ENTRY_DESCRIBE_STATEMENT
+                                             : ENTRY_DESCRIBE_PORTAL,
+                                         QUESTION_NONE),
+                           piece);
         break;
     case 'E':
         observed_keep_body(observed, observed_push(observed, ENTRY_EXECUTE, QUESTION_NONE), piece);

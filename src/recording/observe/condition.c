@@ -13,13 +13,14 @@ static void put_quoted(struct iso_text *text, const char *value, char quote)
 {
     iso_text_put_bytes(text, &quote, 1);
     for (; *value; value++)
-        iso_text_put_bytes(text, *value == quote ? (quote == '"' ? "\"\"" : "''") : value, *value == quote ? 2 : 1);
+        iso_text_put_bytes(text, *value == quote ? (quote == '"' ? "\"\"" : "''") : value,
+                           *value == quote ? 2 : 1);
     iso_text_put_bytes(text, &quote, 1);
 }
 
 /* A constant as a condition has it, if it means for this column what it says. */
-static bool put_value(const struct statement_input *input, struct iso_text *text, const struct value *value,
-                      const struct catalog_column *column)
+static bool put_value(const struct statement_input *input, struct iso_text *text,
+                      const struct value *value, const struct catalog_column *column)
 {
     const char *string = reading_text_of(value);
     uint32_t type = column->type;
@@ -27,13 +28,13 @@ static bool put_value(const struct statement_input *input, struct iso_text *text
         iso_text_put(text, "NULL");
         return true;
     }
-    if (value->kind == VALUE_UNKNOWN ||
-        (value->type && !reading_is_one_kind(value->type, type) && !(type == PG_NUMERIC && pg_is_integer(value->type))))
+    if (value->kind == VALUE_UNKNOWN || (value->type && !reading_is_one_kind(value->type, type) &&
+                                         !(type == PG_NUMERIC && pg_is_integer(value->type))))
         return false;
     if (pg_is_integer(type) || type == PG_NUMERIC) {
         size_t length = strlen(string);
-        if (value->kind == VALUE_TRUTH || !length || length > 64 || strspn(string, "0123456789.-") != length ||
-            !isdigit((unsigned char)string[length - 1]))
+        if (value->kind == VALUE_TRUTH || !length || length > 64 ||
+            strspn(string, "0123456789.-") != length || !isdigit((unsigned char)string[length - 1]))
             return false;
         iso_text_put(text, string);
         return true;
@@ -48,14 +49,16 @@ static bool put_value(const struct statement_input *input, struct iso_text *text
                                        : type == PG_UUID ? pg_key_part(type, string)
                                                          : is_time(type)))
         return false;
-    if (is_time(type) && (!input->spelling->is_iso || (type == PG_TIMESTAMPTZ && !input->spelling->is_utc) ||
-                          strspn(string, "0123456789-:. T") != strlen(string) || strlen(string) < 10))
+    if (is_time(type) &&
+        (!input->spelling->is_iso || (type == PG_TIMESTAMPTZ && !input->spelling->is_utc) ||
+         strspn(string, "0123456789-:. T") != strlen(string) || strlen(string) < 10))
         return false;
     put_quoted(text, string, '\'');
     return true;
 }
 
-const struct catalog_column *reading_column_of(const struct asking *asking, const PgQuery__Node *node)
+const struct catalog_column *reading_column_of(const struct asking *asking,
+                                               const PgQuery__Node *node)
 {
     const char *qualifier, *name = plan_column(node, &qualifier);
     if (!name || (qualifier ? strcmp(qualifier, asking->alias) != 0 : !asking->alone))
@@ -63,8 +66,8 @@ const struct catalog_column *reading_column_of(const struct asking *asking, cons
     return catalog_column_named(asking->table, name);
 }
 
-static bool put_column(const struct asking *asking, struct iso_text *text, const PgQuery__Node *node,
-                       const struct catalog_column **column)
+static bool put_column(const struct asking *asking, struct iso_text *text,
+                       const PgQuery__Node *node, const struct catalog_column **column)
 {
     *column = reading_column_of(asking, node);
     if (!*column || (asking->keyless && (*column)->is_key))
@@ -89,8 +92,8 @@ static bool put_list(const struct asking *asking, struct iso_text *text, const P
     return true;
 }
 
-static bool put_between(const struct asking *asking, struct iso_text *text, const PgQuery__Node *list,
-                        const struct catalog_column *column)
+static bool put_between(const struct asking *asking, struct iso_text *text,
+                        const PgQuery__Node *list, const struct catalog_column *column)
 {
     if (!list || list->node_case != PG_QUERY__NODE__NODE_LIST || list->list->n_items != 2)
         return false;
@@ -141,19 +144,22 @@ static bool put_test(const struct asking *asking, struct iso_text *text, const P
         return put_list(asking, text, test->rexpr, column);
     case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
     case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
-        iso_text_put(text, test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? " BETWEEN" : " NOT BETWEEN");
+        iso_text_put(text, test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? " BETWEEN"
+                                                                                : " NOT BETWEEN");
         return put_between(asking, text, test->rexpr, column);
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE: {
         struct value value = reading_value_of(asking->input, test->rexpr);
         iso_text_put(text, strcmp(name, "~~") ? " NOT LIKE " : " LIKE ");
-        return pg_is_text(column->type) && is_prefix(&value) && put_value(asking->input, text, &value, column);
+        return pg_is_text(column->type) && is_prefix(&value) &&
+               put_value(asking->input, text, &value, column);
     }
     default:
         return false;
     }
 }
 
-static bool put_all(const struct asking *asking, struct iso_text *text, const PgQuery__BoolExpr *all, int depth)
+static bool put_all(const struct asking *asking, struct iso_text *text,
+                    const PgQuery__BoolExpr *all, int depth)
 {
     bool is_not = all->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR;
     const char *between = all->boolop == PG_QUERY__BOOL_EXPR_TYPE__OR_EXPR ? " OR " : " AND ";
@@ -167,7 +173,8 @@ static bool put_all(const struct asking *asking, struct iso_text *text, const Pg
     return true;
 }
 
-bool reading_put_condition(const struct asking *asking, struct iso_text *text, const PgQuery__Node *node, int depth)
+bool reading_put_condition(const struct asking *asking, struct iso_text *text,
+                           const PgQuery__Node *node, int depth)
 {
     const struct catalog_column *column;
     if (depth > DEPTH_MOST || text->used > CONDITION_MOST)
@@ -180,8 +187,9 @@ bool reading_put_condition(const struct asking *asking, struct iso_text *text, c
     case PG_QUERY__NODE__NODE_NULL_TEST:
         if (!put_column(asking, text, node->null_test->arg, &column))
             return false;
-        iso_text_put(text,
-                     node->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL ? " IS NULL" : " IS NOT NULL");
+        iso_text_put(text, node->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
+                               ? " IS NULL"
+                               : " IS NOT NULL");
         return true;
     case PG_QUERY__NODE__NODE_COLUMN_REF:
         return put_column(asking, text, node, &column) && column->type == PG_BOOL;

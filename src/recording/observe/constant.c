@@ -12,13 +12,15 @@ static struct value parameter_value(const struct statement_input *input, int num
     struct value value = {.kind = VALUE_UNKNOWN};
     if (number >= TEMPLATE_FIRST) {
         uint32_t place = (uint32_t)(number - TEMPLATE_FIRST);
-        if (place >= input->constants->count || input->constants->list[place].kind == CONSTANT_OPAQUE)
+        if (place >= input->constants->count ||
+            input->constants->list[place].kind == CONSTANT_OPAQUE)
             return value;
         const struct constant *constant = &input->constants->list[place];
         const char *text = input->constants->values.bytes + constant->place;
         if (strlen(text) != constant->length) /* a zero byte within */
             return value;
-        return (struct value){.kind = constant->kind == CONSTANT_NUMBER ? VALUE_NUMBER : VALUE_TEXT, .text = text};
+        return (struct value){.kind = constant->kind == CONSTANT_NUMBER ? VALUE_NUMBER : VALUE_TEXT,
+                              .text = text};
     }
     if (!input->parameters || number < 1 || (uint32_t)number > input->parameters->count)
         return value;
@@ -26,8 +28,9 @@ static struct value parameter_value(const struct statement_input *input, int num
     if (parameter->is_null)
         value.kind = VALUE_NULL;
     else if (parameter->is_known)
-        value = (struct value){
-            .kind = VALUE_TEXT, .text = input->parameters->values.bytes + parameter->place, .type = parameter->type};
+        value = (struct value){.kind = VALUE_TEXT,
+                               .text = input->parameters->values.bytes + parameter->place,
+                               .type = parameter->type};
     return value;
 }
 
@@ -80,7 +83,8 @@ static uint32_t type_named(const PgQuery__TypeName *type)
 
 bool reading_is_one_kind(uint32_t one, uint32_t other)
 {
-    return one == other || (pg_is_integer(one) && pg_is_integer(other)) || (pg_is_text(one) && pg_is_text(other));
+    return one == other || (pg_is_integer(one) && pg_is_integer(other)) ||
+           (pg_is_text(one) && pg_is_text(other));
 }
 
 struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node)
@@ -97,16 +101,18 @@ struct value reading_value_of(const struct statement_input *input, const PgQuery
         value = reading_value_of(input, node->type_cast->arg);
         /* A cast that could change the value (1.5::int) is none of ours. */
         bool keeps = type && (value.type ? reading_is_one_kind(type, value.type)
-                                         : value.kind == VALUE_TEXT || (value.kind == VALUE_NUMBER &&
-                                                                        pg_is_plain_integer(reading_text_of(&value)) &&
-                                                                        (pg_is_integer(type) || type == PG_NUMERIC)));
+                                         : value.kind == VALUE_TEXT ||
+                                               (value.kind == VALUE_NUMBER &&
+                                                pg_is_plain_integer(reading_text_of(&value)) &&
+                                                (pg_is_integer(type) || type == PG_NUMERIC)));
         if (value.kind != VALUE_NULL && !keeps)
             value.kind = VALUE_UNKNOWN;
         value.type = type;
         return value;
     }
-    if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR && !node->a_expr->lexpr && node->a_expr->n_name == 1 &&
-        node->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP && !strcmp(node->a_expr->name[0]->string->sval, "-")) {
+    if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR && !node->a_expr->lexpr &&
+        node->a_expr->n_name == 1 && node->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP &&
+        !strcmp(node->a_expr->name[0]->string->sval, "-")) {
         struct value inner = reading_value_of(input, node->a_expr->rexpr);
         if (inner.kind == VALUE_NUMBER && *reading_text_of(&inner) != '-' &&
             strlen(reading_text_of(&inner)) < sizeof value.number - 1) {

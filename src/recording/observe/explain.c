@@ -14,9 +14,11 @@ const struct shape shapes[] = {
     {"write",
      "a key that RETURNING has is as it was stored; of one row that was written the key is what VALUES or WHERE says, if it is a "
      "constant of the column's own type. What else it writes the change stream knows"},
-    {"control", "transactions, savepoints, cursors, settings: nothing is read or written, and what changes is known"},
+    {"control",
+     "transactions, savepoints, cursors, settings: nothing is read or written, and what changes is known"},
     {"nothing", "no table that could be recorded is read, and nothing is done"},
-    {"opaque", "it is passed on and counted: none of its reads is recorded, what it wrote the change stream knows"},
+    {"opaque",
+     "it is passed on and counted: none of its reads is recorded, what it wrote the change stream knows"},
     {NULL, NULL}};
 
 const char *shape_name(const struct plan_statement *statement)
@@ -43,17 +45,16 @@ static void put_names(struct iso_text *text, const struct plan_statement *statem
     static const char *const kinds[] = {"function", "operator", "type", "column", "WITH"};
     for (uint32_t i = 0; i < statement->table_count; i++) {
         const struct plan_table *table = &statement->tables[i];
-        iso_text_format(text, "%s%s%s%s", i ? ", " : "  tables: ", table->schema, *table->schema ? "." : "",
-                        table->name);
+        iso_text_format(text, "%s%s%s%s", i ? ", " : "  tables: ", table->schema,
+                        *table->schema ? "." : "", table->name);
         iso_text_put(text, !table->is_top     ? " (only read within)"
                            : table->times > 1 ? " (more than once: not recorded)"
                                               : "");
     }
     iso_text_put(text, statement->table_count ? "\n" : "");
     for (uint32_t i = 0; i < statement->use_count; i++)
-        iso_text_format(text, "%s%s %s",
-                        i ? ", " : "  opaque where the catalog has a user's: ", kinds[statement->uses[i].kind],
-                        statement->uses[i].name);
+        iso_text_format(text, "%s%s %s", i ? ", " : "  opaque where the catalog has a user's: ",
+                        kinds[statement->uses[i].kind], statement->uses[i].name);
     iso_text_put(text, statement->use_count ? "\n" : "");
 }
 
@@ -69,7 +70,8 @@ void shape_explain(const char *sql, struct iso_text *text)
         iso_text_format(text, "%s: %s\n", shape->name, shape->why);
         if (statement->reason && statement->reason != REASON_NO_TABLE)
             iso_text_format(text, "  reason: %s%s%s\n", plan_reason_names[statement->reason],
-                            statement->detail ? ", " : "", statement->detail ? statement->detail : "");
+                            statement->detail ? ", " : "",
+                            statement->detail ? statement->detail : "");
         put_names(text, statement);
         if (statement->is_partial)
             iso_text_put(

@@ -18,15 +18,18 @@ static const PgQuery__Node *equal_of(const PgQuery__AExpr *test)
     if (!is_list)
         return test->rexpr;
     const PgQuery__Node *list = test->rexpr;
-    return list && list->node_case == PG_QUERY__NODE__NODE_LIST && list->list->n_items == 1 ? list->list->items[0]
-                                                                                            : NULL;
+    return list && list->node_case == PG_QUERY__NODE__NODE_LIST && list->list->n_items == 1
+               ? list->list->items[0]
+               : NULL;
 }
 
 /* A value of the column's kind, as the change stream spells it: equal to it is one row's. */
 static bool is_key_value(const struct catalog_column *column, const struct value *value)
 {
-    return column && column->compares_bytes && (!value->type || reading_is_one_kind(value->type, column->type)) &&
-           (value->kind == VALUE_TEXT || (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
+    return column && column->compares_bytes &&
+           (!value->type || reading_is_one_kind(value->type, column->type)) &&
+           (value->kind == VALUE_TEXT ||
+            (value->kind == VALUE_NUMBER && pg_is_integer(column->type))) &&
            pg_key_part(column->type, reading_text_of(value));
 }
 
@@ -34,7 +37,8 @@ static bool is_key_value(const struct catalog_column *column, const struct value
 static bool is_true(const PgQuery__Node *node)
 {
     return node->node_case == PG_QUERY__NODE__NODE_A_CONST &&
-           node->a_const->val_case == PG_QUERY__A__CONST__VAL_BOOLVAL && node->a_const->boolval->boolval;
+           node->a_const->val_case == PG_QUERY__A__CONST__VAL_BOOLVAL &&
+           node->a_const->boolval->boolval;
 }
 
 void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, struct fixed *fixed)
@@ -48,7 +52,8 @@ void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, 
         return;
     }
     fixed->conjuncts++;
-    const PgQuery__AExpr *test = node->node_case == PG_QUERY__NODE__NODE_A_EXPR ? node->a_expr : NULL;
+    const PgQuery__AExpr *test =
+        node->node_case == PG_QUERY__NODE__NODE_A_EXPR ? node->a_expr : NULL;
     const PgQuery__Node *equal = test ? equal_of(test) : NULL;
     if (!equal)
         return;
@@ -70,8 +75,8 @@ void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, 
 
 bool reading_is_whole_key(const struct catalog_table *table, const struct fixed *fixed)
 {
-    return table->key_count && fixed->equalities == table->key_count && fixed->conjuncts == table->key_count &&
-           !fixed->twice;
+    return table->key_count && fixed->equalities == table->key_count &&
+           fixed->conjuncts == table->key_count && !fixed->twice;
 }
 
 /* ---- bounds, and lists ---- */
@@ -96,7 +101,8 @@ static uint32_t key_part_of(const struct asking *asking, const PgQuery__Node *no
 static bool integer_of(const struct asking *asking, const PgQuery__Node *node, int64_t *number)
 {
     struct value value = reading_value_of(asking->input, node);
-    if ((value.kind != VALUE_NUMBER && value.kind != VALUE_TEXT) || (value.type && !pg_is_integer(value.type)) ||
+    if ((value.kind != VALUE_NUMBER && value.kind != VALUE_TEXT) ||
+        (value.type && !pg_is_integer(value.type)) ||
         !pg_is_plain_integer(reading_text_of(&value)) || strlen(reading_text_of(&value)) > 18)
         return false;
     *number = strtoll(reading_text_of(&value), NULL, 10);
@@ -115,8 +121,8 @@ static void add_bound(struct bounds *bounds, uint32_t part, bool is_low, int64_t
 }
 
 /* part < number, and so on; inclusive bounds of integers. */
-static bool take_comparison(const struct asking *asking, struct bounds *bounds, uint32_t part, const char *operator,
-                            const PgQuery__Node * other)
+static bool take_comparison(const struct asking *asking, struct bounds *bounds, uint32_t part,
+                            const char *operator, const PgQuery__Node * other)
 {
     const struct catalog_column *column = catalog_column(asking->table, asking->table->key[part]);
     int64_t number;
@@ -129,14 +135,15 @@ static bool take_comparison(const struct asking *asking, struct bounds *bounds, 
         return true;
     }
     bool is_low = *operator== '>', is_strict = !strcmp(operator, "<") || !strcmp(operator, ">");
-    if ((!is_strict && strcmp(operator, "<=") && strcmp(operator, ">=")) || !column || !pg_is_integer(column->type) ||
-        !integer_of(asking, other, &number))
+    if ((!is_strict && strcmp(operator, "<=") && strcmp(operator, ">=")) || !column ||
+        !pg_is_integer(column->type) || !integer_of(asking, other, &number))
         return false;
     add_bound(bounds, part, is_low, number + (is_strict ? is_low ? 1 : -1 : 0));
     return bounds->is_fine;
 }
 
-static bool take_between(const struct asking *asking, struct bounds *bounds, uint32_t part, const PgQuery__Node *other)
+static bool take_between(const struct asking *asking, struct bounds *bounds, uint32_t part,
+                         const PgQuery__Node *other)
 {
     const struct catalog_column *column = catalog_column(asking->table, asking->table->key[part]);
     int64_t low, high;
@@ -150,9 +157,11 @@ static bool take_between(const struct asking *asking, struct bounds *bounds, uin
 }
 
 /* True: the test is about a part of the key, and is a bound unless the bounds are fine no more. */
-static bool take_bound(const struct asking *asking, const PgQuery__AExpr *test, struct bounds *bounds)
+static bool take_bound(const struct asking *asking, const PgQuery__AExpr *test,
+                       struct bounds *bounds)
 {
-    static const char *const turned[][2] = {{"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}, {"=", "="}};
+    static const char *const turned[][2] = {
+        {"<", ">"}, {"<=", ">="}, {">", "<"}, {">=", "<="}, {"=", "="}};
     uint32_t part = key_part_of(asking, test->lexpr);
     bool is_turned = part == CATALOG_KEY_MOST;
     if (is_turned)
@@ -164,7 +173,8 @@ static bool take_bound(const struct asking *asking, const PgQuery__AExpr *test, 
         if (!strcmp(test->name[0]->string->sval, turned[i][0]))
             operator= turned[i][is_turned];
     if (test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP)
-        bounds->is_fine &= take_comparison(asking, bounds, part, operator, is_turned ? test->lexpr : test->rexpr);
+        bounds->is_fine &=
+            take_comparison(asking, bounds, part, operator, is_turned ? test->lexpr : test->rexpr);
     else
         bounds->is_fine &= test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN && !is_turned &&
                            take_between(asking, bounds, part, test->rexpr);
@@ -172,8 +182,8 @@ static bool take_bound(const struct asking *asking, const PgQuery__AExpr *test, 
 }
 
 /* Conjuncts about the key become bounds, the others the condition. */
-static bool put_conjuncts(const struct asking *asking, const PgQuery__Node *node, struct bounds *bounds,
-                          struct iso_text *text)
+static bool put_conjuncts(const struct asking *asking, const PgQuery__Node *node,
+                          struct bounds *bounds, struct iso_text *text)
 {
     if (node->node_case == PG_QUERY__NODE__NODE_BOOL_EXPR &&
         node->bool_expr->boolop == PG_QUERY__BOOL_EXPR_TYPE__AND_EXPR) {
@@ -191,7 +201,8 @@ static bool put_conjuncts(const struct asking *asking, const PgQuery__Node *node
 }
 
 /* The parts that are fixed, and behind them the bound of the next. NULL: open. */
-static char *bound_text(const struct asking *asking, const struct bounds *bounds, bool has, int64_t number)
+static char *bound_text(const struct asking *asking, const struct bounds *bounds, bool has,
+                        int64_t number)
 {
     const char *parts[CATALOG_KEY_MOST];
     char key[KEY_MOST], digits[24];
@@ -201,7 +212,9 @@ static char *bound_text(const struct asking *asking, const struct bounds *bounds
     snprintf(digits, sizeof digits, "%" PRId64, number);
     if (has)
         parts[count++] = digits;
-    return count && iso_recorder_row_key(key, sizeof key, NULL, parts, count) ? iso_copy_text(key, strlen(key)) : NULL;
+    return count && iso_recorder_row_key(key, sizeof key, NULL, parts, count)
+               ? iso_copy_text(key, strlen(key))
+               : NULL;
 }
 
 bool reading_find_bounds(struct reading *reading, const struct asking *asking)
@@ -227,11 +240,13 @@ bool reading_find_bounds(struct reading *reading, const struct asking *asking)
 bool reading_find_points(struct reading *reading, const struct asking *asking)
 {
     const PgQuery__Node *where = asking->input->statement->select->where_clause;
-    const PgQuery__AExpr *test = where && where->node_case == PG_QUERY__NODE__NODE_A_EXPR ? where->a_expr : NULL;
+    const PgQuery__AExpr *test =
+        where && where->node_case == PG_QUERY__NODE__NODE_A_EXPR ? where->a_expr : NULL;
     reading->point_count = 0;
     if (!test || test->kind != PG_QUERY__A__EXPR__KIND__AEXPR_IN || asking->table->key_count != 1 ||
-        test->n_name != 1 || strcmp(test->name[0]->string->sval, "=") || key_part_of(asking, test->lexpr) != 0 ||
-        !test->rexpr || test->rexpr->node_case != PG_QUERY__NODE__NODE_LIST ||
+        test->n_name != 1 || strcmp(test->name[0]->string->sval, "=") ||
+        key_part_of(asking, test->lexpr) != 0 || !test->rexpr ||
+        test->rexpr->node_case != PG_QUERY__NODE__NODE_LIST ||
         test->rexpr->list->n_items > READING_POINTS_MOST)
         return false;
     const struct catalog_column *column = catalog_column(asking->table, asking->table->key[0]);
@@ -240,7 +255,8 @@ bool reading_find_points(struct reading *reading, const struct asking *asking)
         if (!is_key_value(column, &value))
             return false;
         reading->found[reading->point_count] = false;
-        reading->points[reading->point_count++] = reading_put_text(&reading->texts, reading_text_of(&value));
+        reading->points[reading->point_count++] =
+            reading_put_text(&reading->texts, reading_text_of(&value));
     }
     return true;
 }

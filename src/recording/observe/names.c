@@ -18,7 +18,8 @@ struct text *observed_text_new(struct observed *observed, const char *sql)
     struct text *text = iso_allocate_zeroed(1, sizeof *text);
     text->references = 1;
     text->epoch = observed->epoch;
-    text->plan = observe_plan(observed->world, sql, strlen(sql), observed->backslashes, &text->constants, &text->shape);
+    text->plan = observe_plan(observed->world, sql, strlen(sql), observed->backslashes,
+                              &text->constants, &text->shape);
     return text;
 }
 
@@ -30,7 +31,8 @@ struct text *observed_text_share(struct text *text)
 
 size_t observed_text_bytes(const struct text *text)
 {
-    return sizeof *text + text->constants.values.used + text->constants.count * sizeof *text->constants.list +
+    return sizeof *text + text->constants.values.used +
+           text->constants.count * sizeof *text->constants.list +
            text->type_count * sizeof *text->types;
 }
 
@@ -89,16 +91,19 @@ void observed_add_prepared(struct observed *observed, const char *name, struct t
     }
     ISO_GROW(observed->prepared, observed->prepared_count, observed->prepared_capacity);
     prepared = &observed->prepared[observed->prepared_count++];
-    *prepared = (struct prepared){.name = iso_copy_text(name, strlen(name)), .text = observed_text_share(text)};
+    *prepared = (struct prepared){.name = iso_copy_text(name, strlen(name)),
+                                  .text = observed_text_share(text)};
     weigh(observed, &prepared->bytes, sizeof *prepared + strlen(name) + observed_text_bytes(text));
 }
 
 void observed_weigh_portal(struct observed *observed, struct portal *portal)
 {
     weigh(observed, &portal->bytes,
-          sizeof *portal + strlen(portal->name) + observed_text_bytes(portal->text) + portal->parameters.values.used +
+          sizeof *portal + strlen(portal->name) + observed_text_bytes(portal->text) +
+              portal->parameters.values.used +
               portal->parameters.count * sizeof *portal->parameters.list +
-              portal->format_count * sizeof *portal->formats + portal->fields.count * sizeof *portal->fields.list);
+              portal->format_count * sizeof *portal->formats +
+              portal->fields.count * sizeof *portal->fields.list);
 }
 
 void observed_drop_portal(struct observed *observed, struct portal *portal)

@@ -13,10 +13,12 @@ void observed_lose(struct observed *observed)
     observed->is_lost = true;
 }
 
-struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup, uint32_t size)
+struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup,
+                              uint32_t size)
 {
     struct observed *observed = iso_allocate_zeroed(1, sizeof *observed);
-    const char *database = wire_startup(startup, size, "database"), *user = wire_startup(startup, size, "user");
+    const char *database = wire_startup(startup, size, "database"),
+               *user = wire_startup(startup, size, "user");
     char sid[300];
     if (!database)
         database = user ? user : "";
@@ -36,9 +38,11 @@ void observed_free(struct observed *observed)
     bool commits = false;
     for (uint32_t i = 0; i < observed->count; i++)
         commits |= !observed_at(observed, i)->own;
-    if (observed->transaction.state == TRANSACTION_OPEN && !observed->is_lost && !observed->stops) /* else it goes on */
-        observed_end_transaction(observed,
-                                 commits && !observed->transaction.has_failed ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
+    if (observed->transaction.state == TRANSACTION_OPEN && !observed->is_lost &&
+        !observed->stops) /* else it goes on */
+        observed_end_transaction(observed, commits && !observed->transaction.has_failed
+                                               ? OUTCOME_UNKNOWN
+                                               : OUTCOME_ABORTED);
     if (observed->asked)
         observe_catalog_is(observed->world->shared, observed->database, NULL);
     catalog_release(observed->asked);

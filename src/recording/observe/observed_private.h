@@ -2,15 +2,19 @@
  *
  *     names.c         statements' texts, prepared statements, portals and cursors, by their names
  *     queue.c         what the server still has to answer, in the order in which it will
- *     transaction.c   transactions and savepoints: where they begin, how they end, what the recorder is told of it
- *     statement.c     the statement that runs: from its first answer to its last, its rows, its writes, its counts
+ *     transaction.c   transactions and savepoints: where they begin, how they end, what the
+ *                     recorder is told of it
+ *     statement.c     the statement that runs: from its first answer to its last, its rows, its
+ *                     writes, its counts
  *     question.c      questions of the observer's own: when they are asked, what their answers say
  *     client.c        a message of the client: what the server will have to answer
- *     server.c        a message of the server: which entry of the queue it answers, and what follows from it
+ *     server.c        a message of the server: which entry of the queue it answers, and what
+ *                     follows from it
  *     observed.c      a session's life
  *
- * A text is counted: who keeps one has a reference to it (observed_text_share), and gives it back (observed_text_release).
- * Pointers to prepared statements, portals and entries hold until one is added or taken away.
+ * A text is counted: who keeps one has a reference to it (observed_text_share), and gives it back
+ * (observed_text_release). Pointers to prepared statements, portals and entries hold until one is
+ * added or taken away.
  */
 #pragma once
 
@@ -75,15 +79,23 @@ enum entry_kind {
     ENTRY_COPIED /* the end of COPY FROM's data: answered by nothing of its own */
 };
 
-enum question { QUESTION_NONE, QUESTION_CATALOG, QUESTION_POSITION, QUESTION_XID, QUESTION_VIEW, QUESTION_GUARD };
+enum question {
+    QUESTION_NONE,
+    QUESTION_CATALOG,
+    QUESTION_POSITION,
+    QUESTION_XID,
+    QUESTION_VIEW,
+    QUESTION_GUARD
+};
 
 struct entry {
     enum entry_kind kind;
-    enum question own;     /* a message of ours */
-    uint32_t place;        /* of a simple query: which of its statements */
-    struct text *text;     /* QUERY, PARSE */
-    struct iso_text bytes; /* the message's body, of those that are looked at when they are answered */
-    size_t cost;           /* in queue_bytes */
+    enum question own; /* a message of ours */
+    uint32_t place;    /* of a simple query: which of its statements */
+    struct text *text; /* QUERY, PARSE */
+    struct iso_text
+        bytes;   /* the message's body, of those that are looked at when they are answered */
+    size_t cost; /* in queue_bytes */
 };
 
 enum transaction_state { TRANSACTION_NONE, TRANSACTION_IMPLICIT, TRANSACTION_OPEN };
@@ -100,7 +112,8 @@ struct transaction {
     bool has_position, writes_more; /* than the record lists */
     bool commits;                   /* COMMIT was sent */
     enum isolation isolation;
-    bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it was */
+    bool may_have_changed; /* the catalog: it has to be asked whether what was used of it is what it
+                              was */
     uint64_t writes, serial, statements, operations;
     struct catalog_names names; /* of the session's catalog, that its statements used */
 };
@@ -117,16 +130,17 @@ struct observed {
     size_t names_bytes; /* what prepared statements and portals keep of what the client sent */
     bool is_ready;      /* the server has said so once */
     bool was_asked;     /* whether a question for the catalog is due */
-    bool
-        reads_only; /* by default: what is asked outside of a transaction might wait for a safe snapshot (DEFERRABLE) */
+    bool reads_only;    /* by default: what is asked outside of a transaction might wait for a safe
+                           snapshot (DEFERRABLE) */
     bool is_lost, stops, backslashes, is_standby, copies, in_sequence;
-    /* Something ran that may have made temporary relations, prepared statements or changed the catalog: nothing is recorded until the
-     * server was asked (QUESTION_VIEW). Unsettled: until it is ready, settings may be others than were reported. */
+    /* Something ran that may have made temporary relations, prepared statements or changed the
+     * catalog: nothing is recorded until the server was asked (QUESTION_VIEW). Unsettled: until it
+     * is ready, settings may be others than were reported. */
     bool is_dirty, is_unsettled, has_temporary;
     uint64_t epoch;           /* how often what names mean may have changed */
     bool defines;             /* something ran that may have changed the catalog for everybody */
     struct observe_held held; /* records that wait */
-    int64_t asked_at;         /* nanoseconds: when a question was put; and what confirms the catalog */
+    int64_t asked_at; /* nanoseconds: when a question was put; and what confirms the catalog */
     char expected[CATALOG_EXPECTED];
     char status; /* of the last ReadyForQuery */
     struct spelling spelling;
@@ -177,7 +191,8 @@ void observed_add_prepared(struct observed *observed, const char *name,
 struct portal *observed_find_portal(struct observed *observed, const char *name);
 /* A portal without anything, in place of one of that name. */
 struct portal *observed_open_portal(struct observed *observed, const char *name);
-void observed_weigh_portal(struct observed *observed, struct portal *portal); /* its parameters are all there */
+void observed_weigh_portal(struct observed *observed,
+                           struct portal *portal); /* its parameters are all there */
 void observed_drop_portal(struct observed *observed, struct portal *portal);
 void observed_drop_portals(struct observed *observed);
 
@@ -185,8 +200,10 @@ void observed_drop_portals(struct observed *observed);
 struct entry *observed_head(struct observed *observed); /* NULL: nothing is to be answered */
 struct entry *observed_at(struct observed *observed, uint32_t place);
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own);
-void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece);
-void observed_weigh(struct observed *observed, struct entry *entry, size_t bytes); /* that it keeps */
+void observed_keep_body(struct observed *observed, struct entry *entry,
+                        const struct wire_piece *piece);
+void observed_weigh(struct observed *observed, struct entry *entry,
+                    size_t bytes); /* that it keeps */
 void observed_pop(struct observed *observed);
 /* After an error the server reads on to the next Sync. */
 void observed_pop_to_sync(struct observed *observed);
@@ -196,10 +213,11 @@ void observed_begin_copy(struct observed *observed);
 /* transaction.c */
 enum outcome { OUTCOME_COMMITTED, OUTCOME_ABORTED, OUTCOME_UNKNOWN };
 
-void observed_begin_transaction(struct observed *observed, enum transaction_state state, enum isolation isolation);
+void observed_begin_transaction(struct observed *observed, enum transaction_state state,
+                                enum isolation isolation);
 void observed_end_transaction(struct observed *observed, enum outcome outcome);
-/* Records that wait are let go once the catalog was asked for again, without what they list if it is another; `at_once`: they wait no
- * longer. */
+/* Records that wait are let go once the catalog was asked for again, without what they list if it
+ * is another; `at_once`: they wait no longer. */
 void observed_settle(struct observed *observed, bool at_once);
 void observed_set_savepoint(struct observed *observed, const char *name);
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases);
@@ -207,9 +225,12 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from);
 
 /* statement.c */
 /* A statement begins: its first answer is there. */
-void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal);
-/* `is_told`: they were described for this execution, so that tables' numbers are what its names mean. */
-void observed_begin_rows(struct observed *observed, const struct result_fields *fields, bool is_told);
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place,
+                              struct portal *portal);
+/* `is_told`: they were described for this execution, so that tables' numbers are what its names
+ * mean. */
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields,
+                         bool is_told);
 void observed_refresh_catalog(struct observed *observed);
 /* The statement ended well; `whole`: there are no more rows. */
 void observed_end_statement(struct observed *observed, const char *tag, bool whole);
@@ -217,7 +238,9 @@ void observed_fail_statement(struct observed *observed);
 /* Something opaque ran: it may have written, set, made and changed whatever it liked. */
 void observed_may_do_anything(struct observed *observed);
 
-/* question.c. `before` gets what is to be asked before the client's message with this text (NULL: none). */
-void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before);
+/* question.c. `before` gets what is to be asked before the client's message with this text (NULL:
+ * none). */
+void observed_ask_before(struct observed *observed, const struct text *text,
+                         struct iso_text *before);
 void observed_ask_at_end(struct observed *observed, struct iso_text *before); /* before Terminate */
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece);

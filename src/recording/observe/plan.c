@@ -8,8 +8,9 @@
 enum { SHAPE_MOST = 240, CURSOR_HOLD = 0x20 };
 
 const char *const plan_reason_names[REASONS] = {
-    "recorded", "no-table", "syntax", "shape",     "function",    "operator", "type", "table",   "writes",
-    "grouped",  "twice",    "no-key", "condition", "undescribed", "cursor",   "hold", "session", "value",
+    "recorded",  "no-table",    "syntax", "shape",   "function", "operator",
+    "type",      "table",       "writes", "grouped", "twice",    "no-key",
+    "condition", "undescribed", "cursor", "hold",    "session",  "value",
 };
 
 enum isolation isolation_of(const char *name)
@@ -84,8 +85,8 @@ static void plan_set(struct plan_statement *statement, const PgQuery__VariableSe
         statement->sets_default = true;
         statement->isolation = isolation_in(node->n_args, node->args);
     } else {
-        statement->may_set =
-            !*name || strcasestr(name, "isolation") || strcasestr(name, "role") || strcasestr(name, "authorization");
+        statement->may_set = !*name || strcasestr(name, "isolation") || strcasestr(name, "role") ||
+                             strcasestr(name, "authorization");
     }
 }
 
@@ -94,12 +95,14 @@ static void plan_declare(struct plan_statement *statement, const PgQuery__Declar
     statement->kind = PLAN_DECLARE;
     statement->name = node->portalname;
     statement->holds = node->options & CURSOR_HOLD;
-    statement->is_simple = statement->says_some = statement->is_exists = false; /* what is fetched is a part */
+    statement->is_simple = statement->says_some = statement->is_exists =
+        false; /* what is fetched is a part */
 }
 
 static bool is_definition(const PgQuery__Node *node)
 {
-    static const char *const begin[] = {"Create", "Alter", "Drop", "Rename", "Define", "Index", "View", "Rule", NULL};
+    static const char *const begin[] = {"Create", "Alter", "Drop", "Rename", "Define",
+                                        "Index",  "View",  "Rule", NULL};
     const ProtobufCMessage *message = &node->select_stmt->base; /* whichever it is */
     for (const char *const *known = begin; *known; known++)
         if (!strncmp(message->descriptor->short_name, *known, strlen(*known)))
@@ -110,7 +113,8 @@ static bool is_definition(const PgQuery__Node *node)
 static void plan_any(struct plan_statement *statement)
 {
     const PgQuery__Node *node = statement->node;
-    if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT || node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT ||
+    if (node->node_case == PG_QUERY__NODE__NODE_INSERT_STMT ||
+        node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT ||
         node->node_case == PG_QUERY__NODE__NODE_DELETE_STMT)
         statement->kind = PLAN_WRITE;
     statement->counts_as_read = node->node_case == PG_QUERY__NODE__NODE_SELECT_STMT;
@@ -147,7 +151,8 @@ static void plan_any(struct plan_statement *statement)
 
 /* ---- plans ---- */
 
-/* Keywords alone: in what else a statement says, a word may be anybody's, and a secret (SET app.token TO hunter2). */
+/* Keywords alone: in what else a statement says, a word may be anybody's, and a secret (SET
+ * app.token TO hunter2). */
 static bool has_names_only(const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->count; i++) {
@@ -170,7 +175,8 @@ static char *shape_of(const struct plan *plan, const char *text, size_t length)
         struct iso_sql_fault fault;
         bool is_scanned = length && iso_sql_scan(&tokens, text, length, &fault);
         if (is_scanned && tokens.count && tokens.list[0].keyword)
-            for (const char *at = text + tokens.list[0].begin; at < text + tokens.list[0].end && used < 20; at++)
+            for (const char *at = text + tokens.list[0].begin;
+                 at < text + tokens.list[0].end && used < 20; at++)
                 shape[used++] = (char)(*at & ~0x20);
         if (is_scanned)
             iso_sql_tokens_release(&tokens);
@@ -197,7 +203,8 @@ struct plan *plan_new(const char *text, size_t length, bool is_template, _Atomic
     else
         plan->statements[0] = (struct plan_statement){.reason = REASON_SYNTAX};
     plan->shape = shape_of(plan, text, parsed ? length : 0);
-    plan->bytes = sizeof *plan + iso_sql_tree_bytes(&plan->tree) + plan->count * sizeof *plan->statements;
+    plan->bytes =
+        sizeof *plan + iso_sql_tree_bytes(&plan->tree) + plan->count * sizeof *plan->statements;
     for (uint32_t i = 0; i < plan->count; i++)
         plan->bytes += plan->statements[i].table_capacity * sizeof *plan->statements[i].tables +
                        plan->statements[i].use_capacity * sizeof *plan->statements[i].uses;

@@ -1,6 +1,7 @@
-/* What is to be known of a statement before it runs: its kind, its shape (observe/shape.h), which tables and which names stand in it.
- * Made of PostgreSQL's own parse tree, once for each template (observe/template.h); whether the database's catalog agrees is found
- * once for each catalog (plan_agrees).
+/* What is to be known of a statement before it runs: its kind, its shape (observe/shape.h), which
+ * tables and which names stand in it. Made of PostgreSQL's own parse tree, once for each template
+ * (observe/template.h); whether the database's catalog agrees is found once for each catalog
+ * (plan_agrees).
  *
  * Ownership: a plan is counted, and freed with its last reference. Threads: its loop's.
  */
@@ -27,7 +28,12 @@ enum plan_kind {
     PLAN_SET
 };
 
-enum isolation { ISOLATION_UNKNOWN, ISOLATION_READ_COMMITTED, ISOLATION_REPEATABLE_READ, ISOLATION_SERIALIZABLE };
+enum isolation {
+    ISOLATION_UNKNOWN,
+    ISOLATION_READ_COMMITTED,
+    ISOLATION_REPEATABLE_READ,
+    ISOLATION_SERIALIZABLE
+};
 enum isolation isolation_of(const char *name);
 
 /* Why a statement was passed on, and not recorded. */
@@ -44,11 +50,13 @@ enum plan_reason {
     REASON_GROUPED,
     REASON_TWICE,     /* each of its tables stands in it more than once */
     REASON_NO_KEY,    /* nothing says which rows they are */
-    REASON_CONDITION, /* nothing says which, and the condition is not one of those that are recorded */
+    REASON_CONDITION, /* nothing says which, and the condition is not one of those that are recorded
+                       */
     REASON_UNDESCRIBED,
     REASON_CURSOR, /* it reads as of its opening, and something was written since */
     REASON_HOLD,
-    REASON_SESSION, /* something ran in the session that may have changed what names and values mean */
+    REASON_SESSION, /* something ran in the session that may have changed what names and values mean
+                     */
     REASON_VALUE,   /* a type or encoding that is not understood */
     REASONS
 };
@@ -58,12 +66,19 @@ struct plan_table {
     const char *schema, *name; /* of the tree; schema "" if it is not said */
     const char *alias;         /* by which columns name it */
     uint32_t times;
-    bool is_top;                       /* its rows can be the result's */
-    const struct catalog_table *found; /* by plan_agrees: the only one of the name; NULL: there are several */
+    bool is_top; /* its rows can be the result's */
+    const struct catalog_table
+        *found; /* by plan_agrees: the only one of the name; NULL: there are several */
 };
 
 /* A name that has to mean what is PostgreSQL's own, or a table's. */
-enum plan_use_kind { PLAN_USE_FUNCTION, PLAN_USE_OPERATOR, PLAN_USE_TYPE, PLAN_USE_COLUMN, PLAN_USE_WITH };
+enum plan_use_kind {
+    PLAN_USE_FUNCTION,
+    PLAN_USE_OPERATOR,
+    PLAN_USE_TYPE,
+    PLAN_USE_COLUMN,
+    PLAN_USE_WITH
+};
 enum { PLAN_USES_MOST = 256 };
 
 struct plan_use {
@@ -81,10 +96,12 @@ struct plan_statement {
     bool is_pure;      /* if the catalog agrees: nothing is written, set or made by it */
     bool sets_default; /* SET: that of later transactions */
     bool chains, holds, counts_as_read;
-    bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the condition */
+    bool is_simple;  /* one table, no joins, groups or the like: its rows are those that match the
+                        condition */
     bool is_partial; /* but not all of them: LIMIT, OFFSET, SKIP LOCKED */
     bool is_distinct, has_distinct_on, has_aggregate, has_sub_select, joins;
-    bool says_some; /* constants of each row that matches; `is_exists`: whether there is one, by t or f */
+    bool says_some; /* constants of each row that matches; `is_exists`: whether there is one, by t
+                       or f */
     bool is_exists;
     const char *name;                  /* of a savepoint, cursor */
     const PgQuery__SelectStmt *select; /* whose condition it is */
@@ -109,8 +126,8 @@ struct plan {
     struct iso_sql_tree tree;
 };
 
-/* Never NULL; a text that is no statement has one of kind PLAN_OTHER, which may do anything. `is_template`: of constants there
- * is none in it. `account` outlives the plan. */
+/* Never NULL; a text that is no statement has one of kind PLAN_OTHER, which may do anything.
+ * `is_template`: of constants there is none in it. `account` outlives the plan. */
 struct plan *plan_new(const char *text, size_t length, bool is_template, _Atomic size_t *account);
 void plan_release(struct plan *plan); /* NULL is allowed */
 
@@ -120,11 +137,14 @@ static inline struct plan *plan_share(struct plan *plan)
     return plan;
 }
 
-/* Looks at the statement's node (shape.c): its tables and uses, and `reason` and `detail` where it is opaque. */
+/* Looks at the statement's node (shape.c): its tables and uses, and `reason` and `detail` where it
+ * is opaque. */
 void plan_shape(struct plan_statement *statement);
 
-/* REASON_NONE: by the catalog each name means what the shape needs; else why not. NULL: no catalog is known. */
+/* REASON_NONE: by the catalog each name means what the shape needs; else why not. NULL: no catalog
+ * is known. */
 enum plan_reason plan_agrees(struct plan_statement *statement, struct catalog *catalog);
 
-/* The last part of a column's name, NULL if it is none; `qualifier` is what stands before it, or NULL. */
+/* The last part of a column's name, NULL if it is none; `qualifier` is what stands before it, or
+ * NULL. */
 const char *plan_column(const PgQuery__Node *node, const char **qualifier);

@@ -7,20 +7,23 @@
 
 enum { IDLE_PAUSE = 100000000 }; /* nanoseconds */
 
-static const char question_portal[] = "isochron_proxy_asks"; /* by which its questions are known in logs */
+static const char question_portal[] =
+    "isochron_proxy_asks"; /* by which its questions are known in logs */
 static const char own_timeout[] = "SELECT pg_catalog.set_config('statement_timeout', '5s', true)";
 static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
 
-/* What this session sees otherwise than others: its temporary relations, and statements that SQL prepared. */
+/* What this session sees otherwise than others: its temporary relations, and statements that SQL
+ * prepared. */
 static const char ask_view[] =
     "SELECT (%s), pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
     " WHERE relnamespace = pg_catalog.pg_my_temp_schema()),"
     " pg_catalog.current_setting('extra_float_digits'), pg_catalog.current_setting('bytea_output'),"
     " EXISTS (SELECT 1 FROM pg_catalog.pg_prepared_statements WHERE from_sql), %s";
 
-static void put_statement(struct observed *observed, enum question question, const char *sql, struct iso_text *text)
+static void put_statement(struct observed *observed, enum question question, const char *sql,
+                          struct iso_text *text)
 {
     wire_put_statement(text, observed->world->shared->question_name, question_portal, sql);
     observed_push(observed, ENTRY_PARSE, question);
@@ -36,9 +39,11 @@ static void put_sync(struct observed *observed, enum question question, struct i
     observed_push(observed, ENTRY_SYNC, question);
 }
 
-/* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it stands in a savepoint:
- * where it fails (the client cancels, its statement_timeout is over) the client's transaction does not. */
-static void put_question(struct observed *observed, enum question question, const char *query, struct iso_text *text)
+/* Outside of a transaction it has a timeout of its own, whatever the client's is. Within one it
+ * stands in a savepoint: where it fails (the client cancels, its statement_timeout is over) the
+ * client's transaction does not. */
+static void put_question(struct observed *observed, enum question question, const char *query,
+                         struct iso_text *text)
 {
     char savepoint[80];
     snprintf(savepoint, sizeof savepoint, "SAVEPOINT %s", observed->world->shared->question_name);
@@ -66,9 +71,10 @@ static void put_end_of_guard(struct observed *observed, struct iso_text *text)
 
 static bool may_ask(struct observed *observed)
 {
-    return observed->is_ready && !observed->is_quiet && !observed->count && !observed->in_sequence &&
-           !observed->is_lost && !observed->stops && !observed->copies &&
-           !(observed->reads_only && observed->status == 'I') && !observed_find_portal(observed, question_portal);
+    return observed->is_ready && !observed->is_quiet && !observed->count &&
+           !observed->in_sequence && !observed->is_lost && !observed->stops && !observed->copies &&
+           !(observed->reads_only && observed->status == 'I') &&
+           !observed_find_portal(observed, question_portal);
 }
 
 static const struct plan_statement *only_statement(const struct text *text)
@@ -79,8 +85,9 @@ static const struct plan_statement *only_statement(const struct text *text)
 /* The next statement could be recorded if the session were known, or begins a transaction. */
 static bool is_worth_asking(const struct plan_statement *statement)
 {
-    return statement->kind == PLAN_BEGIN || ((statement->kind == PLAN_SELECT || statement->kind == PLAN_WRITE) &&
-                                             statement->table_count && !statement->reason);
+    return statement->kind == PLAN_BEGIN ||
+           ((statement->kind == PLAN_SELECT || statement->kind == PLAN_WRITE) &&
+            statement->table_count && !statement->reason);
 }
 
 static bool check_is_due(const struct observed *observed)
@@ -88,8 +95,8 @@ static bool check_is_due(const struct observed *observed)
     return observe_check_wanted(observed->world->shared, observed->database);
 }
 
-/* What a transaction changed of the catalog itself only it can say. That it may have is asked first, since it costs
- * little. */
+/* What a transaction changed of the catalog itself only it can say. That it may have is asked
+ * first, since it costs little. */
 static void ask_what_is_seen(struct observed *observed, bool with_check, struct iso_text *before)
 {
     bool is_idle = observed->status == 'I';
@@ -119,7 +126,8 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (!observed->held.catalog || observed->status != 'I' || observed->is_standby || !may_ask(observed))
+    if (!observed->held.catalog || observed->status != 'I' || observed->is_standby ||
+        !may_ask(observed))
         return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
@@ -131,26 +139,31 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
         ask_what_is_seen(observed, true, before);
 }
 
-/* Before a statement that could be recorded: the catalog, if it is out of date, and what the session sees, if that is
- * not known. And whether what waits was right. */
+/* Before a statement that could be recorded: the catalog, if it is out of date, and what the
+ * session sees, if that is not known. And whether what waits was right. */
 static void ask_what_is_meant(struct observed *observed, const struct plan_statement *statement,
                               struct iso_text *before)
 {
     bool is_idle = observed->status == 'I', is_worth = statement && is_worth_asking(statement);
     bool is_new =
-        is_idle && is_worth && observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE);
-    bool is_check = is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
+        is_idle && is_worth &&
+        observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE);
+    bool is_check =
+        is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
     bool may_see = is_idle || (observed->status == 'T' && observed->transaction.saw_snapshot);
     if (is_new)
         ask_catalog(observed, before);
-    if ((observed->is_dirty && may_see && is_worth) || (observed->held.catalog && is_idle && is_check))
+    if ((observed->is_dirty && may_see && is_worth) ||
+        (observed->held.catalog && is_idle && is_check))
         ask_what_is_seen(observed, is_check, before);
 }
 
-/* Behind the first statement that took a snapshot, never before it, the position is asked for, before COMMIT the transaction's xid: with the
- * message that the client sends next, so that the server is not woken for them alone. Without a catalog nobody knows whether
- * the server has these functions, and a question that fails would take the transaction with it. */
-static void ask_before(struct observed *observed, const struct plan_statement *statement, struct iso_text *before)
+/* Behind the first statement that took a snapshot, never before it, the position is asked for,
+ * before COMMIT the transaction's xid: with the message that the client sends next, so that the
+ * server is not woken for them alone. Without a catalog nobody knows whether the server has these
+ * functions, and a question that fails would take the transaction with it. */
+static void ask_before(struct observed *observed, const struct plan_statement *statement,
+                       struct iso_text *before)
 {
     struct transaction *transaction = &observed->transaction;
     observed_settle(observed, false);
@@ -164,12 +177,13 @@ static void ask_before(struct observed *observed, const struct plan_statement *s
         transaction->position_asked = true;
         put_question(observed, QUESTION_POSITION, ask_position, before);
     }
-    if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) && transaction->may_write &&
-        !transaction->xid_known)
+    if (statement && (statement->kind == PLAN_COMMIT || statement->kind == PLAN_PREPARE) &&
+        transaction->may_write && !transaction->xid_known)
         put_question(observed, QUESTION_XID, ask_xid, before);
 }
 
-void observed_ask_before(struct observed *observed, const struct text *text, struct iso_text *before)
+void observed_ask_before(struct observed *observed, const struct text *text,
+                         struct iso_text *before)
 {
     if (!observed->catalog || observed->is_standby || !may_ask(observed))
         return;
@@ -177,7 +191,8 @@ void observed_ask_before(struct observed *observed, const struct text *text, str
     put_end_of_guard(observed, before);
 }
 
-bool observed_asks(struct observed *observed, enum observed_occasion occasion, struct iso_text *question)
+bool observed_asks(struct observed *observed, enum observed_occasion occasion,
+                   struct iso_text *question)
 {
     if (!may_ask(observed) || observed->status != 'I')
         return false;
@@ -189,15 +204,18 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion, s
         observed_ask_at_end(observed, question);
         return question->used;
     }
-    bool is_moment = occasion == OBSERVED_IDLE || !observed->was_asked; /* behind a login, which took longer */
+    bool is_moment =
+        occasion == OBSERVED_IDLE || !observed->was_asked; /* behind a login, which took longer */
     observed->was_asked = true;
-    if (!observe_catalog_wanted(observed->world->shared, observed->database, is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
+    if (!observe_catalog_wanted(observed->world->shared, observed->database,
+                                is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
         return false;
     ask_catalog(observed, question);
     return true;
 }
 
-static void take_answer(struct observed *observed, const struct wire_piece *piece, enum question question)
+static void take_answer(struct observed *observed, const struct wire_piece *piece,
+                        enum question question)
 {
     if (question == QUESTION_GUARD)
         return;
@@ -230,19 +248,21 @@ static void take_view(struct observed *observed)
     const char *check = observed->answer[ANSWER_CHECK];
     bool is_same = !strcmp(check, observed->expected), is_idle = observed->status == 'I';
     if (is_idle && *check) {
-        observe_confirmed(observed->world->shared, observed->database, observed->catalog, observed->asked_at, is_same);
+        observe_confirmed(observed->world->shared, observed->database, observed->catalog,
+                          observed->asked_at, is_same);
         observed_settle(observed, false);
     }
-    /* A transaction that changed what it used goes on unrecorded; others' changes are found when its record is
-     * confirmed. */
+    /* A transaction that changed what it used goes on unrecorded; others' changes are found when
+     * its record is confirmed. */
     observed->transaction.may_have_changed = !is_idle && *observed->answer[ANSWER_CHANGED] == 't';
     if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;
     observed->is_dirty = false;
     observed->has_temporary = *observed->answer[ANSWER_TEMPORARY] == 't';
-    observed->spelling.keeps_floats =
-        atoi(observed->answer[ANSWER_FLOATS]) >= 1 && !strcmp(observed->answer[ANSWER_BYTES], "hex");
-    for (uint32_t i = 0; *observed->answer[ANSWER_PREPARED] == 't' && i < observed->prepared_count; i++)
+    observed->spelling.keeps_floats = atoi(observed->answer[ANSWER_FLOATS]) >= 1 &&
+                                      !strcmp(observed->answer[ANSWER_BYTES], "hex");
+    for (uint32_t i = 0; *observed->answer[ANSWER_PREPARED] == 't' && i < observed->prepared_count;
+         i++)
         observed->prepared[i].text->is_misread = true; /* its name may be another's by now */
 }
 

@@ -45,7 +45,8 @@ void observed_weigh(struct observed *observed, struct entry *entry, size_t bytes
         observed_lose(observed);
 }
 
-void observed_keep_body(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+void observed_keep_body(struct observed *observed, struct entry *entry,
+                        const struct wire_piece *piece)
 {
     if (!piece->body) {
         observed_lose(observed); /* too large to be known, and then nothing is */

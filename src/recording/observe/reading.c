@@ -16,17 +16,20 @@ void reading_release(struct reading *reading)
     *reading = (struct reading){0};
 }
 
-/* Does a name of the statement mean that relation? The server said so of this very execution, or there is no other of the name. */
+/* Does a name of the statement mean that relation? The server said so of this very execution, or
+ * there is no other of the name. */
 static bool is_meant(const struct statement_input *input, const struct plan_table *known,
                      const struct catalog_table *table)
 {
-    if (strcmp(known->name, table->name) || (*known->schema && strcmp(known->schema, table->schema)))
+    if (strcmp(known->name, table->name) ||
+        (*known->schema && strcmp(known->schema, table->schema)))
         return false;
     return input->is_told || (known->found == table && (*known->schema || !input->has_temporary));
 }
 
 /* NULL: it stands elsewhere, or more than once. */
-static const struct plan_table *find_in_plan(const struct statement_input *input, const struct catalog_table *table)
+static const struct plan_table *find_in_plan(const struct statement_input *input,
+                                             const struct catalog_table *table)
 {
     for (uint32_t i = 0; i < input->statement->table_count; i++) {
         const struct plan_table *known = &input->statement->tables[i];
@@ -37,7 +40,8 @@ static const struct plan_table *find_in_plan(const struct statement_input *input
 }
 
 /* The one table of a simple statement; NULL: not certain. */
-static const struct catalog_table *only_table(const struct reading *reading, const struct statement_input *input)
+static const struct catalog_table *only_table(const struct reading *reading,
+                                              const struct statement_input *input)
 {
     const struct plan_table *known = &input->statement->tables[0];
     for (uint32_t i = 0; i < reading->fields->count; i++) {
@@ -55,7 +59,8 @@ static void reserve_source(struct reading *reading)
     if (reading->source_count < reading->source_capacity)
         return;
     reading->source_capacity = reading->source_count + 1;
-    reading->sources = iso_reallocate(reading->sources, reading->source_capacity * sizeof *reading->sources);
+    reading->sources =
+        iso_reallocate(reading->sources, reading->source_capacity * sizeof *reading->sources);
 }
 
 uint32_t reading_put_text(struct iso_text *text, const char *string)
@@ -74,8 +79,9 @@ static int field_of(const struct result_fields *fields, uint32_t table, int16_t 
 }
 
 /* False: its rows' keys are not known. */
-static bool find_key(struct reading *reading, const struct statement_input *input, struct reading_source *source,
-                     const struct plan_table *known, struct fixed *fixed)
+static bool find_key(struct reading *reading, const struct statement_input *input,
+                     struct reading_source *source, const struct plan_table *known,
+                     struct fixed *fixed)
 {
     const struct catalog_table *table = source->table;
     struct asking asking = {input, table, known->alias, input->statement->table_count == 1, false};
@@ -86,13 +92,16 @@ static bool find_key(struct reading *reading, const struct statement_input *inpu
         return false;
     for (uint32_t i = 0; i < table->key_count; i++) {
         const struct catalog_column *column = catalog_column(table, table->key[i]);
-        if (!column || !(pg_is_integer(column->type) || pg_is_text(column->type) || column->type == PG_UUID))
+        if (!column ||
+            !(pg_is_integer(column->type) || pg_is_text(column->type) || column->type == PG_UUID))
             return false;
-        source->parts[i] = (struct reading_part){field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
+        source->parts[i] = (struct reading_part){
+            field_of(reading->fields, table->oid, table->key[i]), 0, column->type};
         if (source->parts[i].field < 0) {
             if (!fixed->has[i] || fixed->twice)
                 return false;
-            source->parts[i].place = reading_put_text(&reading->texts, reading_text_of(&fixed->values[i]));
+            source->parts[i].place =
+                reading_put_text(&reading->texts, reading_text_of(&fixed->values[i]));
         }
     }
     return true;
@@ -106,16 +115,18 @@ static void find_cells(struct reading *reading, struct reading_source *source)
         if (field->table != source->table->oid)
             continue;
         const struct catalog_column *column = catalog_column(source->table, field->column);
-        if (column && !column->is_key && field_of(reading->fields, field->table, field->column) == (int)i) {
+        if (column && !column->is_key &&
+            field_of(reading->fields, field->table, field->column) == (int)i) {
             source->cells[source->cell_count].field = i;
             source->cells[source->cell_count++].name = column->name;
         }
     }
 }
 
-/* The tables that rows come from; those whose rows have keys are kept. `fixed`: of the last, which is a simple
- * statement's only one. */
-static void find_sources(struct reading *reading, const struct statement_input *input, struct fixed *fixed)
+/* The tables that rows come from; those whose rows have keys are kept. `fixed`: of the last, which
+ * is a simple statement's only one. */
+static void find_sources(struct reading *reading, const struct statement_input *input,
+                         struct fixed *fixed)
 {
     const struct result_fields *fields = reading->fields;
     uint32_t seen[READING_TABLES * 2], seen_count = 0;
@@ -141,19 +152,21 @@ static void find_sources(struct reading *reading, const struct statement_input *
     }
 }
 
-static bool is_aggregate(const struct asking *asking, const PgQuery__Node *target, struct iso_text *name)
+static bool is_aggregate(const struct asking *asking, const PgQuery__Node *target,
+                         struct iso_text *name)
 {
     const char *qualifier;
     if (target->node_case != PG_QUERY__NODE__NODE_RES_TARGET || !target->res_target->val ||
         target->res_target->val->node_case != PG_QUERY__NODE__NODE_FUNC_CALL)
         return false;
     const PgQuery__FuncCall *call = target->res_target->val->func_call;
-    if (call->n_funcname != 1 || call->n_agg_order || call->agg_filter || call->over || call->agg_distinct ||
-        call->agg_within_group || call->func_variadic || call->n_args != !call->agg_star)
+    if (call->n_funcname != 1 || call->n_agg_order || call->agg_filter || call->over ||
+        call->agg_distinct || call->agg_within_group || call->func_variadic ||
+        call->n_args != !call->agg_star)
         return false;
     const char *function = call->funcname[0]->string->sval;
-    struct value counted =
-        call->agg_star ? (struct value){.kind = VALUE_TRUTH} : reading_value_of(asking->input, call->args[0]);
+    struct value counted = call->agg_star ? (struct value){.kind = VALUE_TRUTH}
+                                          : reading_value_of(asking->input, call->args[0]);
     if (counted.kind > VALUE_NULL) { /* a constant, which is there in each row */
         iso_text_put(name, "count");
         return !strcmp(function, "count");
@@ -190,8 +203,10 @@ static bool find_bag(struct reading *reading, const struct catalog_table *table)
     source->cell_count = 0;
     for (uint32_t i = 0; i < reading->fields->count; i++) {
         const struct result_field *field = &reading->fields->list[i];
-        const struct catalog_column *column = field->table == table->oid ? catalog_column(table, field->column) : NULL;
-        if (!column || i == READING_FIELDS || field_of(reading->fields, field->table, field->column) != (int)i)
+        const struct catalog_column *column =
+            field->table == table->oid ? catalog_column(table, field->column) : NULL;
+        if (!column || i == READING_FIELDS ||
+            field_of(reading->fields, field->table, field->column) != (int)i)
             return false;
         source->cells[source->cell_count].field = i;
         source->cells[source->cell_count++].name = column->name;
@@ -204,7 +219,8 @@ static uint64_t limit_of(const struct statement_input *input)
 {
     const PgQuery__SelectStmt *select = input->statement->select;
     struct value value = reading_value_of(input, select->limit_count);
-    bool is_number = value.kind == VALUE_NUMBER || (value.kind == VALUE_TEXT && pg_is_integer(value.type));
+    bool is_number =
+        value.kind == VALUE_NUMBER || (value.kind == VALUE_TEXT && pg_is_integer(value.type));
     return is_number && !select->limit_offset && !select->n_locking_clause &&
                    pg_is_plain_integer(reading_text_of(&value))
                ? strtoull(reading_text_of(&value), NULL, 10)
@@ -212,8 +228,8 @@ static uint64_t limit_of(const struct statement_input *input)
 }
 
 /* One table, each row that matches: what can be said of its whole result. */
-static void find_set(struct reading *reading, const struct statement_input *input, const struct catalog_table *table,
-                     const struct fixed *fixed)
+static void find_set(struct reading *reading, const struct statement_input *input,
+                     const struct catalog_table *table, const struct fixed *fixed)
 {
     const struct plan_statement *statement = input->statement;
     struct asking asking = {input, table, statement->tables[0].alias, true, true};
@@ -224,10 +240,11 @@ static void find_set(struct reading *reading, const struct statement_input *inpu
         reading->sources[0].table = table;
     if (has_key && !statement->has_aggregate && reading_is_whole_key(table, fixed)) {
         reading->mode = READING_POINT;
-        for (uint32_t i = 0; i < table->key_count; i++) /* where there is no row, its key is what WHERE says */
-            reading->sources[0].parts[i] =
-                (struct reading_part){-1, reading_put_text(&reading->texts, reading_text_of(&fixed->values[i])),
-                                      reading->sources[0].parts[i].type};
+        for (uint32_t i = 0; i < table->key_count;
+             i++) /* where there is no row, its key is what WHERE says */
+            reading->sources[0].parts[i] = (struct reading_part){
+                -1, reading_put_text(&reading->texts, reading_text_of(&fixed->values[i])),
+                reading->sources[0].parts[i].type};
         return;
     }
     if (has_key && !reading->is_partial && reading_find_points(reading, &asking)) {
@@ -255,7 +272,8 @@ static bool may_be_taken(const struct statement_input *input)
     const struct catalog_table *candidate;
     for (uint32_t i = 0; i < input->statement->table_count; i++) {
         const struct plan_table *known = &input->statement->tables[i];
-        for (uint32_t place = 0; (candidate = catalog_next_named(input->catalog, known->schema, known->name, &place));)
+        for (uint32_t place = 0;
+             (candidate = catalog_next_named(input->catalog, known->schema, known->name, &place));)
             if (candidate->is_taken)
                 return true;
     }
@@ -267,7 +285,8 @@ enum plan_reason reading_refused(const struct statement_input *input, enum plan_
     return may_be_taken(input) ? reason : REASON_NO_TABLE;
 }
 
-static void reset(struct reading *reading, const struct statement_input *input, const struct result_fields *fields)
+static void reset(struct reading *reading, const struct statement_input *input,
+                  const struct result_fields *fields)
 {
     reading->mode = READING_NOTHING;
     reading->reason = input->statement->reason;
@@ -285,8 +304,8 @@ static void reset(struct reading *reading, const struct statement_input *input, 
     reading->sources[0].table = NULL;
 }
 
-void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
-                   const struct result_fields *fields)
+void written_begin(struct reading *reading, const struct statement_input *input,
+                   const struct written *written, const struct result_fields *fields)
 {
     struct fixed fixed;
     reset(reading, input, fields);
@@ -300,8 +319,8 @@ void written_begin(struct reading *reading, const struct statement_input *input,
         reading->mode = READING_ROWS_ONLY;
 }
 
-void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
-                   bool plain)
+void reading_begin(struct reading *reading, const struct statement_input *input,
+                   const struct result_fields *fields, bool plain)
 {
     const struct plan_statement *statement = input->statement;
     struct fixed fixed;
@@ -309,7 +328,8 @@ void reading_begin(struct reading *reading, const struct statement_input *input,
     if (reading->reason)
         return;
     find_sources(reading, input, &fixed);
-    const struct catalog_table *table = statement->is_simple && !plain ? only_table(reading, input) : NULL;
+    const struct catalog_table *table =
+        statement->is_simple && !plain ? only_table(reading, input) : NULL;
     if (table && table->is_taken)
         find_set(reading, input, table, &fixed);
     if (reading->mode == READING_NOTHING && reading->source_count)

@@ -1,17 +1,21 @@
-/* What is recorded of a statement's result: decided once its columns are described, then done row by row.
+/* What is recorded of a statement's result: decided once its columns are described, then done row
+ * by row.
  *
  *     POINT       WHERE is exactly the whole key: a read of that row, or of its absence
  *     POINTS      WHERE is the key IN a list: reads of these rows, or of their absence
- *     SET         one table and a condition that can be recorded: a query with its rows. What is said of the key is bounds
+ *     SET         one table and a condition that can be recorded: a query with its rows. What is
+ *                 said of the key is bounds
  *     BAG         the same, and nothing says which rows they are: a query with rows without keys
  *     AGGREGATES  count, sum, min, max over one table
  *     SOME        how many rows match, or that at least so many do
  *     ROWS        each row of which the key is known, of each table: reads
  *     NOTHING     with the reason
  *
- * The key of a row is known if all columns of the primary key are in the result, or fixed by equalities that WHERE demands.
+ * The key of a row is known if all columns of the primary key are in the result, or fixed by
+ * equalities that WHERE demands.
  *
- * Ownership: a reading owns its texts; plan, constants and catalog are borrowed until reading_release. Threads: one.
+ * Ownership: a reading owns its texts; plan, constants and catalog are borrowed until
+ * reading_release. Threads: one.
  */
 #pragma once
 
@@ -53,7 +57,8 @@ struct statement_input {
     const struct parameters *parameters; /* NULL: none */
     const struct catalog *catalog;       /* NULL: not known */
     const struct spelling *spelling;
-    bool is_told;       /* the result was described as this execution has it: tables' numbers are of now */
+    bool
+        is_told; /* the result was described as this execution has it: tables' numbers are of now */
     bool has_temporary; /* a name without a schema may be a temporary relation's */
 };
 
@@ -88,9 +93,10 @@ struct reading {
     enum reading_mode mode;
     enum plan_reason reason;
     bool has_begun, is_partial, failed;
-    bool is_writing, deletes;         /* rows are those that were written */
-    bool is_exists;                   /* SOME: the one row says whether there is one */
-    uint64_t rows, operations, limit; /* with fewer rows than the limit they are all; 0: none is known */
+    bool is_writing, deletes; /* rows are those that were written */
+    bool is_exists;           /* SOME: the one row says whether there is one */
+    uint64_t rows, operations,
+        limit; /* with fewer rows than the limit they are all; 0: none is known */
     uint32_t source_count, source_capacity;
     struct reading_source *sources; /* READING_TABLES at most; there is always room for one */
     struct iso_text texts, condition, values;
@@ -104,12 +110,13 @@ struct reading {
 void reading_release(struct reading *reading);
 
 /* `plain`: nothing but ROWS is possible (a part of a cursor's rows). */
-void reading_begin(struct reading *reading, const struct statement_input *input, const struct result_fields *fields,
-                   bool plain);
+void reading_begin(struct reading *reading, const struct statement_input *input,
+                   const struct result_fields *fields, bool plain);
 /* The reason, or that nothing is passed on which could have been recorded. */
 enum plan_reason reading_refused(const struct statement_input *input, enum plan_reason reason);
 /* A DataRow's body; NULL: it was too large. */
-void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session);
+void reading_row(struct reading *reading, struct wire_cursor row,
+                 struct iso_recorder_session *session);
 /* All rows came; `whole` is false if there may be more. */
 void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session);
 
@@ -120,7 +127,8 @@ struct written {
 };
 struct written written_of(const struct statement_input *input);
 /* The one row's key, by the statement's text, as `table/key`; false: not known. */
-bool written_key(const struct statement_input *input, const struct written *written, char *key, size_t size);
+bool written_key(const struct statement_input *input, const struct written *written, char *key,
+                 size_t size);
 /* As reading_begin, if RETURNING has the keys: rows are then recorded as written ones. */
-void written_begin(struct reading *reading, const struct statement_input *input, const struct written *written,
-                   const struct result_fields *fields);
+void written_begin(struct reading *reading, const struct statement_input *input,
+                   const struct written *written, const struct result_fields *fields);

@@ -1,7 +1,10 @@
-/* What the files of a reading share: what a statement's text compares with, and what its WHERE says.
+/* What the files of a reading share: what a statement's text compares with, and what its WHERE
+ * says.
  *
- *     constant.c    constants and parameters: the value that an expression has whatever the rows are
- *     condition.c   a condition as a record has it, if each word of it means there what it means to PostgreSQL
+ *     constant.c    constants and parameters: the value that an expression has whatever the rows
+ *                   are
+ *     condition.c   a condition as a record has it, if each word of it means there what it means to
+ *                   PostgreSQL
  *     key.c         what WHERE says of the key: equalities that fix it, bounds, lists
  *     reading.c     what is recorded of a result, decided once its columns are described
  *     rows.c        row by row, what was decided
@@ -39,17 +42,21 @@ struct fixed {
 
 /* constant.c */
 struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node);
-const char *reading_text_of(const struct value *value); /* of a number, text or truth; as long as `value` is there */
+const char *reading_text_of(
+    const struct value *value); /* of a number, text or truth; as long as `value` is there */
 bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
 
 /* condition.c */
 /* NULL: the expression is no column of the table. */
-const struct catalog_column *reading_column_of(const struct asking *asking, const PgQuery__Node *node);
+const struct catalog_column *reading_column_of(const struct asking *asking,
+                                               const PgQuery__Node *node);
 /* False: it can't be recorded, and `text` holds a part of it. */
-bool reading_put_condition(const struct asking *asking, struct iso_text *text, const PgQuery__Node *node, int depth);
+bool reading_put_condition(const struct asking *asking, struct iso_text *text,
+                           const PgQuery__Node *node, int depth);
 
 /* key.c */
-void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node, struct fixed *fixed);
+void reading_find_fixed(const struct asking *asking, const PgQuery__Node *node,
+                        struct fixed *fixed);
 /* Exactly the whole key, and nothing else. */
 bool reading_is_whole_key(const struct catalog_table *table, const struct fixed *fixed);
 /* The reading's bounds and its condition, which has all else that WHERE says. */

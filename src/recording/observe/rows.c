@@ -24,15 +24,17 @@ static bool read_cells(struct reading *reading, struct wire_cursor row, struct c
             continue;
         const struct result_field *field = &reading->fields->list[i];
         cells[i] = (struct cell){bytes ? CELL_UNKNOWN : CELL_NULL, reading->values.used};
-        if (bytes && pg_value_text(field->type, field->is_binary, bytes, size, &reading->spelling, &reading->values))
+        if (bytes && pg_value_text(field->type, field->is_binary, bytes, size, &reading->spelling,
+                                   &reading->values))
             cells[i].kind = CELL_TEXT;
     }
     return true;
 }
 
-/* `key` gets the row's key, behind the table's name if `full`. False: it is not known, or there is no row (an outer join). */
-static bool put_key(const struct reading *reading, const struct reading_source *source, const struct cell *cells,
-                    bool full, char *key, bool *is_absent)
+/* `key` gets the row's key, behind the table's name if `full`. False: it is not known, or there is
+ * no row (an outer join). */
+static bool put_key(const struct reading *reading, const struct reading_source *source,
+                    const struct cell *cells, bool full, char *key, bool *is_absent)
 {
     const char *parts[CATALOG_KEY_MOST];
     const struct catalog_table *table = source->table;
@@ -52,8 +54,8 @@ static bool put_key(const struct reading *reading, const struct reading_source *
     return iso_recorder_row_key(key, KEY_MOST, full ? table->full : NULL, parts, table->key_count);
 }
 
-static size_t gather_cells(const struct reading *reading, const struct reading_source *source, const struct cell *cells,
-                           const char **names, const char **values)
+static size_t gather_cells(const struct reading *reading, const struct reading_source *source,
+                           const struct cell *cells, const char **names, const char **values)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < source->cell_count; i++) {
@@ -86,7 +88,8 @@ static void begin_query(struct reading *reading, struct iso_recorder_session *se
     }
 }
 
-static bool record_aggregates(struct reading *reading, const struct cell *cells, struct iso_recorder_session *session)
+static bool record_aggregates(struct reading *reading, const struct cell *cells,
+                              struct iso_recorder_session *session)
 {
     const char *name = reading->texts.bytes;
     for (uint32_t i = 0; i < reading->fields->count; i++, name += strlen(name) + 1) {
@@ -97,8 +100,9 @@ static bool record_aggregates(struct reading *reading, const struct cell *cells,
             continue;
         if (cells[i].kind == CELL_UNKNOWN)
             return false;
-        iso_recorder_query_aggregate(session, name,
-                                     cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].place);
+        iso_recorder_query_aggregate(
+            session, name,
+            cells[i].kind == CELL_NULL ? NULL : reading->values.bytes + cells[i].place);
     }
     return true;
 }
@@ -109,7 +113,8 @@ static void note_found(struct reading *reading, const struct cell *cells)
     const struct reading_part *part = &reading->sources[0].parts[0];
     assert(part->field >= 0);
     for (uint32_t i = 0; i < reading->point_count; i++)
-        if (!strcmp(reading->texts.bytes + reading->points[i], reading->values.bytes + cells[part->field].place))
+        if (!strcmp(reading->texts.bytes + reading->points[i],
+                    reading->values.bytes + cells[part->field].place))
             reading->found[i] = true;
 }
 
@@ -119,7 +124,8 @@ static void record_absent(struct reading *reading, struct iso_recorder_session *
     char key[KEY_MOST];
     for (uint32_t i = 0; i < reading->point_count; i++) {
         const char *part = reading->texts.bytes + reading->points[i];
-        if (reading->found[i] || !iso_recorder_row_key(key, sizeof key, reading->sources[0].table->full, &part, 1))
+        if (reading->found[i] ||
+            !iso_recorder_row_key(key, sizeof key, reading->sources[0].table->full, &part, 1))
             continue;
         iso_recorder_read_no_row(session, key);
         reading->operations++;
@@ -128,7 +134,8 @@ static void record_absent(struct reading *reading, struct iso_recorder_session *
     }
 }
 
-static void put_written(struct reading *reading, const char *key, struct iso_recorder_session *session)
+static void put_written(struct reading *reading, const char *key,
+                        struct iso_recorder_session *session)
 {
     if (reading->deletes)
         iso_recorder_delete(session, key);
@@ -146,7 +153,8 @@ static void record_some(struct reading *reading, struct iso_recorder_session *se
         iso_recorder_query_values(session, NULL);
 }
 
-void reading_row(struct reading *reading, struct wire_cursor row, struct iso_recorder_session *session)
+void reading_row(struct reading *reading, struct wire_cursor row,
+                 struct iso_recorder_session *session)
 {
     struct cell cells[READING_FIELDS];
     const char *names[READING_FIELDS], *values[READING_FIELDS];
@@ -160,7 +168,8 @@ void reading_row(struct reading *reading, struct wire_cursor row, struct iso_rec
     }
     if (reading->mode == READING_SOME) {
         if (reading->is_exists) { /* at least one, or none */
-            bool is_true = cells[0].kind == CELL_TEXT && !strcmp(reading->values.bytes + cells[0].place, "t");
+            bool is_true =
+                cells[0].kind == CELL_TEXT && !strcmp(reading->values.bytes + cells[0].place, "t");
             reading->failed = cells[0].kind != CELL_TEXT;
             reading->rows = is_true;
             reading->is_partial |= is_true;
@@ -230,7 +239,8 @@ void reading_end(struct reading *reading, bool whole, struct iso_recorder_sessio
         if (cut || reading->is_partial)
             iso_recorder_query_partial(session);
         if (reading->mode == READING_SOME && (cut || reading->is_partial) && !reading->rows)
-            return; /* no row, and there may be some: nothing is said, and what has begun is left out */
+            return; /* no row, and there may be some: nothing is said, and what has begun is left
+                       out */
         iso_recorder_query_end(session);
         reading->operations++;
     }

@@ -41,7 +41,8 @@ static void copy_fields(struct result_fields *to, const struct result_fields *fr
 
 static struct wire_cursor body_of(const struct entry *entry)
 {
-    return wire_cursor((const uint8_t *)entry->bytes.bytes, entry->bytes.used ? (uint32_t)entry->bytes.used - 1 : 0);
+    return wire_cursor((const uint8_t *)entry->bytes.bytes,
+                       entry->bytes.used ? (uint32_t)entry->bytes.used - 1 : 0);
 }
 
 static void end_parse(struct observed *observed, struct entry *entry)
@@ -52,7 +53,8 @@ static void end_parse(struct observed *observed, struct entry *entry)
     observed_add_prepared(observed, name, entry->text);
 }
 
-static void bind_parameters(struct observed *observed, struct portal *portal, struct wire_cursor *cursor)
+static void bind_parameters(struct observed *observed, struct portal *portal,
+                            struct wire_cursor *cursor)
 {
     uint16_t formats[256], format_count = wire_u16(cursor);
     struct parameters *parameters = &portal->parameters;
@@ -67,19 +69,22 @@ static void bind_parameters(struct observed *observed, struct portal *portal, st
         const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(cursor, size);
         ISO_GROW(parameters->list, parameters->count, parameters->capacity);
         struct parameter *parameter = &parameters->list[parameters->count++];
-        *parameter = (struct parameter){.is_null = size == UINT32_MAX,
-                                        .type = i < portal->text->type_count ? portal->text->types[i] : 0,
-                                        .place = (uint32_t)parameters->values.used};
-        bool is_binary =
-            format_count == 1 ? formats[0] : i < format_count && i < sizeof formats / sizeof *formats && formats[i];
+        *parameter =
+            (struct parameter){.is_null = size == UINT32_MAX,
+                               .type = i < portal->text->type_count ? portal->text->types[i] : 0,
+                               .place = (uint32_t)parameters->values.used};
+        bool is_binary = format_count == 1 ? formats[0]
+                                           : i < format_count &&
+                                                 i < sizeof formats / sizeof *formats && formats[i];
         if (parameter->type == 705) /* unknown: as if nothing was said */
             parameter->type = 0;
-        parameter->is_known =
-            bytes && size <= 8192 && !(is_binary && !parameter->type) &&
-            pg_value_text(parameter->type, is_binary, bytes, size, &observed->spelling, &parameters->values);
+        parameter->is_known = bytes && size <= 8192 && !(is_binary && !parameter->type) &&
+                              pg_value_text(parameter->type, is_binary, bytes, size,
+                                            &observed->spelling, &parameters->values);
     }
     portal->format_count = wire_u16(cursor);
-    portal->formats = iso_allocate_zeroed(portal->format_count ? portal->format_count : 1, sizeof *portal->formats);
+    portal->formats = iso_allocate_zeroed(portal->format_count ? portal->format_count : 1,
+                                          sizeof *portal->formats);
     for (uint32_t i = 0; i < portal->format_count; i++)
         portal->formats[i] = wire_u16(cursor);
 }
@@ -102,11 +107,13 @@ static void end_bind(struct observed *observed, struct entry *entry)
     copy_fields(&portal->fields, &portal->text->fields);
     for (uint32_t i = 0; i < portal->fields.count; i++)
         portal->fields.list[i].is_binary =
-            portal->format_count == 1 ? portal->formats[0] == 1 : i < portal->format_count && portal->formats[i] == 1;
+            portal->format_count == 1 ? portal->formats[0] == 1
+                                      : i < portal->format_count && portal->formats[i] == 1;
     portal->is_described = true;
 }
 
-static void end_describe(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+static void end_describe(struct observed *observed, struct entry *entry,
+                         const struct wire_piece *piece)
 {
     struct wire_cursor cursor = body_of(entry);
     wire_u8(&cursor);
@@ -163,7 +170,8 @@ static bool start(struct observed *observed, struct entry *entry)
     return true;
 }
 
-static void take_description(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+static void take_description(struct observed *observed, struct entry *entry,
+                             const struct wire_piece *piece)
 {
     if (entry->kind != ENTRY_QUERY) {
         end_describe(observed, entry, piece);
@@ -181,7 +189,8 @@ static void take_row(struct observed *observed, struct entry *entry, const struc
         reading_row(&observed->reading, wire_cursor(piece->body, piece->size), observed->session);
 }
 
-static void take_completion(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
+static void take_completion(struct observed *observed, struct entry *entry,
+                            const struct wire_piece *piece)
 {
     char tag[TAG_MOST] = "";
     if (!start(observed, entry))
@@ -221,9 +230,11 @@ static void become_idle(struct observed *observed, const struct wire_piece *piec
     observed->copies = observed->is_unsettled = false;
     if (observed->status == 'I' && transaction->state == TRANSACTION_OPEN) {
         /* It ended without its COMMIT being understood. */
-        observed_end_transaction(observed, transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_UNKNOWN);
+        observed_end_transaction(observed,
+                                 transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_UNKNOWN);
     } else if (observed->status == 'I' && transaction->state == TRANSACTION_IMPLICIT) {
-        observed_end_transaction(observed, transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
+        observed_end_transaction(observed,
+                                 transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
     } else if (observed->status != 'I' && transaction->state != TRANSACTION_OPEN) {
         observed_lose(observed); /* a transaction whose beginning was not seen */
     }
@@ -244,7 +255,8 @@ static void take_setting(struct observed *observed, const struct wire_piece *pie
     else if (!strcmp(name, "DateStyle"))
         observed->spelling.is_iso = !strncmp(value, "ISO", 3);
     else if (!strcmp(name, "TimeZone"))
-        observed->spelling.is_utc = !strcmp(value, "UTC") || !strcmp(value, "Etc/UTC") || !strcmp(value, "GMT");
+        observed->spelling.is_utc =
+            !strcmp(value, "UTC") || !strcmp(value, "Etc/UTC") || !strcmp(value, "GMT");
     else if (!strcmp(name, "default_transaction_read_only"))
         observed->reads_only = !strcmp(value, "on");
     else if (!strcmp(name, "in_hot_standby"))
@@ -260,7 +272,8 @@ static void take_ready(struct observed *observed, const struct wire_piece *piece
         observed->status = 'I';
         return;
     }
-    if (!entry || (entry->kind != ENTRY_QUERY && entry->kind != ENTRY_SYNC && entry->kind != ENTRY_FUNCTION)) {
+    if (!entry || (entry->kind != ENTRY_QUERY && entry->kind != ENTRY_SYNC &&
+                   entry->kind != ENTRY_FUNCTION)) {
         observed_lose(observed);
         return;
     }
@@ -270,7 +283,8 @@ static void take_ready(struct observed *observed, const struct wire_piece *piece
     become_idle(observed, piece);
 }
 
-/* Whether a message of the server can answer what it has to answer now: those that answer something in particular. */
+/* Whether a message of the server can answer what it has to answer now: those that answer something
+ * in particular. */
 static bool fits(char type, enum entry_kind kind)
 {
     static const char *const answers[] = {[ENTRY_QUERY] = "TDCIGHWdcZ",
@@ -371,7 +385,8 @@ bool observed_server(struct observed *observed, const struct wire_piece *piece)
     if (piece->type == 'Z') {
         take_ready(observed, piece);
     } else if (!entry) {
-        if (piece->type != 'E' && observed->is_ready) /* a connection that is ended from outside says why */
+        if (piece->type != 'E' &&
+            observed->is_ready) /* a connection that is ended from outside says why */
             observed_lose(observed);
     } else if (!fits(piece->type, entry->kind)) {
         observed_lose(observed);

@@ -72,16 +72,19 @@ static bool refuse(struct look *look, enum plan_reason reason, const char *detai
     return false;
 }
 
-static bool is_same_use(const struct plan_use *use, enum plan_use_kind kind, const char *qualifier, const char *name)
+static bool is_same_use(const struct plan_use *use, enum plan_use_kind kind, const char *qualifier,
+                        const char *name)
 {
     return use->kind == kind && !strcmp(use->name, name) &&
            (kind != PLAN_USE_COLUMN || !strcmp(use->qualifier, qualifier));
 }
 
-static bool add_use(struct look *look, enum plan_use_kind kind, const char *qualifier, const char *name)
+static bool add_use(struct look *look, enum plan_use_kind kind, const char *qualifier,
+                    const char *name)
 {
     struct plan_statement *statement = look->statement;
-    if (statement->use_count == PLAN_USES_MOST) /* before they are looked through: the work is bounded */
+    if (statement->use_count ==
+        PLAN_USES_MOST) /* before they are looked through: the work is bounded */
         return refuse(look, REASON_SHAPE, "more names than are looked at");
     for (uint32_t i = statement->use_count; i-- > 0;)
         if (is_same_use(&statement->uses[i], kind, qualifier, name))
@@ -118,20 +121,25 @@ static bool add_table(struct look *look, const PgQuery__RangeVar *table, bool is
     if (is_with(look, table))
         return add_use(look, PLAN_USE_WITH, NULL, table->relname);
     if (*table->catalogname || !table->inh || (table->alias && table->alias->n_colnames))
-        return refuse(look, REASON_TABLE, !table->inh ? "ONLY" : "a table with names for its columns");
+        return refuse(look, REASON_TABLE,
+                      !table->inh ? "ONLY" : "a table with names for its columns");
     const char *alias = table->alias ? table->alias->aliasname : table->relname;
     for (uint32_t i = 0; i < statement->table_count; i++) {
         struct plan_table *known = &statement->tables[i];
         if (strcmp(known->name, table->relname))
-            continue; /* by name alone: that a schema is said in one place and not in another makes no second table of it */
+            continue; /* by name alone: that a schema is said in one place and not in another makes
+                         no second table of it */
         known->times++;
         is_top = false;
     }
     if (statement->table_count == SHAPE_TABLES_MOST)
         return refuse(look, REASON_TABLE, "more tables than are looked at");
     ISO_GROW(statement->tables, statement->table_count, statement->table_capacity);
-    statement->tables[statement->table_count++] = (struct plan_table){
-        .schema = table->schemaname, .name = table->relname, .alias = alias, .times = 1, .is_top = is_top};
+    statement->tables[statement->table_count++] = (struct plan_table){.schema = table->schemaname,
+                                                                      .name = table->relname,
+                                                                      .alias = alias,
+                                                                      .times = 1,
+                                                                      .is_top = is_top};
     return true;
 }
 
@@ -233,7 +241,8 @@ static bool is_fine_call(struct look *look, const PgQuery__FuncCall *call)
         return refuse(look, REASON_FUNCTION, "VARIADIC or WITHIN GROUP");
     if (!is_qualified && !add_use(look, PLAN_USE_FUNCTION, NULL, name))
         return false;
-    look->statement->has_aggregate |= !call->over && look->selects == 1 && is_listed(name, aggregates);
+    look->statement->has_aggregate |=
+        !call->over && look->selects == 1 && is_listed(name, aggregates);
     bool fine = all_fine(look, call->n_args, call->args);
     fine &= all_fine(look, call->n_agg_order, call->agg_order);
     fine &= is_fine(look, call->agg_filter);
@@ -262,7 +271,8 @@ static bool is_fine_case(struct look *look, const PgQuery__CaseExpr *all)
     for (size_t i = 0; i < all->n_args; i++) {
         if (all->args[i]->node_case != PG_QUERY__NODE__NODE_CASE_WHEN)
             return refuse(look, REASON_SHAPE, "CASE");
-        if (!is_fine(look, all->args[i]->case_when->expr) || !is_fine(look, all->args[i]->case_when->result))
+        if (!is_fine(look, all->args[i]->case_when->expr) ||
+            !is_fine(look, all->args[i]->case_when->result))
             return false;
     }
     return is_fine(look, all->arg) && is_fine(look, all->defresult);
@@ -272,7 +282,8 @@ static bool is_fine_indirection(struct look *look, const PgQuery__AIndirection *
 {
     for (size_t i = 0; i < all->n_indirection; i++) {
         const PgQuery__Node *one = all->indirection[i];
-        if (one->node_case != PG_QUERY__NODE__NODE_A_INDICES) /* a field's name may be a function's */
+        if (one->node_case !=
+            PG_QUERY__NODE__NODE_A_INDICES) /* a field's name may be a function's */
             return refuse(look, REASON_SHAPE, "a field of a row");
         if (!is_fine(look, one->a_indices->lidx) || !is_fine(look, one->a_indices->uidx))
             return false;
@@ -366,10 +377,12 @@ static bool is_fine_from(struct look *look, const PgQuery__Node *item, bool is_t
         return refuse(look, REASON_TABLE, item->base.descriptor->short_name);
     const PgQuery__JoinExpr *join = item->join_expr;
     bool is_inner = join->jointype == PG_QUERY__JOIN_TYPE__JOIN_INNER;
-    if (join->is_natural || join->join_using_alias || join->alias || (join->n_using_clause && !is_inner))
+    if (join->is_natural || join->join_using_alias || join->alias ||
+        (join->n_using_clause && !is_inner))
         return refuse(look, REASON_SHAPE, "a join by the names of columns");
     if (!is_inner && join->jointype != PG_QUERY__JOIN_TYPE__JOIN_LEFT &&
-        join->jointype != PG_QUERY__JOIN_TYPE__JOIN_RIGHT && join->jointype != PG_QUERY__JOIN_TYPE__JOIN_FULL)
+        join->jointype != PG_QUERY__JOIN_TYPE__JOIN_RIGHT &&
+        join->jointype != PG_QUERY__JOIN_TYPE__JOIN_FULL)
         return refuse(look, REASON_SHAPE, "a join");
     if (join->n_using_clause)
         add_use(look, PLAN_USE_OPERATOR, NULL, "=");
@@ -420,7 +433,8 @@ static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select,
         return refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
     bool fine = is_fine_with(look, select->with_clause);
     if (select->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
-        look->statement->has_sub_select = true; /* columns have the names of the first query's, and rows of both */
+        look->statement->has_sub_select =
+            true; /* columns have the names of the first query's, and rows of both */
         fine &= is_fine_select(look, select->larg, false);
         fine &= is_fine_select(look, select->rarg, false);
     }
@@ -448,8 +462,8 @@ static bool is_constant(const PgQuery__Node *node)
 {
     while (node && node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST)
         node = node->type_cast->arg;
-    return node &&
-           (node->node_case == PG_QUERY__NODE__NODE_A_CONST || node->node_case == PG_QUERY__NODE__NODE_PARAM_REF);
+    return node && (node->node_case == PG_QUERY__NODE__NODE_A_CONST ||
+                    node->node_case == PG_QUERY__NODE__NODE_PARAM_REF);
 }
 
 static bool says_some(const PgQuery__SelectStmt *select)
@@ -464,20 +478,26 @@ static bool says_some(const PgQuery__SelectStmt *select)
 /* SELECT EXISTS (SELECT ... FROM one table): the query within says which rows. */
 static const PgQuery__SelectStmt *exists_of(const PgQuery__SelectStmt *select)
 {
-    if (select->n_target_list != 1 || select->n_from_clause || select->where_clause || select->with_clause ||
-        select->n_group_clause || select->having_clause || select->limit_count || select->limit_offset ||
+    if (select->n_target_list != 1 || select->n_from_clause || select->where_clause ||
+        select->with_clause || select->n_group_clause || select->having_clause ||
+        select->limit_count || select->limit_offset ||
         select->target_list[0]->node_case != PG_QUERY__NODE__NODE_RES_TARGET)
         return NULL;
     const PgQuery__Node *value = select->target_list[0]->res_target->val;
-    const PgQuery__SubLink *link = value && value->node_case == PG_QUERY__NODE__NODE_SUB_LINK ? value->sub_link : NULL;
-    return link && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK ? link->subselect->select_stmt : NULL;
+    const PgQuery__SubLink *link =
+        value && value->node_case == PG_QUERY__NODE__NODE_SUB_LINK ? value->sub_link : NULL;
+    return link && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK
+               ? link->subselect->select_stmt
+               : NULL;
 }
 
 static bool is_one_table(const PgQuery__SelectStmt *select)
 {
-    return select->n_from_clause == 1 && select->from_clause[0]->node_case == PG_QUERY__NODE__NODE_RANGE_VAR &&
-           !select->n_group_clause && !select->having_clause && !select->n_window_clause && !select->with_clause &&
-           !select->n_distinct_clause && select->op == PG_QUERY__SET_OPERATION__SETOP_NONE;
+    return select->n_from_clause == 1 &&
+           select->from_clause[0]->node_case == PG_QUERY__NODE__NODE_RANGE_VAR &&
+           !select->n_group_clause && !select->having_clause && !select->n_window_clause &&
+           !select->with_clause && !select->n_distinct_clause &&
+           select->op == PG_QUERY__SET_OPERATION__SETOP_NONE;
 }
 
 static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
@@ -496,15 +516,16 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     for (uint32_t i = 0; i < statement->table_count; i++)
         is_once |= statement->tables[i].times == 1 && statement->tables[i].is_top;
     const PgQuery__SelectStmt *within = exists_of(select);
-    if (within && is_alone && is_one_table(within) && !within->limit_count && !within->limit_offset &&
-        !within->n_locking_clause) {
+    if (within && is_alone && is_one_table(within) && !within->limit_count &&
+        !within->limit_offset && !within->n_locking_clause) {
         statement->select = within;
-        statement->says_some = statement->is_exists = statement->is_simple = statement->is_pure = true;
+        statement->says_some = statement->is_exists = statement->is_simple = statement->is_pure =
+            true;
         return;
     }
     statement->is_simple = is_alone && statement->tables[0].is_top && !statement->has_sub_select &&
-                           !select->n_group_clause && !select->having_clause && !statement->has_distinct_on &&
-                           !statement->joins;
+                           !select->n_group_clause && !select->having_clause &&
+                           !statement->has_distinct_on && !statement->joins;
     statement->says_some = statement->is_simple && is_one_table(select) && says_some(select);
     if (!statement->table_count)
         refuse(look, REASON_NO_TABLE, NULL);
@@ -527,17 +548,20 @@ static void look_at_write(struct look *look, const PgQuery__Node *node)
         const PgQuery__OnConflictClause *conflict = insert->on_conflict_clause;
         table = insert->relation;
         values = insert->select_stmt ? insert->select_stmt->select_stmt : NULL;
-        fine = !insert->with_clause && insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET;
+        fine = !insert->with_clause &&
+               insert->override == PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET;
         fine = fine && all_fine(look, insert->n_cols, insert->cols) &&
                all_fine(look, insert->n_returning_list, insert->returning_list);
         if (fine && conflict)
             fine = all_fine(look, conflict->n_target_list, conflict->target_list) &&
-                   is_fine(look, conflict->where_clause) && !(conflict->infer && conflict->infer->where_clause);
+                   is_fine(look, conflict->where_clause) &&
+                   !(conflict->infer && conflict->infer->where_clause);
     } else if (node->node_case == PG_QUERY__NODE__NODE_UPDATE_STMT) {
         const PgQuery__UpdateStmt *update = node->update_stmt;
         table = update->relation;
         fine = !update->with_clause && all_fine(look, update->n_target_list, update->target_list) &&
-               is_fine(look, update->where_clause) && all_fine(look, update->n_returning_list, update->returning_list);
+               is_fine(look, update->where_clause) &&
+               all_fine(look, update->n_returning_list, update->returning_list);
         for (size_t i = 0; fine && i < update->n_from_clause; i++)
             fine = is_fine_from(look, update->from_clause[i], false);
     } else {
@@ -549,9 +573,10 @@ static void look_at_write(struct look *look, const PgQuery__Node *node)
             fine = is_fine_from(look, delete->using_clause[i], false);
     }
     if (fine && values) /* VALUES, or a query */
-        fine = values->n_values_lists ? all_fine(look, values->n_values_lists, values->values_lists) &&
-                                            !values->with_clause && !values->n_sort_clause && !values->limit_count
-                                      : is_fine_select(look, values, false);
+        fine = values->n_values_lists
+                   ? all_fine(look, values->n_values_lists, values->values_lists) &&
+                         !values->with_clause && !values->n_sort_clause && !values->limit_count
+                   : is_fine_select(look, values, false);
     if (!fine || !add_table(look, table, true))
         refuse(look, REASON_WRITES, "WITH, OVERRIDING or the like");
 }
@@ -578,7 +603,8 @@ void plan_shape(struct plan_statement *statement)
         break;
     case PG_QUERY__NODE__NODE_TRANSACTION_STMT:
     case PG_QUERY__NODE__NODE_VARIABLE_SHOW_STMT:
-    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: /* what it changes of spelling and names the session looks after */
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: /* what it changes of spelling and names the
+                                                    session looks after */
     case PG_QUERY__NODE__NODE_FETCH_STMT:        /* if its cursor's query is */
     case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT:
     case PG_QUERY__NODE__NODE_LISTEN_STMT:

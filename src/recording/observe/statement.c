@@ -15,18 +15,20 @@ void observed_refresh_catalog(struct observed *observed)
 /* What names and values mean in this session is what the catalog and the reported settings say. */
 static bool is_session_known(const struct observed *observed)
 {
-    return observed->spelling.is_utf8 && !observed->backslashes && !observed->is_dirty && !observed->is_unsettled &&
-           !observed->text->is_misread;
+    return observed->spelling.is_utf8 && !observed->backslashes && !observed->is_dirty &&
+           !observed->is_unsettled && !observed->text->is_misread;
 }
 
 /* Why nothing of it is recorded, and whether it does anything besides. */
 static void judge_statement(struct observed *observed)
 {
     struct plan_statement *statement = observed->statement;
-    enum plan_reason reason = statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
+    enum plan_reason reason =
+        statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
     if (observed->catalog)
         catalog_add_names(&observed->transaction.names, &statement->names);
-    bool is_known = is_session_known(observed), has_names = statement->table_count || statement->use_count;
+    bool is_known = is_session_known(observed),
+         has_names = statement->table_count || statement->use_count;
     observed->is_pure = statement->is_pure && !reason && (is_known || !has_names);
     observed->written = (struct written){.table = NULL};
     if (!is_known)
@@ -37,10 +39,12 @@ static void judge_statement(struct observed *observed)
     if (statement->kind == PLAN_WRITE && observed->is_admitted)
         observed->written = written_of(&observed->input);
     if (reason && statement->counts_as_read)
-        observed->passed = statement->kind == PLAN_FETCH ? reason : reading_refused(&observed->input, reason);
+        observed->passed =
+            statement->kind == PLAN_FETCH ? reason : reading_refused(&observed->input, reason);
 }
 
-void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place, struct portal *portal)
+void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place,
+                              struct portal *portal)
 {
     if (observed->runs)
         return;
@@ -79,7 +83,8 @@ static bool reads_as_of_now(const struct observed *observed, const struct portal
     const struct transaction *transaction = &observed->transaction;
     if (portal->writes != transaction->writes)
         return false;
-    return transaction->isolation >= ISOLATION_REPEATABLE_READ || portal->serial == transaction->serial;
+    return transaction->isolation >= ISOLATION_REPEATABLE_READ ||
+           portal->serial == transaction->serial;
 }
 
 /* What FETCH reads is what the cursor's query reads. */
@@ -108,7 +113,8 @@ static bool take_cursor(struct observed *observed)
     return !observed->passed;
 }
 
-void observed_begin_rows(struct observed *observed, const struct result_fields *fields, bool is_told)
+void observed_begin_rows(struct observed *observed, const struct result_fields *fields,
+                         bool is_told)
 {
     const struct plan_statement *statement = observed->statement;
     bool is_fetch = statement->kind == PLAN_FETCH;
@@ -137,8 +143,8 @@ static void count_statement(struct observed *observed)
                               : observed->fails                     ? REASON_NO_TABLE
                               : observed->statement->counts_as_read ? reading->reason
                                                                     : REASON_NONE;
-    if (observed->statement->counts_as_read && !observed->has_fields && !observed->passed && !observed->fails &&
-        !observed->statement->reason)
+    if (observed->statement->counts_as_read && !observed->has_fields && !observed->passed &&
+        !observed->fails && !observed->statement->reason)
         reason = REASON_UNDESCRIBED;
     pthread_mutex_lock(&observed->world->lock);
     counts->statements++;
@@ -194,11 +200,12 @@ static void end_control(struct observed *observed, const char *tag)
 {
     const struct plan_statement *statement = observed->statement;
     struct transaction *transaction = &observed->transaction;
-    enum isolation isolation = transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
+    enum isolation isolation =
+        transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
     switch (statement->kind) {
     case PLAN_BEGIN:
-        if (transaction->state ==
-            TRANSACTION_IMPLICIT) { /* what stood before it in the string, or pipeline, is its first part */
+        if (transaction->state == TRANSACTION_IMPLICIT) { /* what stood before it in the string, or
+                                                             pipeline, is its first part */
             iso_recorder_rollback_to(observed->session, 0);
             transaction->state = TRANSACTION_OPEN;
             transaction->may_write = transaction->writes_more = true;
@@ -210,13 +217,15 @@ static void end_control(struct observed *observed, const char *tag)
     case PLAN_ROLLBACK:
         if (transaction->state != TRANSACTION_OPEN)
             break;
-        observed_end_transaction(observed, strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
+        observed_end_transaction(observed,
+                                 strcmp(tag, "COMMIT") ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
         if (statement->chains)
             observed_begin_transaction(observed, TRANSACTION_OPEN, isolation);
         break;
     case PLAN_PREPARE:
         if (transaction->state == TRANSACTION_OPEN)
-            observed_end_transaction(observed, strcmp(tag, "ROLLBACK") ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
+            observed_end_transaction(observed,
+                                     strcmp(tag, "ROLLBACK") ? OUTCOME_UNKNOWN : OUTCOME_ABORTED);
         break;
     case PLAN_SAVEPOINT:
         observed_set_savepoint(observed, statement->name);
@@ -227,7 +236,8 @@ static void end_control(struct observed *observed, const char *tag)
         break;
     case PLAN_SET:
         if (statement->sets_default)
-            observed->by_default = statement->isolation ? statement->isolation : observed->by_default;
+            observed->by_default =
+                statement->isolation ? statement->isolation : observed->by_default;
         else if (statement->isolation) {
             transaction->isolation = statement->isolation;
             transaction->takes_default = false;
@@ -243,8 +253,9 @@ static void end_control(struct observed *observed, const char *tag)
         break;
     }
     case PLAN_CLOSE: {
-        struct portal *cursor =
-            statement->name && *statement->name ? observed_find_portal(observed, statement->name) : NULL;
+        struct portal *cursor = statement->name && *statement->name
+                                    ? observed_find_portal(observed, statement->name)
+                                    : NULL;
         if (cursor)
             observed_drop_portal(observed, cursor);
         break;
@@ -271,15 +282,16 @@ static void note_effects(struct observed *observed)
 {
     const struct plan_statement *statement = observed->statement;
     bool is_set = statement->kind == PLAN_SET, is_write = statement->kind == PLAN_WRITE;
-    bool ends =
-        statement->kind == PLAN_COMMIT || statement->kind == PLAN_ROLLBACK || statement->kind == PLAN_ROLLBACK_TO;
+    bool ends = statement->kind == PLAN_COMMIT || statement->kind == PLAN_ROLLBACK ||
+                statement->kind == PLAN_ROLLBACK_TO;
     const struct portal *cursor =
         statement->kind == PLAN_FETCH ? observed_find_portal(observed, statement->name) : NULL;
     bool is_pure = is_write                        ? observed->written.alone
                    : statement->kind == PLAN_FETCH ? observed->is_pure && cursor && cursor->is_pure
                                                    : observed->is_pure;
     if (is_set || (ends && observed->transaction.sets)) {
-        observed->is_unsettled = true; /* reported settings may be others, and are told when the server is ready */
+        observed->is_unsettled =
+            true; /* reported settings may be others, and are told when the server is ready */
         observed->epoch++;
     }
     observed->transaction.sets |= is_set;
@@ -289,14 +301,15 @@ static void note_effects(struct observed *observed)
         observed->spelling.keeps_floats = false;
 }
 
-/* Whether the transaction has its snapshot for certain, by what the server says that it did. LOCK, SET, SHOW, LISTEN, NOTIFY and the like
- * take none, and a question behind them would: it would move the moment that the transaction sees, and forbid SET TRANSACTION. What
- * failed may have failed before. Without a tag a portal gave a part of its rows. */
+/* Whether the transaction has its snapshot for certain, by what the server says that it did. LOCK,
+ * SET, SHOW, LISTEN, NOTIFY and the like take none, and a question behind them would: it would move
+ * the moment that the transaction sees, and forbid SET TRANSACTION. What failed may have failed
+ * before. Without a tag a portal gave a part of its rows. */
 static bool took_snapshot(const struct plan_statement *statement, const char *tag)
 {
-    static const char *const tags[] = {"SELECT ",        "INSERT ",   "UPDATE ",  "DELETE ", "MERGE ",  "COPY ",
-                                       "DECLARE CURSOR", "CALL",      "DO",       "EXPLAIN", "CREATE ", "ALTER ",
-                                       "DROP ",          "TRUNCATE ", "REFRESH ", NULL};
+    static const char *const tags[] = {
+        "SELECT ", "INSERT ", "UPDATE ", "DELETE ", "MERGE ", "COPY ",     "DECLARE CURSOR", "CALL",
+        "DO",      "EXPLAIN", "CREATE ", "ALTER ",  "DROP ",  "TRUNCATE ", "REFRESH ",       NULL};
     if (!*tag)
         return statement->kind == PLAN_SELECT || statement->kind == PLAN_WRITE;
     for (const char *const *known = tags; *known; known++)

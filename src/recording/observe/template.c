@@ -30,13 +30,23 @@ void constants_copy(struct constants *to, const struct constants *from)
     iso_text_put_bytes(&to->values, from->values.bytes, from->values.used);
 }
 
-/* A statement is looked at byte by byte, each time that it runs: what a byte may begin is in a table. */
+/* A statement is looked at byte by byte, each time that it runs: what a byte may begin is in a
+ * table. */
 enum { PLAIN, LETTER, DIGIT, SPACE, MARK }; /* MARK: one of - / . ' " $ */
 
 static const uint8_t classes[256] = {
-    ['a' ... 'z'] = LETTER, ['A' ... 'Z'] = LETTER, ['_'] = LETTER,          [0x80 ... 0xff] = LETTER,
-    ['0' ... '9'] = DIGIT,  [' '] = SPACE,          ['\t' ... '\r'] = SPACE, ['-'] = MARK,
-    ['/'] = MARK,           ['.'] = MARK,           ['\''] = MARK,           ['"'] = MARK,
+    ['a' ... 'z'] = LETTER,
+    ['A' ... 'Z'] = LETTER,
+    ['_'] = LETTER,
+    [0x80 ... 0xff] = LETTER,
+    ['0' ... '9'] = DIGIT,
+    [' '] = SPACE,
+    ['\t' ... '\r'] = SPACE,
+    ['-'] = MARK,
+    ['/'] = MARK,
+    ['.'] = MARK,
+    ['\''] = MARK,
+    ['"'] = MARK,
     ['$'] = MARK,
 };
 
@@ -83,7 +93,8 @@ static void take_string(struct scan *scan, bool escapes, enum constant_kind kind
         bool is_end = c == '\'' && next(scan, 0) != '\'';
         bool is_pair = !is_end && scan->at < scan->end;
         if (kind == CONSTANT_TEXT)
-            iso_text_put_bytes(&scan->constants->values, from, (size_t)(scan->at - from) - (is_end || is_pair));
+            iso_text_put_bytes(&scan->constants->values, from,
+                               (size_t)(scan->at - from) - (is_end || is_pair));
         from = scan->at;
         if (is_end)
             break;
@@ -120,7 +131,8 @@ static void put_plain(struct scan *scan, const char *end)
 static void take_word(struct scan *scan)
 {
     const char *from = scan->at;
-    while (is_letter(next(scan, 0)) || is_digit(next(scan, 0)) || (next(scan, 0) == '$' && scan->at > from))
+    while (is_letter(next(scan, 0)) || is_digit(next(scan, 0)) ||
+           (next(scan, 0) == '$' && scan->at > from))
         scan->at++;
     size_t length = (size_t)(scan->at - from);
     if (length > 1 || (next(scan, 0) != '\'' && next(scan, 0) != '&'))

@@ -10,17 +10,20 @@ void observed_forget_savepoints(struct observed *observed, uint32_t from)
         iso_free(observed->savepoints[--observed->savepoint_count].name);
 }
 
-void observed_begin_transaction(struct observed *observed, enum transaction_state state, enum isolation isolation)
+void observed_begin_transaction(struct observed *observed, enum transaction_state state,
+                                enum isolation isolation)
 {
-    observed->transaction = (struct transaction){
-        .state = state, .takes_default = !isolation, .isolation = isolation ? isolation : observed->by_default};
+    observed->transaction =
+        (struct transaction){.state = state,
+                             .takes_default = !isolation,
+                             .isolation = isolation ? isolation : observed->by_default};
     observed_forget_savepoints(observed, 0);
     iso_recorder_begin(observed->session);
 }
 
-/* What was recorded is right if nothing changed in the catalog since it was read: which is asked later, for many
- * records at once. A record that lists nothing and leaves its writes to the stream is right anyway, and waits only for
- * its turn. */
+/* What was recorded is right if nothing changed in the catalog since it was read: which is asked
+ * later, for many records at once. A record that lists nothing and leaves its writes to the stream
+ * is right anyway, and waits only for its turn. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
     struct observe_held *held = &observed->held;
@@ -42,7 +45,8 @@ static void wait_for_confirmation(struct observed *observed, bool has_claims)
 void observed_settle(struct observed *observed, bool at_once)
 {
     struct observe_held *held = &observed->held;
-    enum observe_verdict verdict = held->catalog ? observe_held(observed->world->shared, held) : HELD_WAITS;
+    enum observe_verdict verdict =
+        held->catalog ? observe_held(observed->world->shared, held) : HELD_WAITS;
     if (!held->catalog || (verdict == HELD_WAITS && !at_once))
         return;
     iso_recorder_let_go(observed->session, verdict == HELD_RIGHT);
@@ -60,10 +64,11 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
     bool is_single = transaction->state == TRANSACTION_IMPLICIT && transaction->statements == 1 &&
                      transaction->operations && outcome == OUTCOME_COMMITTED;
     bool has_operations = iso_recorder_mark(observed->session) > 0;
-    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write && transaction->saw_snapshot &&
-        !transaction->xid_known) {
+    if (is_open && outcome == OUTCOME_COMMITTED && transaction->may_write &&
+        transaction->saw_snapshot && !transaction->xid_known) {
         observe_count(observed->world, &counts->unidentified);
-    } else if ((is_open || is_single) && observed->world->shared->needs_position && !transaction->has_position) {
+    } else if ((is_open || is_single) && observed->world->shared->needs_position &&
+               !transaction->has_position) {
         observe_count(observed->world, &counts->unplaced);
     } else if (is_open || is_single) {
         observe_count(observed->world, is_single                    ? &counts->single
@@ -75,11 +80,13 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
             iso_recorder_abort(observed->session);
         else
             iso_recorder_unknown(observed->session);
-        bool says_reader = outcome == OUTCOME_COMMITTED && !transaction->xid_known && transaction->statements;
+        bool says_reader =
+            outcome == OUTCOME_COMMITTED && !transaction->xid_known && transaction->statements;
         wait_for_confirmation(observed, has_operations || says_reader);
     }
     if (transaction->sets)
-        observed->spelling.keeps_floats = false; /* what was set for the transaction is another again */
+        observed->spelling.keeps_floats =
+            false; /* what was set for the transaction is another again */
     *transaction = (struct transaction){.state = TRANSACTION_NONE};
     observed_forget_savepoints(observed, 0);
     observed_drop_portals(observed);

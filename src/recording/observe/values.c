@@ -10,7 +10,8 @@
 
 enum { DAY_SECONDS = 86400, EPOCH_DAYS = 10957 /* from 1970 to 2000 */ };
 
-static bool put_plain(const uint8_t *bytes, uint32_t size, const struct spelling *spelling, struct iso_text *text)
+static bool put_plain(const uint8_t *bytes, uint32_t size, const struct spelling *spelling,
+                      struct iso_text *text)
 {
     if (memchr(bytes, 0, size))
         return false;
@@ -76,13 +77,15 @@ static bool put_timestamp(const uint8_t *bytes, uint32_t size, bool has_zone, st
     return true;
 }
 
-/* Groups of four digits, the first of weight 10000^weight; `scale` digits behind the point are shown. */
+/* Groups of four digits, the first of weight 10000^weight; `scale` digits behind the point are
+ * shown. */
 static bool put_numeric(const uint8_t *bytes, uint32_t size, struct iso_text *text)
 {
     struct wire_cursor cursor = wire_cursor(bytes, size);
     int groups = wire_u16(&cursor), weight = (int16_t)wire_u16(&cursor), sign = wire_u16(&cursor),
         scale = wire_u16(&cursor);
-    if (cursor.bad || (sign && sign != 0x4000) || size != 8 + 2 * (uint32_t)groups || scale > 1000 || weight > 250)
+    if (cursor.bad || (sign && sign != 0x4000) || size != 8 + 2 * (uint32_t)groups ||
+        scale > 1000 || weight > 250)
         return false;
     const uint8_t *digits = cursor.at;
     if (sign)
@@ -107,8 +110,8 @@ static bool put_numeric(const uint8_t *bytes, uint32_t size, struct iso_text *te
     return true;
 }
 
-static bool put_binary(uint32_t type, const uint8_t *bytes, uint32_t size, const struct spelling *spelling,
-                       struct iso_text *text)
+static bool put_binary(uint32_t type, const uint8_t *bytes, uint32_t size,
+                       const struct spelling *spelling, struct iso_text *text)
 {
     switch (type) {
     case PG_INT2:
@@ -143,14 +146,17 @@ static bool put_binary(uint32_t type, const uint8_t *bytes, uint32_t size, const
     }
 }
 
-/* Types whose text is the same whatever the session has set, but for what `spelling` says. Users' types are asked about before. */
+/* Types whose text is the same whatever the session has set, but for what `spelling` says. Users'
+ * types are asked about before. */
 static bool is_spelt_alike(uint32_t type, const struct spelling *spelling)
 {
-    /* bool, name, integers, text, oid, json; cidr, macaddr8, macaddr, inet; arrays of these and of numeric, uuid;
+    /* bool, name, integers, text, oid, json; cidr, macaddr8, macaddr, inet; arrays of these and of
+     *   numeric, uuid;
      * bpchar, varchar, time; numeric, uuid, jsonb; ranges of numbers */
-    static const uint16_t alike[] = {16,   19,   20,   21,   23,   25,   26,   114,  650,  774,  829,
-                                     869,  1000, 1003, 1005, 1007, 1009, 1015, 1016, 1028, 1231, 2951,
-                                     1042, 1043, 1083, 1700, 2950, 3802, 3904, 3906, 3926};
+    static const uint16_t alike[] = {16,   19,   20,   21,   23,   25,   26,   114,
+                                     650,  774,  829,  869,  1000, 1003, 1005, 1007,
+                                     1009, 1015, 1016, 1028, 1231, 2951, 1042, 1043,
+                                     1083, 1700, 2950, 3802, 3904, 3906, 3926};
     if (type == PG_FLOAT4 || type == PG_FLOAT8 || type == PG_BYTEA)
         return spelling->keeps_floats;
     if (type == PG_DATE || type == PG_TIMESTAMP || type == PG_TIMESTAMPTZ)
@@ -161,8 +167,8 @@ static bool is_spelt_alike(uint32_t type, const struct spelling *spelling)
     return false;
 }
 
-bool pg_value_text(uint32_t type, bool is_binary, const uint8_t *bytes, uint32_t size, const struct spelling *spelling,
-                   struct iso_text *text)
+bool pg_value_text(uint32_t type, bool is_binary, const uint8_t *bytes, uint32_t size,
+                   const struct spelling *spelling, struct iso_text *text)
 {
     size_t used = text->used;
     bool understood = false;
@@ -185,8 +191,8 @@ bool pg_is_plain_integer(const char *value)
 
 static bool is_plain_uuid(const char *value)
 {
-    return strlen(value) == 36 && strspn(value, "0123456789abcdef-") == 36 && value[8] == '-' && value[13] == '-' &&
-           value[18] == '-' && value[23] == '-';
+    return strlen(value) == 36 && strspn(value, "0123456789abcdef-") == 36 && value[8] == '-' &&
+           value[13] == '-' && value[18] == '-' && value[23] == '-';
 }
 
 bool pg_key_part(uint32_t type, const char *value)

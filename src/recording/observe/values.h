@@ -1,4 +1,5 @@
-/* Values of columns as texts: what a result or a parameter carries, in PostgreSQL's text or its binary form. */
+/* Values of columns as texts: what a result or a parameter carries, in PostgreSQL's text or its
+ * binary form. */
 #pragma once
 
 #include <stdbool.h>
@@ -47,8 +48,8 @@ static inline bool pg_is_text(uint32_t type)
 }
 
 /* Adds the value and a zero byte; false: it is not understood, and nothing is added. */
-bool pg_value_text(uint32_t type, bool is_binary, const uint8_t *bytes, uint32_t size, const struct spelling *spelling,
-                   struct iso_text *text);
+bool pg_value_text(uint32_t type, bool is_binary, const uint8_t *bytes, uint32_t size,
+                   const struct spelling *spelling, struct iso_text *text);
 
 /* Is `value` an integer in digits, and in no other way than the database would write it? */
 bool pg_is_plain_integer(const char *value);

@@ -9,19 +9,21 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* Nanoseconds. Whether the catalog is what it was is asked no more often, and for a twentieth of the time at most. */
+/* Nanoseconds. Whether the catalog is what it was is asked no more often, and for a twentieth of
+ * the time at most. */
 enum { FIRST_ASKERS = 64, CHECK_PAUSE = 50000000, CHECK_SHARE = 20, DEFINED_SECONDS = 10 };
 
 /* ---- all threads' ---- */
 
-void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid)
+void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder,
+                         const char *sid)
 {
     *shared = (struct observe_shared){.recorder = recorder, .sid = sid};
     uint64_t drawn[2];
     if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn)
         drawn[0] = drawn[1] = iso_hash_number((uint64_t)(uintptr_t)shared ^ (uint64_t)time(NULL));
-    snprintf(shared->question_name, sizeof shared->question_name, "isochron_%016" PRIx64 "%016" PRIx64, drawn[0],
-             drawn[1]);
+    snprintf(shared->question_name, sizeof shared->question_name,
+             "isochron_%016" PRIx64 "%016" PRIx64, drawn[0], drawn[1]);
     pthread_mutex_init(&shared->lock, NULL);
 }
 
@@ -88,7 +90,8 @@ uint32_t observe_databases(struct observe_shared *shared)
 {
     uint32_t count = 0;
     pthread_mutex_lock(&shared->lock);
-    for (const struct observe_database *database = shared->databases; database; database = database->next)
+    for (const struct observe_database *database = shared->databases; database;
+         database = database->next)
         count++;
     pthread_mutex_unlock(&shared->lock);
     return count;
@@ -108,16 +111,18 @@ static void give_back(struct observe_database *database, int64_t now)
     database->spent_at = now;
 }
 
-static bool is_wanted(const struct observe_database *database, int64_t age, enum observe_moment moment)
+static bool is_wanted(const struct observe_database *database, int64_t age,
+                      enum observe_moment moment)
 {
     bool is_cheap = database->cost < CATALOG_CHEAP;
     int64_t late;
     switch (moment) {
     case MOMENT_BEFORE:
-        return is_cheap && database->is_stale && !database->is_asked && database->spent < CATALOG_BURST;
+        return is_cheap && database->is_stale && !database->is_asked &&
+               database->spent < CATALOG_BURST;
     case MOMENT_BEHIND:
-        late =
-            CHECK_SHARE * database->cost < CATALOG_LATE * SECOND ? CHECK_SHARE * database->cost : CATALOG_LATE * SECOND;
+        late = CHECK_SHARE * database->cost < CATALOG_LATE * SECOND ? CHECK_SHARE * database->cost
+                                                                    : CATALOG_LATE * SECOND;
         return !is_cheap && database->is_stale && !database->is_asked && age >= late;
     default:
         if (!database->catalog && database->first_askers < FIRST_ASKERS)
@@ -146,8 +151,8 @@ bool observe_catalog_wanted(struct observe_shared *shared, struct observe_databa
     return wanted;
 }
 
-/* In place of the one that is known, if it says anything else. Sessions may still have earlier ones, of which the last
- * few are kept. */
+/* In place of the one that is known, if it says anything else. Sessions may still have earlier
+ * ones, of which the last few are kept. */
 static void take_catalog(struct observe_database *database, struct catalog *catalog)
 {
     const struct catalog_names any = {.all = true};
@@ -158,7 +163,8 @@ static void take_catalog(struct observe_database *database, struct catalog *cata
         return;
     }
     if (known) {
-        struct catalog **place = &database->earlier[database->earlier_count++ % CATALOGS_KEPT], *earliest = *place;
+        struct catalog **place = &database->earlier[database->earlier_count++ % CATALOGS_KEPT],
+                       *earliest = *place;
         if (earliest) {
             earliest->is_cut = true;
             catalog_release(earliest->next);
@@ -172,7 +178,8 @@ static void take_catalog(struct observe_database *database, struct catalog *cata
     database->serial = catalog->serial;
 }
 
-void observe_catalog_is(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog)
+void observe_catalog_is(struct observe_shared *shared, struct observe_database *database,
+                        struct catalog *catalog)
 {
     pthread_mutex_lock(&shared->lock);
     database->is_asked = false;
@@ -204,8 +211,8 @@ void observe_is_defined(struct observe_database *database)
     database->defined_at = observe_nanoseconds();
 }
 
-void observe_confirmed(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog,
-                       int64_t asked_at, bool is_same)
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database,
+                       struct catalog *catalog, int64_t asked_at, bool is_same)
 {
     pthread_mutex_lock(&shared->lock);
     database->check_cost = observe_nanoseconds() - asked_at;
@@ -226,11 +233,14 @@ enum observe_verdict observe_held(struct observe_shared *shared, struct observe_
         struct catalog *next = held->catalog->next ? catalog_share(held->catalog->next) : NULL;
         pthread_mutex_unlock(&shared->lock);
         if (is_confirmed || !next)
-            return catalog_release(next), is_confirmed ? HELD_RIGHT : is_cut ? HELD_WRONG : HELD_WAITS;
+            return catalog_release(next), is_confirmed ? HELD_RIGHT
+                                          : is_cut     ? HELD_WRONG
+                                                       : HELD_WAITS;
         bool agrees = catalog_agrees(held->catalog, next, &held->names);
         if (!agrees || next->asked_at > held->at)
             return catalog_release(next), agrees ? HELD_RIGHT : HELD_WRONG;
-        /* It was read while what is held still ran, and who confirms it asks for these names from now on. */
+        /* It was read while what is held still ran, and who confirms it asks for these names from
+         * now on. */
         held->names = catalog_translate(held->catalog, next, &held->names);
         held->at = observe_nanoseconds();
         catalog_release(held->catalog);
@@ -306,7 +316,8 @@ static struct observe_shape *find_shape(struct observe_world *world, const char 
     return shape;
 }
 
-static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length, bool is_template)
+static struct world_plan *find_plan(struct observe_world *world, const char *text, size_t length,
+                                    bool is_template)
 {
     uint64_t hash = iso_hash_text(text, length) + !is_template;
     uint32_t place = (uint32_t)hash % (WORLD_PLANS * 2);
@@ -333,15 +344,16 @@ static struct world_plan *find_plan(struct observe_world *world, const char *tex
     return known;
 }
 
-struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,
-                          struct constants *constants, struct observe_shape **shape)
+struct plan *observe_plan(struct observe_world *world, const char *text, size_t length,
+                          bool backslashes, struct constants *constants,
+                          struct observe_shape **shape)
 {
     struct world_plan *known;
     template_make(text, length, backslashes, &world->template, constants);
     bool is_template = world->template.used <= WORLD_PLAN_TEXT;
-    known = is_template
-                ? find_plan(world, world->template.bytes ? world->template.bytes : "", world->template.used, true)
-                : find_plan(world, "", 0, true);
+    known = is_template ? find_plan(world, world->template.bytes ? world->template.bytes : "",
+                                    world->template.used, true)
+                        : find_plan(world, "", 0, true);
     if (known->plan->needs_constants && length <= WORLD_PLAN_TEXT)
         known = find_plan(world, text, length, false);
     *shape = known->shape;

@@ -1,8 +1,9 @@
-/* What observed sessions share: the recorder, the catalogs, what is counted (struct observe_shared, of all threads), and the plans
- * of one loop (struct observe_world, of one thread).
+/* What observed sessions share: the recorder, the catalogs, what is counted (struct observe_shared,
+ * of all threads), and the plans of one loop (struct observe_world, of one thread).
  *
- * Statements are counted by shape, that is by template: how often they ran, how many of those that read were recorded, and why
- * others were not. At most WORLD_SHAPES shapes have a name, the rest share one. No value is ever kept or shown.
+ * Statements are counted by shape, that is by template: how often they ran, how many of those that
+ * read were recorded, and why others were not. At most WORLD_SHAPES shapes have a name, the rest
+ * share one. No value is ever kept or shown.
  */
 #pragma once
 
@@ -14,24 +15,39 @@
 #include "observe/catalog.h"
 #include "observe/plan.h"
 
-enum { WORLD_PLANS = 512, WORLD_SHAPES = 256, WORLD_PLAN_TEXT = 1 << 16, WORLD_PLAN_BYTES = 1 << 26 };
-/* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of the time, and a
- * second at once. */
+enum {
+    WORLD_PLANS = 512,
+    WORLD_SHAPES = 256,
+    WORLD_PLAN_TEXT = 1 << 16,
+    WORLD_PLAN_BYTES = 1 << 26
+};
+/* Nanoseconds. A catalog whose answer took less is asked for by sessions that work: for a fifth of
+ * the time, and a second at once. */
 enum { CATALOG_CHEAP = 100000000, CATALOG_SHARE = 5, CATALOG_BURST = 1000000000 };
-enum { CATALOG_SECONDS = 60, CATALOG_PAUSE = 2, CATALOG_LATE = 10, DATABASES_KEPT = 16, CATALOGS_KEPT = 16 };
+enum {
+    CATALOG_SECONDS = 60,
+    CATALOG_PAUSE = 2,
+    CATALOG_LATE = 10,
+    DATABASES_KEPT = 16,
+    CATALOGS_KEPT = 16
+};
 #define SECOND INT64_C(1000000000)
 
 struct observe_counts {
     uint64_t statements;
     uint64_t reads, recorded, empty, reasons[REASONS]; /* of statements that read */
-    uint64_t transactions, aborted, single; /* records: of transactions, of those that aborted, of single statements */
-    uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be asked for */
-    uint64_t unplaced;     /* transactions and statements without a snapshot, where only those with one are recorded */
-    uint64_t
-        unconfirmed; /* times that records lost what they list, since the catalog had changed, or could not be asked for */
-    uint64_t positions, questions_failed, lost; /* sessions that were not understood, and are only passed on */
-    uint64_t catalogs;                          /* questions for a catalog, in clients' sessions */
-    uint64_t plans, plans_refused;              /* texts that were parsed; that there was no memory for */
+    uint64_t transactions, aborted,
+        single; /* records: of transactions, of those that aborted, of single statements */
+    uint64_t unidentified; /* transactions that wrote and have no record, as their xid could not be
+                              asked for */
+    uint64_t unplaced; /* transactions and statements without a snapshot, where only those with one
+                          are recorded */
+    uint64_t unconfirmed; /* times that records lost what they list, since the catalog had changed,
+                             or could not be asked for */
+    uint64_t positions, questions_failed,
+        lost;                      /* sessions that were not understood, and are only passed on */
+    uint64_t catalogs;             /* questions for a catalog, in clients' sessions */
+    uint64_t plans, plans_refused; /* texts that were parsed; that there was no memory for */
 };
 
 struct observe_shape {
@@ -40,8 +56,8 @@ struct observe_shape {
     enum plan_reason reason; /* of the last one that was passed on */
 };
 
-/* A database's catalog, and who asks for it. Names come from clients: those that no session uses any more are forgotten, but for the
- * DATABASES_KEPT that were used last. */
+/* A database's catalog, and who asks for it. Names come from clients: those that no session uses
+ * any more are forgotten, but for the DATABASES_KEPT that were used last. */
 struct observe_database {
     char *name;
     uint32_t sessions;
@@ -52,10 +68,11 @@ struct observe_database {
     bool is_asked;           /* by some session, now */
     uint32_t first_askers;
     _Atomic bool is_stale; /* or may be */
-    /* Nanoseconds: when it was asked for last, and how long the answer took; the same of the last question whether it
-     * is what it was. */
+    /* Nanoseconds: when it was asked for last, and how long the answer took; the same of the last
+     * question whether it is what it was. */
     int64_t asked_at, cost;
-    int64_t spent, spent_at; /* on catalogs by sessions that work, less what time has given back since */
+    int64_t spent,
+        spent_at; /* on catalogs by sessions that work, less what time has given back since */
     _Atomic int64_t check_at, check_cost;
     _Atomic int64_t defined_at; /* when somebody is known to have changed it, or may have */
     struct observe_database *next;
@@ -73,7 +90,8 @@ struct observe_shared {
     char question_name[48];             /* of the statement that asks: nobody else knows it */
 };
 
-void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder, const char *sid);
+void observe_shared_init(struct observe_shared *shared, struct iso_recorder *recorder,
+                         const char *sid);
 void observe_shared_release(struct observe_shared *shared);
 static inline bool observe_is_on(struct observe_shared *shared)
 {
@@ -84,11 +102,12 @@ static inline bool observe_is_on(struct observe_shared *shared)
 
 /* A reference. */
 struct observe_database *observe_database(struct observe_shared *shared, const char *name);
-void observe_database_release(struct observe_shared *shared, struct observe_database *database); /* NULL is allowed */
-uint32_t observe_databases(struct observe_shared *shared);                                       /* that are known */
-/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A session that works
- * (behind an answer, or before a statement) asks only if it is out of date: at once if that is cheap, else if it has
- * been for too long. */
+void observe_database_release(struct observe_shared *shared,
+                              struct observe_database *database); /* NULL is allowed */
+uint32_t observe_databases(struct observe_shared *shared);        /* that are known */
+/* Is it time that somebody asks for the catalog? Who gets true does, and says observe_catalog_is. A
+ * session that works (behind an answer, or before a statement) asks only if it is out of date: at
+ * once if that is cheap, else if it has been for too long. */
 enum observe_moment { MOMENT_IDLE, MOMENT_BEHIND, MOMENT_BEFORE };
 bool observe_catalog_wanted(struct observe_shared *shared, struct observe_database *database,
                             enum observe_moment moment);
@@ -98,14 +117,14 @@ struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
 
 int64_t observe_nanoseconds(void); /* of the monotonic clock */
-/* The same of the question whether what was used of it is what it was, which confirms what all sessions recorded
- * before it. */
+/* The same of the question whether what was used of it is what it was, which confirms what all
+ * sessions recorded before it. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
 /* Somebody may have changed the catalog. */
 void observe_is_defined(struct observe_database *database);
 /* Was it asked, at `asked_at`, whether what was used of the catalog is what it was: the answer. */
-void observe_confirmed(struct observe_shared *shared, struct observe_database *database, struct catalog *catalog,
-                       int64_t asked_at, bool is_same);
+void observe_confirmed(struct observe_shared *shared, struct observe_database *database,
+                       struct catalog *catalog, int64_t asked_at, bool is_same);
 
 /* What was recorded by a catalog, of these names, up to a moment; nothing: no catalog. */
 struct observe_held {
@@ -113,8 +132,8 @@ struct observe_held {
     struct catalog_names names;
     int64_t at;
 };
-/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known yet, and the held may
- * be of a newer catalog, which is the same in this, and of a later moment. */
+/* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known
+ * yet, and the held may be of a newer catalog, which is the same in this, and of a later moment. */
 enum observe_verdict { HELD_WAITS, HELD_RIGHT, HELD_WRONG };
 enum observe_verdict observe_held(struct observe_shared *shared, struct observe_held *held);
 
@@ -130,8 +149,8 @@ struct observe_world {
         struct observe_shape *shape;
     } * plans; /* WORLD_PLANS * 2 places, found by hash */
     uint32_t plan_count;
-    _Atomic size_t
-        plan_bytes; /* of all plans that live, also of those that only prepared statements have; about WORLD_PLAN_BYTES at most */
+    _Atomic size_t plan_bytes; /* of all plans that live, also of those that only prepared
+                                  statements have; about WORLD_PLAN_BYTES at most */
     struct iso_text template;
     pthread_mutex_t lock; /* guards counts and shapes, which others read */
     struct observe_counts counts;
@@ -144,5 +163,6 @@ void observe_world_free(struct observe_world *world);               /* NULL is a
 void observe_count(struct observe_world *world, uint64_t *counter); /* one of its counts */
 
 /* The plan of a text, and its constants; a reference. `*shape` is what counts it. */
-struct plan *observe_plan(struct observe_world *world, const char *text, size_t length, bool backslashes,
-                          struct constants *constants, struct observe_shape **shape);
+struct plan *observe_plan(struct observe_world *world, const char *text, size_t length,
+                          bool backslashes, struct constants *constants,
+                          struct observe_shape **shape);

@@ -62,8 +62,8 @@ static uint64_t prepared_limit(struct iso_tick *tick, const char *const *names, 
             p++;
         if (p == tick->prepared_count) {
             ISO_GROW(tick->prepared, tick->prepared_count, tick->prepared_capacity);
-            tick->prepared[tick->prepared_count++] =
-                (struct iso_tick_prepared){iso_copy_text(names[i], strlen(names[i])), tick->last_allowed, false};
+            tick->prepared[tick->prepared_count++] = (struct iso_tick_prepared){
+                iso_copy_text(names[i], strlen(names[i])), tick->last_allowed, false};
         }
         tick->prepared[p].is_seen = true;
     }
@@ -84,7 +84,8 @@ static void thin_out(struct iso_tick *tick)
     tick->noted_count = kept;
 }
 
-/* What was noted before `until_us`, and forgets what is older still: who is open later began later. */
+/* What was noted before `until_us`, and forgets what is older still: who is open later began
+ * later. */
 static uint64_t noted_before(struct iso_tick *tick, uint64_t until_us)
 {
     uint32_t count = 0;
@@ -93,7 +94,8 @@ static uint64_t noted_before(struct iso_tick *tick, uint64_t until_us)
     if (!count)
         return 0;
     uint64_t xmin = tick->noted[count - 1].xmin;
-    memmove(tick->noted, tick->noted + count - 1, (tick->noted_count - (count - 1)) * sizeof *tick->noted);
+    memmove(tick->noted, tick->noted + count - 1,
+            (tick->noted_count - (count - 1)) * sizeof *tick->noted);
     tick->noted_count -= count - 1;
     return xmin;
 }
@@ -101,7 +103,8 @@ static uint64_t noted_before(struct iso_tick *tick, uint64_t until_us)
 void iso_tick_note(struct iso_tick *tick, uint64_t clock_us, uint64_t xmin, uint64_t oldest_us,
                    const char *const *prepared, uint32_t prepared_count)
 {
-    const struct iso_tick_round *last = tick->noted_count ? &tick->noted[tick->noted_count - 1] : NULL;
+    const struct iso_tick_round *last =
+        tick->noted_count ? &tick->noted[tick->noted_count - 1] : NULL;
     if (last && (clock_us < last->clock_us || xmin < last->xmin))
         iso_tick_forget(tick);
     if (tick->noted_count >= TICK_ROUNDS)
@@ -128,7 +131,8 @@ bool iso_tick_due(struct iso_tick *tick, uint64_t clock_us, uint64_t *watermark)
         return false;
     *watermark = tick->allowed[due - 1].xmin;
     tick->last_sent = *watermark;
-    memmove(tick->allowed, tick->allowed + due, (tick->allowed_count - due) * sizeof *tick->allowed);
+    memmove(tick->allowed, tick->allowed + due,
+            (tick->allowed_count - due) * sizeof *tick->allowed);
     tick->allowed_count -= due;
     return true;
 }

@@ -60,10 +60,12 @@ static void put_record(struct probe_session *session, enum iso_database_end end)
     iso_text_format(line, "{\"tid\":\"s%u", session->number);
     if (session->life > 1)
         iso_text_format(line, ".%u", session->life);
-    iso_text_format(line, "-%llu\",\"sid\":\"s%u", (unsigned long long)session->sno, session->number);
+    iso_text_format(line, "-%llu\",\"sid\":\"s%u", (unsigned long long)session->sno,
+                    session->number);
     if (session->life > 1)
         iso_text_format(line, ".%u", session->life);
-    iso_text_format(line, "\",\"sno\":%llu,\"status\":\"%s\"", (unsigned long long)session->sno, words[end]);
+    iso_text_format(line, "\",\"sno\":%llu,\"status\":\"%s\"", (unsigned long long)session->sno,
+                    words[end]);
     put_positions(line, session);
     ended = ended > session->started_ns ? ended : session->started_ns;
     iso_text_format(line, ",\"begin\":%llu", (unsigned long long)session->started_ns);
@@ -91,16 +93,19 @@ bool journal_take(struct iso_probe *probe, struct probe_session *session, enum i
     iso_text_reserve(&session->line, ISO_JSON_PADDING);
     pthread_mutex_lock(&journal->lock);
     const struct iso_probe_options *options = &probe->options;
-    enum iso_status status =
-        iso_native_read_transaction(&journal->native, session->line.bytes, session->line.used,
-                                    iso_origin(journal->input, ++journal->lines), journal->history, &fault);
+    enum iso_status status = iso_native_read_transaction(
+        &journal->native, session->line.bytes, session->line.used,
+        iso_origin(journal->input, ++journal->lines), journal->history, &fault);
     if (status != ISO_OK)
-        iso_error_set(&journal->error, ISO_FAILED, "what a session recorded cannot be read: %s: %.*s", fault.text,
-                      (int)(session->line.used < 300 ? session->line.used : 300), session->line.bytes);
+        iso_error_set(&journal->error, ISO_FAILED,
+                      "what a session recorded cannot be read: %s: %.*s", fault.text,
+                      (int)(session->line.used < 300 ? session->line.used : 300),
+                      session->line.bytes);
     count(&journal->tally, end);
     bool goes_on = status == ISO_OK;
     if (goes_on && options->take)
-        goes_on = options->take(options->context, session->line.bytes, session->line.used, session->number);
+        goes_on = options->take(options->context, session->line.bytes, session->line.used,
+                                session->number);
     pthread_mutex_unlock(&journal->lock);
     if (!goes_on)
         atomic_store(&probe->stopping, true);

@@ -19,11 +19,13 @@ enum { STEP_MS = 20, SHOW_MS = 250, KILL_MS = 40, PATIENCE_MS = 3000 };
 
 const char *iso_probe_isolation(const char *name)
 {
-    static const char *const levels[] = {"READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"};
+    static const char *const levels[] = {"READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ",
+                                         "SERIALIZABLE"};
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         size_t at = 0;
         while (levels[i][at] && name[at] &&
-               (toupper((unsigned char)name[at]) == levels[i][at] || (levels[i][at] == ' ' && strchr("-_", name[at]))))
+               (toupper((unsigned char)name[at]) == levels[i][at] ||
+                (levels[i][at] == ' ' && strchr("-_", name[at]))))
             at++;
         if (!levels[i][at] && !name[at])
             return levels[i];
@@ -45,12 +47,15 @@ static enum iso_status learn_level(struct iso_probe *probe, struct iso_error *er
     struct iso_database *database = probe->control;
     char sql[128];
     snprintf(sql, sizeof sql,
-             probe->is_mysql ? "SET SESSION TRANSACTION ISOLATION LEVEL %s" : "BEGIN ISOLATION LEVEL %s",
+             probe->is_mysql ? "SET SESSION TRANSACTION ISOLATION LEVEL %s"
+                             : "BEGIN ISOLATION LEVEL %s",
              probe->isolation ? probe->isolation : "");
     if (probe->isolation && iso_database_execute(database, sql) != ISO_SQL_DONE)
-        return iso_error_set(error, ISO_BAD_INPUT, "--isolation: %s", iso_database_message(database));
+        return iso_error_set(error, ISO_BAD_INPUT, "--isolation: %s",
+                             iso_database_message(database));
     const char *level =
-        iso_database_ask(database, probe->is_mysql ? "SELECT @@transaction_isolation" : "SHOW transaction_isolation");
+        iso_database_ask(database, probe->is_mysql ? "SELECT @@transaction_isolation"
+                                                   : "SHOW transaction_isolation");
     if (!level && probe->is_mysql)
         level = iso_database_ask(database, "SELECT @@tx_isolation");
     copy_lower(probe->level, sizeof probe->level, level ? level : "unknown");
@@ -62,9 +67,11 @@ static enum iso_status learn_level(struct iso_probe *probe, struct iso_error *er
 static void learn_positions(struct iso_probe *probe)
 {
     enum iso_database_product product = iso_database_product(probe->control);
-    bool is_stable = !strcmp(probe->level, "repeatable read") || !strcmp(probe->level, "serializable");
+    bool is_stable =
+        !strcmp(probe->level, "repeatable read") || !strcmp(probe->level, "serializable");
     if (product == ISO_PRODUCT_POSTGRES)
-        probe->has_positions = is_stable && iso_database_ask(probe->control, "SELECT pg_current_snapshot()");
+        probe->has_positions =
+            is_stable && iso_database_ask(probe->control, "SELECT pg_current_snapshot()");
     probe->has_tso = product == ISO_PRODUCT_TIDB && is_stable &&
                      iso_database_ask(probe->control, "SELECT @@tidb_last_txn_info") &&
                      iso_database_ask(probe->control, "SELECT @@tidb_last_query_info");
@@ -73,8 +80,8 @@ static void learn_positions(struct iso_probe *probe)
 
 static enum iso_status learn_schema(struct iso_probe *probe, struct iso_error *error)
 {
-    const char *schema =
-        iso_database_ask(probe->control, probe->is_mysql ? "SELECT DATABASE()" : "SELECT current_schema()");
+    const char *schema = iso_database_ask(
+        probe->control, probe->is_mysql ? "SELECT DATABASE()" : "SELECT current_schema()");
     if (!schema)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "the URL names no database for its tables, expected %s://.../DATABASE",
@@ -91,7 +98,8 @@ static void choose_prefix(struct iso_probe *probe)
     if (probe->options.name)
         snprintf(probe->prefix, sizeof probe->prefix, "isochron_probe_%.32s", probe->options.name);
     else
-        snprintf(probe->prefix, sizeof probe->prefix, "isochron_probe_%06" PRIx32, drawn & 0xffffff);
+        snprintf(probe->prefix, sizeof probe->prefix, "isochron_probe_%06" PRIx32,
+                 drawn & 0xffffff);
 }
 
 /* In an order that every seed has for itself. */
@@ -108,7 +116,8 @@ static void choose_workloads(struct iso_probe *probe)
     }
 }
 
-struct iso_probe *iso_probe_prepare(const struct iso_probe_options *options, struct iso_error *error)
+struct iso_probe *iso_probe_prepare(const struct iso_probe_options *options,
+                                    struct iso_error *error)
 {
     struct iso_probe *probe = iso_allocate_zeroed(1, sizeof *probe);
     struct iso_text left = {0};
@@ -161,7 +170,9 @@ static void kill_one(struct iso_probe *probe, struct probe_session *session)
         snprintf(sql, sizeof sql, "KILL TIDB %" PRIu64, backend);
     else
         snprintf(sql, sizeof sql,
-                 probe->is_mysql ? "KILL CONNECTION %" PRIu64 : "SELECT pg_terminate_backend(%" PRIu64 ")", backend);
+                 probe->is_mysql ? "KILL CONNECTION %" PRIu64
+                                 : "SELECT pg_terminate_backend(%" PRIu64 ")",
+                 backend);
     iso_database_execute(probe->control, sql);
 }
 
@@ -182,7 +193,8 @@ static void show(struct iso_probe *probe, int64_t done_ms)
     tally = probe->journal.tally;
     pthread_mutex_unlock(&probe->journal.lock);
     if (probe->options.show)
-        probe->options.show(probe->options.context, (uint64_t)done_ms, probe->options.milliseconds, &tally);
+        probe->options.show(probe->options.context, (uint64_t)done_ms, probe->options.milliseconds,
+                            &tally);
 }
 
 /* The main thread's: time, signals, progress, and who is killed. */
@@ -195,7 +207,8 @@ static void watch_over(struct iso_probe *probe, struct probe_session *sessions)
     while (atomic_load(&probe->running)) {
         nanosleep(&pause, NULL);
         int64_t now = iso_clock_ms() - began;
-        if (now >= (int64_t)probe->options.milliseconds || (probe->options.stopped && *probe->options.stopped))
+        if (now >= (int64_t)probe->options.milliseconds ||
+            (probe->options.stopped && *probe->options.stopped))
             atomic_store(&probe->stopping, true);
         if (atomic_load(&probe->stopping) && stopped < 0)
             stopped = now;
@@ -212,7 +225,8 @@ static void watch_over(struct iso_probe *probe, struct probe_session *sessions)
     }
 }
 
-static void init_session(struct probe_session *session, struct iso_probe *probe, uint32_t number, bool pessimistic)
+static void init_session(struct probe_session *session, struct iso_probe *probe, uint32_t number,
+                         bool pessimistic)
 {
     session->probe = probe;
     session->number = number;
@@ -229,13 +243,14 @@ static void release_session(struct probe_session *session)
     pthread_mutex_destroy(&session->lock);
 }
 
-enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *history, struct iso_probe_tally *tally,
-                              struct iso_error *error)
+enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *history,
+                              struct iso_probe_tally *tally, struct iso_error *error)
 {
     uint32_t count = probe->options.sessions, started = 0;
     struct probe_session *sessions = iso_allocate_zeroed(count, sizeof *sessions);
     pthread_t *threads = iso_allocate_zeroed(count, sizeof *threads);
-    const char *mode = probe->has_tso ? iso_database_ask(probe->control, "SELECT @@tidb_txn_mode") : NULL;
+    const char *mode =
+        probe->has_tso ? iso_database_ask(probe->control, "SELECT @@tidb_txn_mode") : NULL;
     bool pessimistic = probe->has_tso && !(mode && !strcmp(mode, "optimistic"));
     journal_init(&probe->journal, history, probe->options.record);
     for (uint32_t i = 0; i < count; i++)
@@ -244,7 +259,8 @@ enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *histo
         atomic_fetch_add(&probe->running, 1);
         if (pthread_create(&threads[started], NULL, session_run, &sessions[started])) {
             atomic_fetch_sub(&probe->running, 1);
-            journal_fail(probe, ISO_FAILED, "a thread could not be started; fewer --sessions may do");
+            journal_fail(probe, ISO_FAILED,
+                         "a thread could not be started; fewer --sessions may do");
             break;
         }
     }

@@ -31,8 +31,8 @@ extern const struct probe_workload probe_workloads[PROBE_WORKLOADS];
 struct probe_group {
     _Atomic uint32_t current; /* 0: none yet; group g has the keys from g * PROBE_GROUP on */
     _Atomic uint32_t used;    /* transactions */
-    /* The group, and how many keys were handed out beyond those made with it: in one number, so that a session that is
-     * still in the group before takes none. */
+    /* The group, and how many keys were handed out beyond those made with it: in one number, so
+     * that a session that is still in the group before takes none. */
     _Atomic uint64_t inserted;
     uint32_t drawn; /* numbers that were tried; under `making` */
 };
@@ -96,7 +96,8 @@ struct probe_session {
 void journal_init(struct probe_journal *journal, struct iso_history *history, const char *input);
 void journal_release(struct probe_journal *journal);
 /* False: the run is to end. */
-bool journal_take(struct iso_probe *probe, struct probe_session *session, enum iso_database_end end);
+bool journal_take(struct iso_probe *probe, struct probe_session *session,
+                  enum iso_database_end end);
 void journal_fail(struct iso_probe *probe, enum iso_status status, const char *text);
 
 /* ---- session.c: statements, each noted in the record ---- */

@@ -38,7 +38,8 @@ static bool execute(struct probe_session *session, const char *sql)
     return false;
 }
 
-__attribute__((format(printf, 2, 3))) static bool execute_format(struct probe_session *session, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool execute_format(struct probe_session *session,
+                                                                 const char *format, ...)
 {
     char sql[512];
     va_list list;
@@ -53,7 +54,8 @@ __attribute__((format(printf, 2, 3))) static bool execute_format(struct probe_se
 /* The first value of the answer into a small text; "" where there is none. */
 static void take_text(const struct probe_session *session, char *into, size_t size)
 {
-    const char *value = iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
+    const char *value =
+        iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
     snprintf(into, size, "%s", value && strlen(value) < size ? value : "");
 }
 
@@ -64,12 +66,14 @@ static void put_key(struct iso_text *text, const struct probe_session *session, 
     const struct iso_probe *probe = session->probe;
     const char *name = probe_workloads[session->workload].name;
     if (probe->options.for_stream)
-        iso_text_format(text, "\"%s.%s/%" PRIu64 "\"", probe->schema, probe->tables[session->workload], key);
+        iso_text_format(text, "\"%s.%s/%" PRIu64 "\"", probe->schema,
+                        probe->tables[session->workload], key);
     else /* of one width: ranges have the order of texts */
         iso_text_format(text, "\"%s/%08" PRIu64 "\"", name, key);
 }
 
-static struct iso_text *begin_operation(struct probe_session *session, const char *kind, uint64_t key)
+static struct iso_text *begin_operation(struct probe_session *session, const char *kind,
+                                        uint64_t key)
 {
     struct iso_text *text = &session->operations;
     iso_text_format(text, "%s{\"t\":\"%s\",\"k\":", text->used ? "," : "", kind);
@@ -117,9 +121,11 @@ static bool end_write(struct probe_session *session)
 bool session_read(struct probe_session *session, uint64_t key, uint64_t *value)
 {
     *value = 0;
-    if (!execute_format(session, "SELECT v FROM %s WHERE k = %" PRIu64, session->probe->tables[session->workload], key))
+    if (!execute_format(session, "SELECT v FROM %s WHERE k = %" PRIu64,
+                        session->probe->tables[session->workload], key))
         return false;
-    const char *text = iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
+    const char *text =
+        iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
     if (text)
         *value = strtoull(text, NULL, 10);
     iso_text_format(begin_operation(session, "r", key), ",\"v\":%s}", text ? text : "null");
@@ -129,10 +135,13 @@ bool session_read(struct probe_session *session, uint64_t key, uint64_t *value)
 /* ",4,17" is the list 4, 17. */
 bool session_read_list(struct probe_session *session, uint64_t key)
 {
-    if (!execute_format(session, "SELECT v FROM %s WHERE k = %" PRIu64, session->probe->tables[session->workload], key))
+    if (!execute_format(session, "SELECT v FROM %s WHERE k = %" PRIu64,
+                        session->probe->tables[session->workload], key))
         return false;
-    const char *text = iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
-    iso_text_format(begin_operation(session, "r", key), ",\"v\":[%s]}", text && *text ? text + 1 : "");
+    const char *text =
+        iso_database_rows(session->database) ? iso_database_value(session->database, 0, 0) : NULL;
+    iso_text_format(begin_operation(session, "r", key), ",\"v\":[%s]}",
+                    text && *text ? text + 1 : "");
     return true;
 }
 
@@ -150,8 +159,9 @@ bool session_write(struct probe_session *session, uint64_t key, uint64_t value)
 bool session_append(struct probe_session *session, uint64_t key)
 {
     uint64_t element = session_new_value(session);
-    const char *format = session->probe->is_mysql ? "UPDATE %s SET v = CONCAT(v, ',%" PRIu64 "') WHERE k = %" PRIu64
-                                                  : "UPDATE %s SET v = v || ',%" PRIu64 "' WHERE k = %" PRIu64;
+    const char *format = session->probe->is_mysql
+                             ? "UPDATE %s SET v = CONCAT(v, ',%" PRIu64 "') WHERE k = %" PRIu64
+                             : "UPDATE %s SET v = v || ',%" PRIu64 "' WHERE k = %" PRIu64;
     char sql[512];
     snprintf(sql, sizeof sql, format, session->probe->tables[session->workload], element, key);
     if (!execute(session, sql))
@@ -173,7 +183,8 @@ bool session_insert(struct probe_session *session, uint64_t key, uint64_t value)
 
 bool session_delete(struct probe_session *session, uint64_t key)
 {
-    if (!execute_format(session, "DELETE FROM %s WHERE k = %" PRIu64, session->probe->tables[session->workload], key))
+    if (!execute_format(session, "DELETE FROM %s WHERE k = %" PRIu64,
+                        session->probe->tables[session->workload], key))
         return false;
     if (!iso_database_affected(session->database))
         return true;
@@ -184,8 +195,9 @@ bool session_delete(struct probe_session *session, uint64_t key)
 bool session_read_range(struct probe_session *session, uint64_t from, uint64_t to)
 {
     struct iso_text *text = &session->operations;
-    if (!execute_format(session, "SELECT k, v FROM %s WHERE k >= %" PRIu64 " AND k <= %" PRIu64 " ORDER BY k",
-                        session->probe->tables[session->workload], from, to))
+    if (!execute_format(
+            session, "SELECT k, v FROM %s WHERE k >= %" PRIu64 " AND k <= %" PRIu64 " ORDER BY k",
+            session->probe->tables[session->workload], from, to))
         return false;
     iso_text_format(text, "%s{\"t\":\"q\",\"from\":", text->used ? "," : "");
     put_key(text, session, from);
@@ -239,8 +251,8 @@ static bool begin(struct probe_session *session)
 static bool ask_xid(struct probe_session *session)
 {
     const struct iso_probe *probe = session->probe;
-    bool is_asked = iso_database_product(probe->control) == ISO_PRODUCT_POSTGRES && session->writes &&
-                    (probe->has_positions || probe->options.for_stream);
+    bool is_asked = iso_database_product(probe->control) == ISO_PRODUCT_POSTGRES &&
+                    session->writes && (probe->has_positions || probe->options.for_stream);
     if (!is_asked)
         return true;
     if (!execute(session, "SELECT pg_current_xact_id_if_assigned()"))
@@ -254,11 +266,13 @@ static void ask_commit_stamp(struct probe_session *session)
 {
     char info[512];
     uint64_t start, commit;
-    if (!session->probe->has_tso || !session->writes || !execute(session, "SELECT @@tidb_last_txn_info"))
+    if (!session->probe->has_tso || !session->writes ||
+        !execute(session, "SELECT @@tidb_last_txn_info"))
         return;
     take_text(session, info, sizeof info);
-    enum tso_answer answer =
-        tso_current(session->snapshot, &start) == TSO_SAID ? tso_commit(info, start, &commit) : TSO_OTHER;
+    enum tso_answer answer = tso_current(session->snapshot, &start) == TSO_SAID
+                                 ? tso_commit(info, start, &commit)
+                                 : TSO_OTHER;
     if (answer == TSO_SAID)
         snprintf(session->end_stamp, sizeof session->end_stamp, "%" PRIu64, commit);
     else if (answer == TSO_WRONG)
@@ -270,7 +284,8 @@ static enum iso_database_end end(struct probe_session *session, bool is_fine, bo
     if (is_fine && !rolls_back)
         is_fine = ask_xid(session);
     if (!is_fine || rolls_back) {
-        if (!session->is_broken && iso_database_execute(session->database, "ROLLBACK") == ISO_SQL_LOST)
+        if (!session->is_broken &&
+            iso_database_execute(session->database, "ROLLBACK") == ISO_SQL_LOST)
             session->is_broken = true;
         return ISO_END_ABORTED;
     }
@@ -286,8 +301,8 @@ static enum iso_database_end end(struct probe_session *session, bool is_fine, bo
     return end;
 }
 
-/* PostgreSQL tells what became of an xid, also whoever asks on another connection. One that is in progress for long is
- * left unknown. */
+/* PostgreSQL tells what became of an xid, also whoever asks on another connection. One that is in
+ * progress for long is left unknown. */
 static enum iso_database_end resolve(const struct probe_session *session)
 {
     struct iso_error error = {0};
@@ -313,7 +328,8 @@ static bool keep(struct probe_session *session, enum iso_database_end end)
 {
     if (end == ISO_END_UNKNOWN && session->xid[0])
         end = resolve(session);
-    if (session->probe->has_tso && end == ISO_END_COMMITTED && session->writes && !session->end_stamp[0])
+    if (session->probe->has_tso && end == ISO_END_COMMITTED && session->writes &&
+        !session->end_stamp[0])
         end = ISO_END_UNKNOWN;
     return journal_take(session->probe, session, end);
 }
@@ -324,17 +340,20 @@ static bool insert_group(struct probe_session *session, const struct probe_workl
 {
     struct iso_text *sql = &session->sql;
     sql->used = 0;
-    iso_text_format(sql, "INSERT INTO %s (k, v) VALUES ", session->probe->tables[session->workload]);
+    iso_text_format(sql, "INSERT INTO %s (k, v) VALUES ",
+                    session->probe->tables[session->workload]);
     bool is_bank = !strcmp(workload->name, "bank");
     for (uint32_t i = 0; i < workload->keys; i++) {
-        uint64_t value = session_new_value(session) + (is_bank ? 100 * (uint64_t)PROBE_BALANCE_UNIT : 0);
+        uint64_t value =
+            session_new_value(session) + (is_bank ? 100 * (uint64_t)PROBE_BALANCE_UNIT : 0);
         iso_text_format(sql, "%s(%" PRIu64 ", ", i ? ", " : "", session_key(session, i));
         if (workload->is_list)
             iso_text_put(sql, "'')");
         else
             iso_text_format(sql, "%" PRIu64 ")", value);
         if (!workload->is_list)
-            iso_text_format(begin_operation(session, "w", session_key(session, i)), ",\"v\":%" PRIu64 "}", value);
+            iso_text_format(begin_operation(session, "w", session_key(session, i)),
+                            ",\"v\":%" PRIu64 "}", value);
     }
     iso_text_put_bytes(sql, "", 1);
     session->writes = true;
@@ -380,7 +399,8 @@ out:
 
 static void set_limits(struct probe_session *session)
 {
-    static const char *const postgres[] = {"SET lock_timeout = '2s'", "SET statement_timeout = '10s'"};
+    static const char *const postgres[] = {"SET lock_timeout = '2s'",
+                                           "SET statement_timeout = '10s'"};
     static const char *const mysql[] = {"SET SESSION innodb_lock_wait_timeout = 2"};
     const char *const *statements = session->probe->is_mysql ? mysql : postgres;
     for (int i = 0; i < (session->probe->is_mysql ? 1 : 2); i++)

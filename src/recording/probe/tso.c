@@ -23,8 +23,8 @@ enum tso_answer tso_current(const char *answer, uint64_t *timestamp)
 }
 
 /* Both members, unsigned integers; TSO_OTHER: the text is empty. */
-static enum tso_answer read_two(const char *answer, const char *first, uint64_t *one, const char *second,
-                                uint64_t *other)
+static enum tso_answer read_two(const char *answer, const char *first, uint64_t *one,
+                                const char *second, uint64_t *other)
 {
     struct iso_payload padded = {0};
     struct iso_json json;
@@ -71,5 +71,7 @@ enum tso_answer tso_for_update(const char *answer, uint64_t *timestamp)
     enum tso_answer read = read_two(answer, "start_ts", &began, "for_update_ts", timestamp);
     if (read != TSO_SAID)
         return read;
-    return !*timestamp ? TSO_OTHER : is_timestamp(*timestamp) && *timestamp >= began ? TSO_SAID : TSO_WRONG;
+    return !*timestamp                                       ? TSO_OTHER
+           : is_timestamp(*timestamp) && *timestamp >= began ? TSO_SAID
+                                                             : TSO_WRONG;
 }

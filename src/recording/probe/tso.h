@@ -1,7 +1,8 @@
 /* What TiDB answers about a transaction's timestamps, read strictly.
  *
- * @@tidb_current_ts is a number; @@tidb_last_txn_info and @@tidb_last_query_info are JSON objects, or empty. A version
- * that answers in another way is refused: what was read wrongly would be judged wrongly. Threads: any; no state.
+ * @@tidb_current_ts is a number; @@tidb_last_txn_info and @@tidb_last_query_info are JSON objects,
+ * or empty. A version that answers in another way is refused: what was read wrongly would be judged
+ * wrongly. Threads: any; no state.
  */
 #ifndef ISO_PROBE_TSO_H
 #define ISO_PROBE_TSO_H
@@ -15,7 +16,8 @@ enum tso_answer {
     TSO_WRONG  /* none of the shapes that are known */
 };
 
-/* A decimal number whose milliseconds are of this century. 0 is TSO_OTHER: outside of a transaction. */
+/* A decimal number whose milliseconds are of this century. 0 is TSO_OTHER: outside of a
+ * transaction. */
 enum tso_answer tso_current(const char *answer, uint64_t *timestamp);
 
 /* When the transaction that began at `start` committed. */

@@ -24,7 +24,8 @@ static bool run_registers(struct probe_session *session)
         uint64_t draw = session_draw(session, 6);
         if (draw < 2 && !session_read(session, session_key(session, key), &value))
             return false;
-        if ((draw == 1 || draw == 2) && !session_write(session, session_key(session, key), session_new_value(session)))
+        if ((draw == 1 || draw == 2) &&
+            !session_write(session, session_key(session, key), session_new_value(session)))
             return false;
         /* Twice: the second time at a level may lie about the first, or show an own write. */
         if ((draw == 1 || draw == 3) &&
@@ -38,7 +39,8 @@ static bool run_registers(struct probe_session *session)
 static bool run_counter(struct probe_session *session)
 {
     uint64_t key = session_key(session, session_draw(session, COUNTERS)), value;
-    return session_read(session, key, &value) && session_write(session, key, session_new_value(session));
+    return session_read(session, key, &value) &&
+           session_write(session, key, session_new_value(session));
 }
 
 static bool run_lists(struct probe_session *session)
@@ -72,7 +74,8 @@ static bool audit(struct probe_session *session)
 /* Moves an amount from one account to another, or adds all of them up. */
 static bool run_bank(struct probe_session *session)
 {
-    uint64_t low = session_draw(session, ACCOUNTS - 1), high = low + 1 + session_draw(session, ACCOUNTS - 1 - low);
+    uint64_t low = session_draw(session, ACCOUNTS - 1),
+             high = low + 1 + session_draw(session, ACCOUNTS - 1 - low);
     uint64_t values[2], amount = 1 + session_draw(session, 9);
     if (session_draw(session, 3) == 0)
         return audit(session);
@@ -95,7 +98,8 @@ static bool run_bank(struct probe_session *session)
 /* Writers of one row each; readers must agree on who came first. */
 static bool run_fork(struct probe_session *session)
 {
-    uint64_t value, first = session_draw(session, FORKS), step = session_draw(session, 2) ? 1 : FORKS - 1;
+    uint64_t value, first = session_draw(session, FORKS),
+                    step = session_draw(session, 2) ? 1 : FORKS - 1;
     if (session_draw(session, 2))
         return session_write(session, session_key(session, first), session_new_value(session));
     for (uint64_t i = 0; i < FORKS; i++)
@@ -122,12 +126,14 @@ static bool insert_row(struct probe_session *session, uint64_t drawn)
            session_insert(session, session_key(session, place), session_new_value(session));
 }
 
-/* Ranges, with inserts, deletes and updates in them. No key is inserted twice: what was deleted stays so. */
+/* Ranges, with inserts, deletes and updates in them. No key is inserted twice: what was deleted
+ * stays so. */
 static bool run_ranges(struct probe_session *session)
 {
     struct probe_group *group = &session->probe->groups[session->workload];
     uint32_t there = RANGE + (uint32_t)atomic_load(&group->inserted);
-    uint64_t from = session_draw(session, RANGE_MOST), to = from + 4 + session_draw(session, RANGE_MOST);
+    uint64_t from = session_draw(session, RANGE_MOST),
+             to = from + 4 + session_draw(session, RANGE_MOST);
     if (session_draw(session, 2)) {
         from = 0;
         to = PROBE_GROUP - 1;
@@ -150,16 +156,20 @@ static bool run_ranges(struct probe_session *session)
 }
 
 const struct probe_workload probe_workloads[PROBE_WORKLOADS] = {
-    {"registers", "reads and writes of single rows; some are rolled back", REGISTERS, 300, EIGHTH, false, true,
-     run_registers},
-    {"counter", "a row is read and then written: lost updates", COUNTERS, 200, EIGHTH, false, true, run_counter},
-    {"lists", "texts that grow by an element: they show the order of writes", LISTS, 60, EIGHTH, true, false,
-     run_lists},
-    {"bank", "transfers between accounts, and sums of all", ACCOUNTS, 200, 0, false, true, run_bank},
-    {"fork", "writers of one row each, readers of all: long forks", FORKS, 200, 0, false, true, run_fork},
-    {"skew", "both rows are read and one is written: write skew", DUTIES, 100, 0, false, true, run_skew},
-    {"ranges", "ranges of rows, with inserts, updates and deletes in them: phantoms", RANGE, 120, 0, false, false,
-     run_ranges}};
+    {"registers", "reads and writes of single rows; some are rolled back", REGISTERS, 300, EIGHTH,
+     false, true, run_registers},
+    {"counter", "a row is read and then written: lost updates", COUNTERS, 200, EIGHTH, false, true,
+     run_counter},
+    {"lists", "texts that grow by an element: they show the order of writes", LISTS, 60, EIGHTH,
+     true, false, run_lists},
+    {"bank", "transfers between accounts, and sums of all", ACCOUNTS, 200, 0, false, true,
+     run_bank},
+    {"fork", "writers of one row each, readers of all: long forks", FORKS, 200, 0, false, true,
+     run_fork},
+    {"skew", "both rows are read and one is written: write skew", DUTIES, 100, 0, false, true,
+     run_skew},
+    {"ranges", "ranges of rows, with inserts, updates and deletes in them: phantoms", RANGE, 120, 0,
+     false, false, run_ranges}};
 
 const char *iso_probe_workload_name(uint32_t index)
 {

@@ -22,9 +22,10 @@ static bool is_directory(const char *path)
 static struct addrinfo *unix_address(const char *path, const char *option, struct iso_error *error)
 {
     if (is_directory(path)) {
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "%s %s: a directory; expected the path of a socket in it, as %s/.s.PGSQL.5432", option, path,
-                      path);
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s %s: a directory; expected the path of a socket in it, as %s/.s.PGSQL.5432", option,
+            path, path);
         return NULL;
     }
     struct sockaddr_un *address = iso_allocate_zeroed(1, sizeof *address);
@@ -39,8 +40,8 @@ static struct addrinfo *unix_address(const char *path, const char *option, struc
         memcpy(address->sun_path, path, strlen(path) + 1);
         return info;
     }
-    iso_error_set(error, ISO_BAD_INPUT, "%s %s: a path of a socket has at most %zu bytes", option, path,
-                  sizeof address->sun_path - 1);
+    iso_error_set(error, ISO_BAD_INPUT, "%s %s: a path of a socket has at most %zu bytes", option,
+                  path, sizeof address->sun_path - 1);
     address_free(info);
     return NULL;
 }
@@ -60,20 +61,24 @@ void address_host(const char *text, char host[ADDRESS_HOST_MOST])
     }
 }
 
-struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error)
+struct addrinfo *address_resolve(const char *text, const char *option, bool listens,
+                                 struct iso_error *error)
 {
     char host[ADDRESS_HOST_MOST];
     if (*text == '/')
         return unix_address(text, option, error);
     const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
     address_host(text, host);
-    bool is_fine = colon != text && *host && *port && strlen(port) < 6 && strspn(port, "0123456789") == strlen(port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = (listens ? AI_PASSIVE : 0) | AI_NUMERICSERV},
+    bool is_fine = colon != text && *host && *port && strlen(port) < 6 &&
+                   strspn(port, "0123456789") == strlen(port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = (listens ? AI_PASSIVE : 0) | AI_NUMERICSERV},
                     *found = NULL;
     int failed = is_fine ? getaddrinfo(host, port, &hints, &found) : 0;
     if (!is_fine)
-        iso_error_set(error, ISO_BAD_INPUT, "%s %s: no address; expected HOST:PORT, PORT or the path of a socket",
-                      option, text);
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "%s %s: no address; expected HOST:PORT, PORT or the path of a socket", option,
+                      text);
     else if (failed)
         iso_error_set(error, ISO_FAILED, "%s %s: %s", option, text, gai_strerror(failed));
     return found;
@@ -126,10 +131,11 @@ void address_remove(const struct addrinfo *address)
         unlink(path_of(address));
 }
 
-int address_listen(const struct addrinfo *address, const char *text, const char *option, int backlog, bool nonblocking,
-                   struct iso_error *error)
+int address_listen(const struct addrinfo *address, const char *text, const char *option,
+                   int backlog, bool nonblocking, struct iso_error *error)
 {
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
+    int fd = socket(address->ai_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | (nonblocking ? SOCK_NONBLOCK : 0), 0);
     if (fd >= 0 && bind_to(fd, address) && !listen(fd, backlog))
         return fd;
     iso_error_set(error, ISO_FAILED, "%s %s: %s", option, text, strerror(errno));

@@ -1,4 +1,5 @@
-/* Where to listen and where to connect: HOST:PORT, [HOST]:PORT, PORT, or the path of a Unix socket. */
+/* Where to listen and where to connect: HOST:PORT, [HOST]:PORT, PORT, or the path of a Unix
+ * socket. */
 #pragma once
 
 #include <netdb.h>
@@ -7,16 +8,18 @@
 #include "iso/error.h"
 
 /* NULL on error, which names `option`. address_free gives it back. `listens`: for oneself. */
-struct addrinfo *address_resolve(const char *text, const char *option, bool listens, struct iso_error *error);
+struct addrinfo *address_resolve(const char *text, const char *option, bool listens,
+                                 struct iso_error *error);
 void address_free(struct addrinfo *address); /* NULL is allowed */
 
 /* The host of an address, without its port; "" if it has none (a Unix socket). */
 enum { ADDRESS_HOST_MOST = 256 };
 void address_host(const char *text, char host[ADDRESS_HOST_MOST]);
 
-/* A socket that listens; -1 on error. A Unix socket replaces one that a dead process left, and nothing else. */
-int address_listen(const struct addrinfo *address, const char *text, const char *option, int backlog, bool nonblocking,
-                   struct iso_error *error);
+/* A socket that listens; -1 on error. A Unix socket replaces one that a dead process left, and
+ * nothing else. */
+int address_listen(const struct addrinfo *address, const char *text, const char *option,
+                   int backlog, bool nonblocking, struct iso_error *error);
 unsigned address_port(int fd); /* 0: none */
 
 /* Of a Unix socket that one listened at: the path goes. */

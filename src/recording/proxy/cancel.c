@@ -43,7 +43,8 @@ bool cancel_may_ask(struct cancel_target *target)
 static struct cancel_target *find(const struct cancel_key *key)
 {
     struct cancel_target *target = first;
-    while (target && (target->key.size != key->size || memcmp(target->key.bytes, key->bytes, key->size) != 0))
+    while (target &&
+           (target->key.size != key->size || memcmp(target->key.bytes, key->bytes, key->size) != 0))
         target = target->next;
     return target;
 }

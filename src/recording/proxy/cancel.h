@@ -1,9 +1,11 @@
-/* Requests to cancel, and the questions of the proxy's own that they must not hit: a request waits while the session
- * that it is for has one out, and a session asks nothing while one is on its way.
+/* Requests to cancel, and the questions of the proxy's own that they must not hit: a request waits
+ * while the session that it is for has one out, and a session asks nothing while one is on its way.
  *
- *     session:   cancel_may_ask, ask, cancel_asks(waits)         request:   cancel_begins, cancel_must_wait ..., send, cancel_ends
+ *     session:   cancel_may_ask, ask, cancel_asks(waits) request: cancel_begins, cancel_must_wait
+ *                ..., send, cancel_ends
  *
- * Sessions are known by what the server gave them for it (BackendKeyData). Threads: any; a session is its loop's.
+ * Sessions are known by what the server gave them for it (BackendKeyData). Threads: any; a session
+ * is its loop's.
  */
 #pragma once
 

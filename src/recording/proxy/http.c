@@ -76,11 +76,13 @@ static struct http_request read_request(const struct http *http, const char *tex
     char value[HEADER_MOST];
     const char *at = take_word(text, " \r\n", request.method, sizeof request.method);
     take_word(at + (*at == ' '), " ?\r\n", request.path, sizeof request.path);
-    request.is_for_this_host = iso_web_names_allow(&http->names, header(text, "Host", value) ? value : NULL);
-    bool has_token = http->token && header(text, "Authorization", value) && iso_web_token_is(http->token, value);
+    request.is_for_this_host =
+        iso_web_names_allow(&http->names, header(text, "Host", value) ? value : NULL);
+    bool has_token =
+        http->token && header(text, "Authorization", value) && iso_web_token_is(http->token, value);
     request.carries_token = has_token || !http->token;
-    request.may_change =
-        has_token || (!http->token && !header(text, "Origin", value) && !header(text, "Sec-Fetch-Site", value));
+    request.may_change = has_token || (!http->token && !header(text, "Origin", value) &&
+                                       !header(text, "Sec-Fetch-Site", value));
     return request;
 }
 
@@ -121,7 +123,8 @@ static void end_exchange(struct http *http, uint32_t place)
     http->polled[2 + place] = http->polled[2 + http->count];
 }
 
-/* False: the connection is over. What comes behind a request is read and dropped, so that its close is none by force. */
+/* False: the connection is over. What comes behind a request is read and dropped, so that its close
+ * is none by force. */
 static bool receive(struct http *http, struct exchange *exchange, int fd)
 {
     char dropped[1024];
@@ -135,7 +138,8 @@ static bool receive(struct http *http, struct exchange *exchange, int fd)
     size_t looked = exchange->used < 3 ? 0 : exchange->used - 3;
     exchange->used += (size_t)got;
     exchange->request[exchange->used] = 0;
-    if (memmem(exchange->request + looked, exchange->used - looked, "\r\n\r\n", 4) || exchange->used == REQUEST_MOST)
+    if (memmem(exchange->request + looked, exchange->used - looked, "\r\n\r\n", 4) ||
+        exchange->used == REQUEST_MOST)
         answer(http, exchange);
     return true;
 }
@@ -143,7 +147,9 @@ static bool receive(struct http *http, struct exchange *exchange, int fd)
 static bool transmit(struct exchange *exchange, int fd)
 {
     size_t left = exchange->out.used - exchange->sent;
-    ssize_t put = left ? send(fd, exchange->out.bytes + exchange->sent, left, MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+    ssize_t put =
+        left ? send(fd, exchange->out.bytes + exchange->sent, left, MSG_NOSIGNAL | MSG_DONTWAIT)
+             : 0;
     if (put < 0)
         return errno == EAGAIN || errno == EINTR;
     exchange->sent += (size_t)put;
@@ -163,7 +169,8 @@ static bool accept_all(struct http *http)
             return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
         guard_begin(&http->guard, fd, (const struct sockaddr *)&peer, now_ms());
         http->polled[2 + http->count] = (struct pollfd){.fd = fd};
-        http->exchanges[http->count++] = (struct exchange){.request = iso_allocate(REQUEST_MOST + 1)};
+        http->exchanges[http->count++] =
+            (struct exchange){.request = iso_allocate(REQUEST_MOST + 1)};
     }
     return false;
 }
@@ -177,8 +184,10 @@ static void *run_http(void *context)
         uint64_t wait = guard_look(&http->guard, now_ms());
         http->polled[1] = (struct pollfd){.fd = accepts ? http->listener : -1, .events = POLLIN};
         for (uint32_t i = 0; i < http->count; i++)
-            http->polled[2 + i].events = POLLIN | (http->exchanges[i].sent < http->exchanges[i].out.used ? POLLOUT : 0);
-        int many = poll(http->polled, 2 + http->count, accepts || wait < PAUSE_MS ? (int)wait : PAUSE_MS);
+            http->polled[2 + i].events =
+                POLLIN | (http->exchanges[i].sent < http->exchanges[i].out.used ? POLLOUT : 0);
+        int many =
+            poll(http->polled, 2 + http->count, accepts || wait < PAUSE_MS ? (int)wait : PAUSE_MS);
         if (many < 0)
             continue; /* a signal: what poll said before is no news */
         for (uint32_t i = http->count; i-- > 0;) {

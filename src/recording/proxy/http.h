@@ -1,10 +1,13 @@
-/* The little HTTP that the status needs: a request's first line and headers in, an answer out, many connections at once.
+/* The little HTTP that the status needs: a request's first line and headers in, an answer out, many
+ * connections at once.
  *
- * Nobody who asks keeps others waiting: connections are served side by side, each with a deadline for all of it, and a peer that
- * opens many ends its own oldest (web/guard.h). Where descriptors run out nothing is accepted for a moment, and nothing spins.
+ * Nobody who asks keeps others waiting: connections are served side by side, each with a deadline
+ * for all of it, and a peer that opens many ends its own oldest (web/guard.h). Where descriptors
+ * run out nothing is accepted for a moment, and nothing spins.
  *
- * A browser's page is no client: names of hosts must be known (web/host.h), and what changes something is refused if it says that
- * a page sent it (Origin, Sec-Fetch-Site), unless it carries the token.
+ * A browser's page is no client: names of hosts must be known (web/host.h), and what changes
+ * something is refused if it says that a page sent it (Origin, Sec-Fetch-Site), unless it carries
+ * the token.
  *
  * Threads: new and free are the owner's; answers are given on a thread of its own.
  */
@@ -29,7 +32,8 @@ struct http_answer {
     struct iso_text body;
 };
 
-typedef void http_answerer(void *context, const struct http_request *request, struct http_answer *answer);
+typedef void http_answerer(void *context, const struct http_request *request,
+                           struct http_answer *answer);
 
 struct http_options {
     const char *listen, *token_file; /* token_file may be NULL */

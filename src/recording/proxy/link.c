@@ -63,7 +63,8 @@ static enum link_result write_some(struct link *link, const char *bytes, size_t 
     while (*put < size) {
         if (link->tls) {
             size_t left = size - *put;
-            int count = SSL_write(link->tls, bytes + *put, (int)(left < TLS_MOST ? left : TLS_MOST));
+            int count =
+                SSL_write(link->tls, bytes + *put, (int)(left < TLS_MOST ? left : TLS_MOST));
             if (count <= 0) {
                 enum link_result result = tls_result(link, count);
                 return result == LINK_AGAIN ? LINK_OK : LINK_FAILED;
@@ -84,8 +85,8 @@ enum link_result link_flush(struct link *link)
     if (!link_waits(link))
         return LINK_OK;
     size_t put;
-    enum link_result result =
-        write_some(link, link->waiting.bytes + link->written, link->waiting.used - link->written, &put);
+    enum link_result result = write_some(link, link->waiting.bytes + link->written,
+                                         link->waiting.used - link->written, &put);
     link->written += put;
     if (!link_waits(link)) {
         link->written = link->waiting.used = 0;
@@ -117,7 +118,8 @@ void link_shut(struct link *link)
     shutdown(link->fd, SHUT_WR);
 }
 
-/* The certificate is to name the host; the name is told, so that a server of many can choose its own. */
+/* The certificate is to name the host; the name is told, so that a server of many can choose its
+ * own. */
 static bool expect_host(SSL *tls, const char *host)
 {
     unsigned char address[16];

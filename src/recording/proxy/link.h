@@ -1,6 +1,8 @@
-/* One side of a session: a socket, TLS over it if it was agreed upon, and what could not be written yet.
+/* One side of a session: a socket, TLS over it if it was agreed upon, and what could not be written
+ * yet.
  *
- * What waits to be written is bounded by who fills it: the other side is not read while anything waits.
+ * What waits to be written is bounded by who fills it: the other side is not read while anything
+ * waits.
  *
  * Ownership: a link owns its descriptor. Threads: its loop's.
  */
@@ -30,7 +32,8 @@ void link_release(struct link *link); /* closes it */
 
 enum link_result link_read(struct link *link, void *into, size_t room, size_t *got);
 
-/* Writes what waits and then these bytes; what the socket does not take waits. LINK_FAILED: nobody is there. */
+/* Writes what waits and then these bytes; what the socket does not take waits. LINK_FAILED: nobody
+ * is there. */
 enum link_result link_send(struct link *link, const void *bytes, size_t size);
 enum link_result link_flush(struct link *link);
 
@@ -42,9 +45,9 @@ static inline bool link_waits(const struct link *link)
 /* Nothing more will be sent, once all that waits is. */
 void link_shut(struct link *link);
 
-/* Begins TLS, as who accepts or who connects; link_shake goes on with it. `host` is who must be at the other end, if the context
- * verifies; NULL: anybody. */
+/* Begins TLS, as who accepts or who connects; link_shake goes on with it. `host` is who must be at
+ * the other end, if the context verifies; NULL: anybody. */
 bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const char *host);
 enum link_result link_shake(struct link *link);
-const char *
-link_tls_trouble(const struct link *link); /* why the certificate was not taken; NULL: it was something else */
+const char *link_tls_trouble(
+    const struct link *link); /* why the certificate was not taken; NULL: it was something else */

@@ -92,7 +92,8 @@ static int64_t seconds_now(void)
 
 static void count(_Atomic uint64_t *counter, uint64_t many)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + many, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + many,
+                          memory_order_relaxed);
 }
 
 static void end_session(struct loop *loop, struct session *session)
@@ -137,7 +138,8 @@ static void end_as_bad(struct loop *loop, struct session *session, const char *w
     end_session(loop, session);
 }
 
-/* What the client is told where the server could not be reached, in the words of its own protocol. */
+/* What the client is told where the server could not be reached, in the words of its own
+ * protocol. */
 static void end_with_error(struct loop *loop, struct session *session, const char *message)
 {
     struct iso_text text = {0};
@@ -149,7 +151,8 @@ static void end_with_error(struct loop *loop, struct session *session, const cha
 
 /* ---- what epoll is asked for ---- */
 
-static void ask_epoll(struct loop *loop, struct session *session, struct link *link, uint32_t events)
+static void ask_epoll(struct loop *loop, struct session *session, struct link *link,
+                      uint32_t events)
 {
     if (link->fd < 0 || link->events == events)
         return;
@@ -163,17 +166,20 @@ static void ask_epoll(struct loop *loop, struct session *session, struct link *l
 static bool reads_client(const struct session *session)
 {
     return !session->client.ended && !link_waits(&session->server) &&
-           (session->stage == STAGE_FIRST || session->stage == STAGE_STARTUP || session->stage >= STAGE_CLIENT_SHAKES);
+           (session->stage == STAGE_FIRST || session->stage == STAGE_STARTUP ||
+            session->stage >= STAGE_CLIENT_SHAKES);
 }
 
 static bool reads_server(const struct session *session)
 {
-    return !session->server.ended && !link_waits(&session->client) && session->stage != STAGE_CONNECT;
+    return !session->server.ended && !link_waits(&session->client) &&
+           session->stage != STAGE_CONNECT;
 }
 
 static uint32_t events_of(const struct link *link, bool reads, bool writes)
 {
-    return (reads ? EPOLLIN : 0) | (writes || link_waits(link) || link->tls_wants_write ? EPOLLOUT : 0);
+    return (reads ? EPOLLIN : 0) |
+           (writes || link_waits(link) || link->tls_wants_write ? EPOLLOUT : 0);
 }
 
 static void ask_events(struct loop *loop, struct session *session)
@@ -181,7 +187,8 @@ static void ask_events(struct loop *loop, struct session *session)
     if (session->is_dead)
         return;
     uint32_t client = events_of(&session->client, reads_client(session), false);
-    uint32_t server = events_of(&session->server, reads_server(session), session->stage == STAGE_CONNECT);
+    uint32_t server =
+        events_of(&session->server, reads_server(session), session->stage == STAGE_CONNECT);
     /* Zero would still report that the peer is gone, over and over: nothing is registered then. */
     ask_epoll(loop, session, &session->client, client ? client : EPOLLET);
     ask_epoll(loop, session, &session->server, server ? server : EPOLLET);
@@ -190,7 +197,8 @@ static void ask_events(struct loop *loop, struct session *session)
 /* ---- sending ---- */
 
 /* False: the session is over. */
-static bool send_on(struct loop *loop, struct session *session, struct link *link, const void *bytes, size_t size)
+static bool send_on(struct loop *loop, struct session *session, struct link *link,
+                    const void *bytes, size_t size)
 {
     if (!size || link->is_shut)
         return true;
@@ -224,9 +232,10 @@ static void look_at_cancel(struct loop *loop, struct session *session)
 static void become_encrypted(struct loop *loop, struct session *session)
 {
     if (!atomic_load_explicit(&loop->counts.sessions_encrypted, memory_order_relaxed))
-        cli_log_warning("session %llu is encrypted between client and server, and so are all that ask for it: they are "
-                        "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
-                        (unsigned long long)session->number);
+        cli_log_warning(
+            "session %llu is encrypted between client and server, and so are all that ask for it: they are "
+            "not recorded; expected --tls-certificate and --tls-key, --tls refuse, or sslmode=disable",
+            (unsigned long long)session->number);
     count(&loop->counts.sessions_encrypted, 1);
     become_raw(loop, session);
 }
@@ -250,8 +259,8 @@ static void connect_server(struct loop *loop, struct session *session)
         close(fd);
     }
     char text[400];
-    snprintf(text, sizeof text, "isochron-proxy cannot connect to the server %s: %s", loop->settings.server_name,
-             strerror(errno));
+    snprintf(text, sizeof text, "isochron-proxy cannot connect to the server %s: %s",
+             loop->settings.server_name, strerror(errno));
     count(&loop->counts.connects_failed, 1);
     end_with_error(loop, session, text);
 }
@@ -288,10 +297,13 @@ static void end_untrusted(struct loop *loop, struct session *session)
 {
     const char *trouble = link_tls_trouble(&session->server);
     char text[400];
-    snprintf(text, sizeof text, "isochron-proxy: TLS with the server failed: %s; expected a certificate%s%s%s",
-             trouble ? trouble : "no handshake", loop->verifies ? " for " : "", loop->verifies ? loop->server_host : "",
+    snprintf(text, sizeof text,
+             "isochron-proxy: TLS with the server failed: %s; expected a certificate%s%s%s",
+             trouble ? trouble : "no handshake", loop->verifies ? " for " : "",
+             loop->verifies ? loop->server_host : "",
              loop->verifies ? " that --server-ca signs" : "");
-    cli_log_warning("session %llu: %s", (unsigned long long)session->number, text + sizeof "isochron-proxy: " - 1);
+    cli_log_warning("session %llu: %s", (unsigned long long)session->number,
+                    text + sizeof "isochron-proxy: " - 1);
     end_with_error(loop, session, text);
 }
 
@@ -314,7 +326,9 @@ static void take_tls_answer(struct loop *loop, struct session *session)
     if (result != LINK_OK || answer != 'S' ||
         !link_start_tls(&session->server, loop->settings.to_server, false,
                         *loop->server_host ? loop->server_host : NULL)) {
-        end_with_error(loop, session, "isochron-proxy: the server does not speak TLS, which --server-tls asks for");
+        end_with_error(
+            loop, session,
+            "isochron-proxy: the server does not speak TLS, which --server-tls asks for");
         return;
     }
     session->stage = STAGE_SERVER_SHAKES;
@@ -352,7 +366,8 @@ static void answer_tls(struct loop *loop, struct session *session, bool is_gss)
     if (is_gss || loop->settings.tls == LOOP_TLS_REFUSE || session->client.tls) {
         drop_held(session, 8);
         send_on(loop, session, &session->client, "N", 1);
-    } else if (session->held.used > 8) { /* what was sent before encryption must not be taken for what comes after it */
+    } else if (session->held.used >
+               8) { /* what was sent before encryption must not be taken for what comes after it */
         end_as_bad(loop, session, "bytes behind a request for TLS");
     } else {
         drop_held(session, 8);
@@ -381,7 +396,8 @@ static void begin_cancel(struct loop *loop, struct session *session, uint32_t le
     look_at_cancel(loop, session);
 }
 
-static void take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size);
+static void take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes,
+                              size_t size);
 
 static void begin_run(struct loop *loop, struct session *session, uint32_t length)
 {
@@ -408,11 +424,12 @@ static bool encrypts(uint32_t code)
     return code == CODE_TLS || code == CODE_GSS;
 }
 
-/* TLS without being asked for (PostgreSQL 17): between client and server, if that is how TLS is done here. */
+/* TLS without being asked for (PostgreSQL 17): between client and server, if that is how TLS is
+ * done here. */
 static bool begins_tls(const struct loop *loop, const struct session *session)
 {
-    return session->held.used && *session->held.bytes == TLS_HANDSHAKE && loop->settings.tls == LOOP_TLS_PASS &&
-           !loop->settings.to_server;
+    return session->held.used && *session->held.bytes == TLS_HANDSHAKE &&
+           loop->settings.tls == LOOP_TLS_PASS && !loop->settings.to_server;
 }
 
 /* The length of the first message that is held; 0: it is not whole, or the session is over. */
@@ -465,7 +482,8 @@ static void take_startup(struct loop *loop, struct session *session)
 }
 
 /* The server's answer to a request for encryption: one byte, or an error of an old server. */
-static void take_answer(struct loop *loop, struct session *session, const uint8_t *bytes, size_t size)
+static void take_answer(struct loop *loop, struct session *session, const uint8_t *bytes,
+                        size_t size)
 {
     if (!send_on(loop, session, &session->client, bytes, size))
         return;
@@ -491,7 +509,8 @@ static bool is_held(const uint8_t *at, const uint8_t *end)
     return !length || (length <= LOOP_HOLD && length > (uint64_t)(end - at));
 }
 
-static void take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size)
+static void take_client_bytes(struct loop *loop, struct session *session, uint8_t *bytes,
+                              size_t size)
 {
     const uint8_t *at = bytes, *end = bytes + size, *unsent = bytes;
     struct iso_text *gather = &loop->gather, *before = &loop->before;
@@ -525,20 +544,23 @@ static void take_client_bytes(struct loop *loop, struct session *session, uint8_
     }
 }
 
-static void ask_question(struct loop *loop, struct session *session, enum observed_occasion occasion)
+static void ask_question(struct loop *loop, struct session *session,
+                         enum observed_occasion occasion)
 {
     loop->before.used = 0;
     if (session->observed)
         observed_keep_quiet(session->observed, !cancel_may_ask(&session->target));
-    if (session->observed && wire_is_between(&session->from_client) && wire_is_between(&session->from_server) &&
-        !session->server.is_shut && observed_asks(session->observed, occasion, &loop->before))
+    if (session->observed && wire_is_between(&session->from_client) &&
+        wire_is_between(&session->from_server) && !session->server.is_shut &&
+        observed_asks(session->observed, occasion, &loop->before))
         send_on(loop, session, &session->server, loop->before.bytes, loop->before.used);
     cancel_asks(&session->target, observed_waits(session->observed));
 }
 
-/* The server ends the session while a question is out, and says so: that is the client's, and nothing comes behind it. */
-static void pass_after_all(struct loop *loop, struct session *session, const uint8_t *bytes, const uint8_t *kept,
-                           const struct wire_piece *piece)
+/* The server ends the session while a question is out, and says so: that is the client's, and
+ * nothing comes behind it. */
+static void pass_after_all(struct loop *loop, struct session *session, const uint8_t *bytes,
+                           const uint8_t *kept, const struct wire_piece *piece)
 {
     struct iso_text *text = &loop->gather;
     text->used = 0;
@@ -550,7 +572,8 @@ static void pass_after_all(struct loop *loop, struct session *session, const uin
     send_on(loop, session, &session->client, text->bytes, text->used);
 }
 
-static void take_server_bytes(struct loop *loop, struct session *session, uint8_t *bytes, size_t size)
+static void take_server_bytes(struct loop *loop, struct session *session, uint8_t *bytes,
+                              size_t size)
 {
     const uint8_t *at = bytes, *end = bytes + size;
     uint8_t *kept = bytes;
@@ -585,9 +608,11 @@ static void look_whether_over(struct loop *loop, struct session *session)
         return;
     if (!observe_is_on(loop->settings.shared))
         observed_stop(session->observed);
-    if (session->client.ended && !link_waits(&session->server) && !observed_waits(session->observed))
+    if (session->client.ended && !link_waits(&session->server) &&
+        !observed_waits(session->observed))
         link_shut(&session->server);
-    if (observed_is_over(session->observed) && !(session->strips && !wire_is_between(&session->from_server)))
+    if (observed_is_over(session->observed) &&
+        !(session->strips && !wire_is_between(&session->from_server)))
         become_raw(loop, session);
 }
 
@@ -657,7 +682,8 @@ static void reach_end(struct loop *loop, struct session *session, struct link *l
 static void read_link(struct loop *loop, struct session *session, struct link *link)
 {
     bool is_client = link == &session->client;
-    for (int i = 0; (i < READS || (link->tls && SSL_pending(link->tls))) && !session->is_dead; i++) {
+    for (int i = 0; (i < READS || (link->tls && SSL_pending(link->tls))) && !session->is_dead;
+         i++) {
         if (is_client ? !reads_client(session) : !reads_server(session))
             return;
         size_t held = is_client ? unhold(loop, session) : 0, got;
@@ -747,11 +773,13 @@ static void begin_session(struct loop *loop, int fd)
 static void set_accepting(struct loop *loop, bool accepts)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.u64 = 0};
-    epoll_ctl(loop->epoll, accepts ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, loop->settings.listener, &event);
+    epoll_ctl(loop->epoll, accepts ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, loop->settings.listener,
+              &event);
     loop->paused = !accepts;
 }
 
-/* Accepts again once a session of its own has ended, or a second is over: not at every event, which would fail again. */
+/* Accepts again once a session of its own has ended, or a second is over: not at every event, which
+ * would fail again. */
 static void pause_accepting(struct loop *loop)
 {
     set_accepting(loop, false);
@@ -776,7 +804,8 @@ static void accept_clients(struct loop *loop)
     }
 }
 
-/* What is done once a second. No server waits for those that say nothing, or does not answer itself: nobody else ends them. */
+/* What is done once a second. No server waits for those that say nothing, or does not answer
+ * itself: nobody else ends them. */
 static void look_around(struct loop *loop)
 {
     int64_t now = seconds_now();
@@ -817,13 +846,15 @@ static void *run_loop(void *context)
         int many = epoll_wait(loop->epoll, events, EVENTS, loop->waiting ? CANCEL_MS : ROUND_MS);
         for (int i = 0; i < many; i++) {
             uint64_t data = events[i].data.u64;
-            struct session *session = (struct session *)(uintptr_t)(data & ~(uint64_t)1); /* NOLINT */
+            struct session *session =
+                (struct session *)(uintptr_t)(data & ~(uint64_t)1); /* NOLINT */
             if (data == 0)
                 accept_clients(loop);
             else if (data == 1)
                 loop->stops = true;
             else if (!session->is_dead)
-                on_event(loop, session, data & 1 ? &session->server : &session->client, events[i].events);
+                on_event(loop, session, data & 1 ? &session->server : &session->client,
+                         events[i].events);
         }
         look_around(loop);
         look_at_cancels(loop);
@@ -844,12 +875,14 @@ struct loop *loop_new(const struct loop_settings *settings, struct iso_error *er
     struct loop *loop = iso_allocate_zeroed(1, sizeof *loop);
     loop->settings = *settings;
     address_host(settings->server_name, loop->server_host);
-    loop->verifies = settings->to_server && SSL_CTX_get_verify_mode(settings->to_server) != SSL_VERIFY_NONE;
+    loop->verifies =
+        settings->to_server && SSL_CTX_get_verify_mode(settings->to_server) != SSL_VERIFY_NONE;
     loop->world = observe_world_new(settings->shared);
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     loop->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 1};
-    if (loop->epoll >= 0 && loop->bell >= 0 && !epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->bell, &event))
+    if (loop->epoll >= 0 && loop->bell >= 0 &&
+        !epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->bell, &event))
         return loop;
     iso_error_set(error, ISO_FAILED, "no event loop: %s", strerror(errno));
     loop_free(loop);

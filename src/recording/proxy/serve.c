@@ -54,7 +54,8 @@ static const struct cli_option options[] = {
                  "Where clients connect: HOST:PORT, PORT or the path of a Unix socket\n"
                  "(127.0.0.1:6432)."),
     CLI_ROW_TEXT("server", "ADDRESS", PLACE(server), "The database, likewise (127.0.0.1:5432)."),
-    CLI_ROW_COUNT("threads", "N", PLACE(threads), 1, LOOPS_MOST, "Event loops; one a processor by default."),
+    CLI_ROW_COUNT("threads", "N", PLACE(threads), 1, LOOPS_MOST,
+                  "Event loops; one a processor by default."),
     CLI_ROW_GROUP("What is recorded"),
     CLI_ROW_TEXT("to", "WHERE", PLACE(to),
                  "kafka:TOPIC, or a file that records are appended to. Without it nothing\n"
@@ -91,13 +92,15 @@ static const struct cli_option options[] = {
                  "Who must have signed the server's certificate, PEM; it must name the host of\n"
                  "--server. Without it the certificate is not looked at."),
     CLI_ROW_GROUP("How it is doing"),
-    CLI_ROW_TEXT("listen", "ADDRESS", PLACE(listen), "Serve /metrics, /status and PUT /recording/off over HTTP."),
+    CLI_ROW_TEXT("listen", "ADDRESS", PLACE(listen),
+                 "Serve /metrics, /status and PUT /recording/off over HTTP."),
     CLI_ROW_TEXT("listen-token", "FILE", PLACE(listen_token),
                  "A token that who asks must carry; needed beyond the loopback interface."),
     CLI_ROW_TEXTS("listen-name", "NAME", PLACE(listen_names),
                   "A host name that requests may use, beside localhost, the name in --listen,\n"
                   "and every address. Other names get 421. May be given often."),
-    CLI_ROW_FLAG("shapes", PLACE(shapes), "At the end print statements by shape: how many ran, read, were recorded."),
+    CLI_ROW_FLAG("shapes", PLACE(shapes),
+                 "At the end print statements by shape: how many ran, read, were recorded."),
     CLI_ROW_TEXT("explain-sql", "SQL", PLACE(explain_sql),
                  "Say what would be recorded of these statements, and why not; nothing else\n"
                  "is done."),
@@ -124,7 +127,8 @@ static enum iso_status make_tls(struct proxy *proxy, struct iso_error *error)
     if (proxy->certificate || proxy->key)
         proxy->tls = LOOP_TLS_OWN;
     if (proxy->tls == LOOP_TLS_OWN && (!proxy->certificate || !proxy->key))
-        return iso_error_set(error, ISO_BAD_INPUT, "--tls own: expected --tls-certificate FILE and --tls-key FILE");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--tls own: expected --tls-certificate FILE and --tls-key FILE");
     if (proxy->tls == LOOP_TLS_OWN) {
         proxy->own = SSL_CTX_new(TLS_server_method());
         SSL_CTX_set_min_proto_version(proxy->own, TLS1_2_VERSION);
@@ -147,8 +151,10 @@ static enum iso_status make_tls(struct proxy *proxy, struct iso_error *error)
 
 static enum iso_status open_recorder(struct proxy *proxy, struct iso_error *error)
 {
-    struct iso_recorder_options settings = {
-        .buffer_bytes = (size_t)proxy->buffer, .linger_ms = LINGER_MS, .totals = true, .from_stream = true};
+    struct iso_recorder_options settings = {.buffer_bytes = (size_t)proxy->buffer,
+                                            .linger_ms = LINGER_MS,
+                                            .totals = true,
+                                            .from_stream = true};
     struct iso_kafka_properties properties = {0};
     const char *list[2 * PROPERTIES_MOST + 1];
     uint32_t count = 0;
@@ -190,7 +196,8 @@ static enum iso_status open_sockets(struct proxy *proxy, struct iso_error *error
 {
     proxy->own_address = address_resolve(proxy->bind, "--bind", true, error);
     if (proxy->own_address)
-        proxy->listener = address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, true, error);
+        proxy->listener =
+            address_listen(proxy->own_address, proxy->bind, "--bind", BACKLOG, true, error);
     if (error->status == ISO_OK)
         proxy->server_address = address_resolve(proxy->server, "--server", false, error);
     return error->status;
@@ -225,7 +232,8 @@ static void set_recording(struct proxy *proxy, bool on)
     if (!proxy->recorder || proxy->shared.is_off == !on)
         return;
     proxy->shared.is_off = !on;
-    cli_log(on ? "new sessions are recorded" : "nothing is recorded any more: all bytes are passed on as they come");
+    cli_log(on ? "new sessions are recorded"
+               : "nothing is recorded any more: all bytes are passed on as they come");
 }
 
 /* What was dropped since it was last told. */
@@ -233,12 +241,14 @@ static void tell_drops(const struct proxy *proxy, uint64_t *told)
 {
     struct status_sums sums;
     status_sum(&proxy->view, &sums);
-    uint64_t dropped = sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost;
+    uint64_t dropped =
+        sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost;
     if (dropped > *told)
         cli_log_warning("%" PRIu64 " records were dropped: %" PRIu64 " had no room, %" PRIu64
                         " cannot be written, %" PRIu64 " were not taken%s%s",
-                        dropped, sums.recorder.dropped_full, sums.recorder.dropped_refused, sums.recorder.lost,
-                        *sums.recorder.trouble ? ": " : "", sums.recorder.trouble);
+                        dropped, sums.recorder.dropped_full, sums.recorder.dropped_refused,
+                        sums.recorder.lost, *sums.recorder.trouble ? ": " : "",
+                        sums.recorder.trouble);
     *told = dropped;
 }
 
@@ -261,7 +271,8 @@ static void wait_for_the_end(struct proxy *proxy, const sigset_t *signals)
 static void tell_shapes(struct app *app, const struct proxy *proxy)
 {
     struct iso_text text = {0};
-    iso_output_format(&app->out, "%10s %10s %10s  %-12s %s\n", "statements", "reads", "recorded", "because", "shape");
+    iso_output_format(&app->out, "%10s %10s %10s  %-12s %s\n", "statements", "reads", "recorded",
+                      "because", "shape");
     status_shapes(&proxy->view, &text, false);
     iso_output_bytes(&app->out, text.bytes, text.used);
     iso_text_release(&text);
@@ -274,10 +285,11 @@ static void tell_end(struct app *app, const struct proxy *proxy)
     const struct observe_counts *counts = &sums.counts;
     uint64_t understood = counts->recorded + counts->empty;
     cli_log("%" PRIu64 " session%s; %" PRIu64 " of %" PRIu64 " reads recorded (%.1f%%; %" PRIu64
-            " of them had nothing to say); %" PRIu64 " records, %" PRIu64 " written, %" PRIu64 " dropped",
+            " of them had nothing to say); %" PRIu64 " records, %" PRIu64 " written, %" PRIu64
+            " dropped",
             sums.opened, cli_plural(sums.opened), understood, counts->reads,
-            counts->reads ? 100.0 * (double)understood / (double)counts->reads : 100.0, counts->empty,
-            sums.recorder.recorded, sums.recorder.written,
+            counts->reads ? 100.0 * (double)understood / (double)counts->reads : 100.0,
+            counts->empty, sums.recorder.recorded, sums.recorder.written,
             sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);
     if (proxy->shapes)
         tell_shapes(app, proxy);
@@ -338,20 +350,23 @@ static enum iso_status serve(struct app *app, struct proxy *proxy)
         open_recorder(proxy, error) != ISO_OK)
         goto out;
     proxy->shared.recorder = proxy->recorder;
-    proxy->view = (struct status_view){proxy->loops, 0, &proxy->shared, time(NULL), sessions_most()};
+    proxy->view =
+        (struct status_view){proxy->loops, 0, &proxy->shared, time(NULL), sessions_most()};
     if (start_loops(proxy, error) != ISO_OK)
         goto out;
     proxy->view.loop_count = proxy->loop_count;
     if (proxy->listen) {
-        proxy->http = http_new(&(struct http_options){proxy->listen, proxy->listen_token, proxy->listen_names.items,
-                                                      proxy->listen_names.count, status_answer, &proxy->view},
-                               error);
+        proxy->http = http_new(
+            &(struct http_options){proxy->listen, proxy->listen_token, proxy->listen_names.items,
+                                   proxy->listen_names.count, status_answer, &proxy->view},
+            error);
         if (!proxy->http)
             goto out;
         cli_log("status on port %u", http_port(proxy->http));
     }
-    cli_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind, address_port(proxy->listener),
-            proxy->server, proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
+    cli_log("clients at %s (port %u), the server at %s; %s%s", proxy->bind,
+            address_port(proxy->listener), proxy->server,
+            proxy->to ? "records to " : "nothing is recorded: expected --to FILE or kafka:TOPIC",
             proxy->to ? proxy->to : "");
     tell_systemd("READY=1");
     wait_for_the_end(proxy, &signals);
@@ -387,7 +402,8 @@ static enum iso_status run_serve(struct app *app, int count, char **arguments)
     bool done;
     enum iso_status status = cli_parse(app, count, arguments, &proxy, &files, &done);
     if (status == ISO_OK && !done && files.count)
-        status = iso_error_set(&app->error, ISO_BAD_INPUT, "%s: isochron-proxy reads no files; expected options only",
+        status = iso_error_set(&app->error, ISO_BAD_INPUT,
+                               "%s: isochron-proxy reads no files; expected options only",
                                files.items[0]);
     if (status == ISO_OK && !done && proxy.explain_sql)
         explain_sql(app, proxy.explain_sql);
@@ -410,10 +426,11 @@ const struct cli_command proxy_serve = {
              "which snapshot. `isochron watch` checks these records against the change stream,\n"
              "with cells=true on its sources.\n\n"
              "SIGUSR1 stops recording at once, SIGUSR2 records new sessions again.",
-    .examples = "  isochron-proxy --server db:5432 --to kafka:clients -X bootstrap.servers=broker:9092 --listen 9188\n"
-                "      Let the application connect to port 6432 instead of the database.\n"
-                "  isochron-proxy --to run.jsonl --tables public.orders --shapes\n"
-                "      Records of one table, in a file; at the end what was recorded of which statements.\n",
+    .examples =
+        "  isochron-proxy --server db:5432 --to kafka:clients -X bootstrap.servers=broker:9092 --listen 9188\n"
+        "      Let the application connect to port 6432 instead of the database.\n"
+        "  isochron-proxy --to run.jsonl --tables public.orders --shapes\n"
+        "      Records of one table, in a file; at the end what was recorded of which statements.\n",
     .options = options,
     .run = run_serve,
 };

@@ -82,13 +82,14 @@ static void put_shape(struct iso_text *text, const struct shape_sum *sum, bool a
 {
     const char *reason = sum->reads > sum->recorded ? plan_reason_names[sum->reason] : "";
     if (!as_json) {
-        iso_text_format(text, "%10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-12s %s\n", sum->statements, sum->reads,
-                        sum->recorded, reason, sum->shape);
+        iso_text_format(text, "%10" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-12s %s\n",
+                        sum->statements, sum->reads, sum->recorded, reason, sum->shape);
         return;
     }
-    iso_text_format(
-        text, "{\"statements\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"recorded\":%" PRIu64 ",\"reason\":\"%s\",\"shape\":",
-        sum->statements, sum->reads, sum->recorded, reason);
+    iso_text_format(text,
+                    "{\"statements\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"recorded\":%" PRIu64
+                    ",\"reason\":\"%s\",\"shape\":",
+                    sum->statements, sum->reads, sum->recorded, reason);
     size_t length = strlen(sum->shape);
     while (length && !iso_utf8_valid((const uint8_t *)sum->shape, length))
         length--; /* it was cut within a letter */
@@ -98,7 +99,8 @@ static void put_shape(struct iso_text *text, const struct shape_sum *sum, bool a
 
 void status_shapes(const struct status_view *view, struct iso_text *text, bool as_json)
 {
-    struct shape_sum *sums = iso_allocate_zeroed((size_t)view->loop_count * (WORLD_SHAPES + 1), sizeof *sums);
+    struct shape_sum *sums =
+        iso_allocate_zeroed((size_t)view->loop_count * (WORLD_SHAPES + 1), sizeof *sums);
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->loop_count; i++) {
         struct observe_world *world = loop_world(view->loops[i]);
@@ -120,10 +122,13 @@ void status_shapes(const struct status_view *view, struct iso_text *text, bool a
 
 /* ---- answers ---- */
 
-static void put_metric(struct iso_text *text, const char *name, const char *type, const char *help, uint64_t value)
+static void put_metric(struct iso_text *text, const char *name, const char *type, const char *help,
+                       uint64_t value)
 {
-    iso_text_format(text, "# HELP isochron_proxy_%s %s\n# TYPE isochron_proxy_%s %s\nisochron_proxy_%s %" PRIu64 "\n",
-                    name, help, name, type, name, value);
+    iso_text_format(
+        text,
+        "# HELP isochron_proxy_%s %s\n# TYPE isochron_proxy_%s %s\nisochron_proxy_%s %" PRIu64 "\n",
+        name, help, name, type, name, value);
 }
 
 static void put_metrics(const struct status_view *view, struct iso_text *text)
@@ -140,57 +145,78 @@ static void put_metrics(const struct status_view *view, struct iso_text *text)
         {"recording", "gauge", "1 while sessions are recorded.", observe_is_on(view->shared)},
         {"sessions", "gauge", "Sessions that are open.", sums.opened - sums.closed},
         {"sessions_total", "counter", "Sessions that were opened.", sums.opened},
-        {"sessions_limit", "gauge", "Sessions that descriptors allow; more wait to be accepted.", view->sessions_most},
-        {"accept_pauses_total", "counter", "Times that nobody was accepted for lack of descriptors.", sums.pauses},
-        {"sessions_raw_total", "counter", "Sessions of which bytes are passed on unread.", sums.raw},
-        {"sessions_encrypted_total", "counter", "Those of them that are encrypted from end to end.", sums.encrypted},
-        {"sessions_bad_total", "counter", "Sessions that were closed for bytes that are no message.", sums.bad},
+        {"sessions_limit", "gauge", "Sessions that descriptors allow; more wait to be accepted.",
+         view->sessions_most},
+        {"accept_pauses_total", "counter",
+         "Times that nobody was accepted for lack of descriptors.", sums.pauses},
+        {"sessions_raw_total", "counter", "Sessions of which bytes are passed on unread.",
+         sums.raw},
+        {"sessions_encrypted_total", "counter", "Those of them that are encrypted from end to end.",
+         sums.encrypted},
+        {"sessions_bad_total", "counter",
+         "Sessions that were closed for bytes that are no message.", sums.bad},
         {"unconfirmed_total", "counter",
          "Times that records lost what they list: the catalog had changed, or could not be asked for.",
          counts->unconfirmed},
-        {"sessions_lost_total", "counter", "Sessions that were not understood and are passed on since.", counts->lost},
-        {"connect_failures_total", "counter", "Connections that the server did not take.", sums.connects_failed},
+        {"sessions_lost_total", "counter",
+         "Sessions that were not understood and are passed on since.", counts->lost},
+        {"connect_failures_total", "counter", "Connections that the server did not take.",
+         sums.connects_failed},
         {"client_bytes_total", "counter", "Bytes from clients.", sums.from_clients},
         {"server_bytes_total", "counter", "Bytes from the server.", sums.from_server},
         {"statements_total", "counter", "Statements that ended.", counts->statements},
         {"reads_total", "counter", "SELECT and FETCH of recorded tables.", counts->reads},
-        {"reads_recorded_total", "counter", "Those of them of which something was recorded.", counts->recorded},
-        {"reads_empty_total", "counter", "Those that returned no row, of which nothing is to be said.", counts->empty},
-        {"transactions_total", "counter", "Records of transactions that did not abort.", counts->transactions},
-        {"transactions_aborted_total", "counter", "Records of transactions that aborted.", counts->aborted},
-        {"transactions_single_total", "counter", "Records of single statements outside of transactions.",
-         counts->single},
-        {"transactions_unidentified_total", "counter", "Transactions that wrote and whose xid could not be asked for.",
-         counts->unidentified},
+        {"reads_recorded_total", "counter", "Those of them of which something was recorded.",
+         counts->recorded},
+        {"reads_empty_total", "counter",
+         "Those that returned no row, of which nothing is to be said.", counts->empty},
+        {"transactions_total", "counter", "Records of transactions that did not abort.",
+         counts->transactions},
+        {"transactions_aborted_total", "counter", "Records of transactions that aborted.",
+         counts->aborted},
+        {"transactions_single_total", "counter",
+         "Records of single statements outside of transactions.", counts->single},
+        {"transactions_unidentified_total", "counter",
+         "Transactions that wrote and whose xid could not be asked for.", counts->unidentified},
         {"transactions_unplaced_total", "counter",
-         "Transactions and statements without a snapshot, with --record snapshots.", counts->unplaced},
+         "Transactions and statements without a snapshot, with --record snapshots.",
+         counts->unplaced},
         {"positions_total", "counter", "Snapshots that were asked for.", counts->positions},
-        {"questions_failed_total", "counter", "Questions of the proxy's own that failed.", counts->questions_failed},
-        {"catalog_questions_total", "counter", "Questions for a catalog in clients' sessions.", counts->catalogs},
+        {"questions_failed_total", "counter", "Questions of the proxy's own that failed.",
+         counts->questions_failed},
+        {"catalog_questions_total", "counter", "Questions for a catalog in clients' sessions.",
+         counts->catalogs},
         {"databases", "gauge", "Databases that are known, at most 16 of them without a session.",
          observe_databases(view->shared)},
         {"plans_made_total", "counter", "Texts of statements that were parsed.", counts->plans},
-        {"plans_refused_total", "counter", "Texts that were not, since plans had no room.", counts->plans_refused},
+        {"plans_refused_total", "counter", "Texts that were not, since plans had no room.",
+         counts->plans_refused},
         {"plans_bytes", "gauge", "Memory of plans.", sums.plan_bytes},
         {"plans_limit_bytes", "gauge", "Memory beyond which plans are forgotten.",
          (uint64_t)view->loop_count * WORLD_PLAN_BYTES},
-        {"records_taken_total", "counter", "Records in the buffer, or beyond it.", sums.recorder.recorded},
-        {"records_written_total", "counter", "Records that a file or the broker has.", sums.recorder.written},
+        {"records_taken_total", "counter", "Records in the buffer, or beyond it.",
+         sums.recorder.recorded},
+        {"records_written_total", "counter", "Records that a file or the broker has.",
+         sums.recorder.written},
         {"records_dropped_full_total", "counter", "Records for which the buffer had no room.",
          sums.recorder.dropped_full},
-        {"records_dropped_refused_total", "counter", "Records that cannot be written.", sums.recorder.dropped_refused},
-        {"records_lost_total", "counter", "Records that a file or the broker did not take.", sums.recorder.lost},
+        {"records_dropped_refused_total", "counter", "Records that cannot be written.",
+         sums.recorder.dropped_refused},
+        {"records_lost_total", "counter", "Records that a file or the broker did not take.",
+         sums.recorder.lost},
         {"records_waiting_bytes", "gauge", "Bytes in the buffer.", sums.recorder.waiting_bytes},
-        {"peak_memory_bytes", "gauge", "The most memory that the process had.", (uint64_t)usage.ru_maxrss * 1024},
+        {"peak_memory_bytes", "gauge", "The most memory that the process had.",
+         (uint64_t)usage.ru_maxrss * 1024},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         put_metric(text, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
-    iso_text_put(text,
-                 "# HELP isochron_proxy_reads_passed_total Reads that were passed on and not recorded, by reason.\n"
-                 "# TYPE isochron_proxy_reads_passed_total counter\n");
+    iso_text_put(
+        text,
+        "# HELP isochron_proxy_reads_passed_total Reads that were passed on and not recorded, by reason.\n"
+        "# TYPE isochron_proxy_reads_passed_total counter\n");
     for (int i = 1; i < REASONS; i++)
-        iso_text_format(text, "isochron_proxy_reads_passed_total{reason=\"%s\"} %" PRIu64 "\n", plan_reason_names[i],
-                        counts->reasons[i]);
+        iso_text_format(text, "isochron_proxy_reads_passed_total{reason=\"%s\"} %" PRIu64 "\n",
+                        plan_reason_names[i], counts->reasons[i]);
 }
 
 static void put_status(const struct status_view *view, struct iso_text *text)
@@ -198,13 +224,14 @@ static void put_status(const struct status_view *view, struct iso_text *text)
     struct status_sums sums;
     status_sum(view, &sums);
     const struct observe_counts *counts = &sums.counts;
-    iso_text_format(text,
-                    "{\"recording\":%s,\"sessions\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"recorded\":%" PRIu64
-                    ",\"empty\":%" PRIu64 ",\"records\":%" PRIu64 ",\"written\":%" PRIu64 ",\"dropped\":%" PRIu64
-                    ",\"trouble\":",
-                    observe_is_on(view->shared) ? "true" : "false", sums.opened - sums.closed, counts->reads,
-                    counts->recorded, counts->empty, sums.recorder.recorded, sums.recorder.written,
-                    sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);
+    iso_text_format(
+        text,
+        "{\"recording\":%s,\"sessions\":%" PRIu64 ",\"reads\":%" PRIu64 ",\"recorded\":%" PRIu64
+        ",\"empty\":%" PRIu64 ",\"records\":%" PRIu64 ",\"written\":%" PRIu64
+        ",\"dropped\":%" PRIu64 ",\"trouble\":",
+        observe_is_on(view->shared) ? "true" : "false", sums.opened - sums.closed, counts->reads,
+        counts->recorded, counts->empty, sums.recorder.recorded, sums.recorder.written,
+        sums.recorder.dropped_full + sums.recorder.dropped_refused + sums.recorder.lost);
     iso_text_put_string(text, sums.recorder.trouble, strlen(sums.recorder.trouble));
     iso_text_put(text, ",\"shapes\":[");
     status_shapes(view, text, true);
@@ -220,7 +247,8 @@ void status_answer(void *context, const struct http_request *request, struct htt
     bool switches = puts && (!strcmp(path, "/recording/off") || !strcmp(path, "/recording/on"));
     if (!request->is_for_this_host) {
         answer->status = "421 Misdirected Request";
-        iso_text_put(body, "asked by a name that is not this server's; --listen-name NAME adds it\n");
+        iso_text_put(body,
+                     "asked by a name that is not this server's; --listen-name NAME adds it\n");
     } else if (gets && !strcmp(path, "/livez")) {
         iso_text_put(body, "ok\n");
     } else if (!request->carries_token) {
@@ -234,12 +262,17 @@ void status_answer(void *context, const struct http_request *request, struct htt
         put_status(view, body);
     } else if (switches && !request->may_change) {
         answer->status = "403 Forbidden";
-        iso_text_put(body, "a page in a browser may not change anything; expected no Origin, or a --listen-token\n");
+        iso_text_put(
+            body,
+            "a page in a browser may not change anything; expected no Origin, or a --listen-token\n");
     } else if (switches) {
         view->shared->is_off = !strcmp(path, "/recording/off");
-        iso_text_put(body, view->shared->is_off ? "nothing is recorded any more\n" : "new sessions are recorded\n");
+        iso_text_put(body, view->shared->is_off ? "nothing is recorded any more\n"
+                                                : "new sessions are recorded\n");
     } else {
         answer->status = "404 Not Found";
-        iso_text_put(body, "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
+        iso_text_put(
+            body,
+            "there are GET /metrics, /status, /livez and PUT /recording/off, /recording/on\n");
     }
 }

@@ -1,5 +1,6 @@
-/* What the proxy says of itself over HTTP (proxy/http.h): GET /metrics (Prometheus), GET /status (JSON), GET /livez, PUT
- * /recording/off and /on. There are no values in it: statements by their shapes, with $1 for constants.
+/* What the proxy says of itself over HTTP (proxy/http.h): GET /metrics (Prometheus), GET /status
+ * (JSON), GET /livez, PUT /recording/off and /on. There are no values in it: statements by their
+ * shapes, with $1 for constants.
  *
  * Threads: any; what it reads is guarded by each loop's world.
  */
@@ -21,7 +22,8 @@ void status_answer(void *context, const struct http_request *request, struct htt
 
 /* What all loops count together. */
 struct status_sums {
-    uint64_t opened, closed, raw, encrypted, bad, connects_failed, pauses, from_clients, from_server;
+    uint64_t opened, closed, raw, encrypted, bad, connects_failed, pauses, from_clients,
+        from_server;
     uint64_t plan_bytes;
     struct observe_counts counts;
     struct iso_recorder_statistics recorder;

@@ -1,9 +1,9 @@
 /* The file sink: a thread takes records from the ring and appends them, page by page.
  *
- * A killed process's write may end after any page of the file, so a line must not cross a page's end. Lines
- * are gathered in `page`, which stands for the rest of the file's current page; one that does not fit any
- * more goes to the next page, and a blank line fills this one. A line that is longer than a page is written
- * as it is.
+ * A killed process's write may end after any page of the file, so a line must not cross a page's
+ * end. Lines are gathered in `page`, which stands for the rest of the file's current page; one that
+ * does not fit any more goes to the next page, and a blank line fills this one. A line that is
+ * longer than a page is written as it is.
  */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
@@ -38,8 +38,9 @@ struct file_sink {
     uint64_t lines;  /* in `page` */
     uint64_t offset; /* of the file, where `page` goes */
     pthread_mutex_t lock;
-    bool abandoned;         /* guarded by `lock`: nobody waits for the writer any more, it frees everything */
-    bool ended;             /* guarded by `lock`: the writer is about to return */
+    bool abandoned; /* guarded by `lock`: nobody waits for the writer any more, it frees everything
+                     */
+    bool ended;     /* guarded by `lock`: the writer is about to return */
     pthread_cond_t ending;  /* ... and this is told */
     uint64_t written, lost; /* guarded by `lock` */
     char trouble[256];      /* guarded by `lock` */
@@ -209,7 +210,8 @@ static void file_count(void *context, struct iso_recorder_statistics *statistics
     pthread_mutex_unlock(&sink->lock);
 }
 
-/* A writer that hangs in the file system is left to itself: it frees the sink if it ever returns. */
+/* A writer that hangs in the file system is left to itself: it frees the sink if it ever
+ * returns. */
 static void file_free(void *context)
 {
     struct file_sink *sink = context;
@@ -233,7 +235,8 @@ static void file_free(void *context)
     sink_release(sink);
 }
 
-static const struct recorder_sink file_functions = {file_take, file_flush, file_count, file_free, file_tell, false};
+static const struct recorder_sink file_functions = {file_take, file_flush, file_count,
+                                                    file_free, file_tell,  false};
 
 /* Where the last line starts, in a file of `size` bytes. */
 static off_t last_line(int descriptor, off_t size)
@@ -262,7 +265,8 @@ static bool mend_end(struct file_sink *sink, off_t size)
 {
     off_t start = last_line(sink->descriptor, size);
     char line[sizeof count_start - 1];
-    size_t count = start >= 0 && size - start < (off_t)sizeof line ? (size_t)(size - start) : sizeof line;
+    size_t count =
+        start >= 0 && size - start < (off_t)sizeof line ? (size_t)(size - start) : sizeof line;
     if (start < 0 || pread(sink->descriptor, line, count, start) != (ssize_t)count)
         return false;
     bool ours = starts_with(line, count, record_start) || starts_with(line, count, count_start);
@@ -305,12 +309,14 @@ static bool open_file(struct file_sink *sink, const char *path, struct iso_error
     return true;
 }
 
-struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_recorder_options *options,
+struct iso_recorder *iso_recorder_new_file(const char *path,
+                                           const struct iso_recorder_options *options,
                                            struct iso_error *error)
 {
     struct iso_recorder *recorder = recorder_new(options, error);
     struct file_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;
-    if (!sink || !recorder_ring_init(&sink->ring, recorder_buffer_bytes(options), options ? options->linger_ms : 0)) {
+    if (!sink || !recorder_ring_init(&sink->ring, recorder_buffer_bytes(options),
+                                     options ? options->linger_ms : 0)) {
         iso_error_set(error, ISO_FAILED, "no memory for a recorder");
         free(sink);
         iso_recorder_free(recorder);
@@ -322,7 +328,8 @@ struct iso_recorder *iso_recorder_new_file(const char *path, const struct iso_re
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sink->ending, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (!open_file(sink, path, error) || !recorder_start_thread(&sink->writer, write_records, sink, error)) {
+    if (!open_file(sink, path, error) ||
+        !recorder_start_thread(&sink->writer, write_records, sink, error)) {
         sink_release(sink);
         iso_recorder_free(recorder);
         return NULL;

@@ -23,7 +23,8 @@ void recorder_floors_remove(struct recorder_floors *floors, struct recorder_floo
 }
 
 /* `floor` NULL: of no transaction. A text that is no snapshot says nothing. */
-void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot, struct recorder_floor *floor)
+void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot,
+                         struct recorder_floor *floor)
 {
     char *end;
     uint64_t xmin = strtoull(snapshot, &end, 10);
@@ -36,8 +37,8 @@ void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot, s
         atomic_store(&floor->xmin, xmin);
 }
 
-/* `newest` is read before the floors. A session without one now begins later, and so takes a snapshot later
- * than the one whose xmin was read: its own is no smaller. */
+/* `newest` is read before the floors. A session without one now begins later, and so takes a
+ * snapshot later than the one whose xmin was read: its own is no smaller. */
 uint64_t recorder_floors_least(struct recorder_floors *floors)
 {
     uint64_t least = atomic_load(&floors->newest);

@@ -1,4 +1,5 @@
-/* The Kafka sink: librdkafka's own bounded queue, and a thread that hears what became of messages. */
+/* The Kafka sink: librdkafka's own bounded queue, and a thread that hears what became of
+ * messages. */
 #define _GNU_SOURCE
 #include "recorder/recorder_private.h"
 
@@ -40,8 +41,8 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, v
         sink->written++;
     } else {
         sink->lost++;
-        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err), *sink->said ? ": " : "",
-                 sink->said);
+        snprintf(sink->trouble, sizeof sink->trouble, "%s%s%s", rd_kafka_err2str(message->err),
+                 *sink->said ? ": " : "", sink->said);
     }
     pthread_mutex_unlock(&sink->lock);
 }
@@ -62,7 +63,8 @@ static int ask_partitions(struct kafka_sink *sink)
     const struct rd_kafka_metadata *metadata;
     int count = 0;
     rd_kafka_topic_t *topic = rd_kafka_topic_new(sink->client, sink->topic, NULL);
-    if (topic && rd_kafka_metadata(sink->client, 0, topic, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (topic &&
+        rd_kafka_metadata(sink->client, 0, topic, &metadata, 1000) == RD_KAFKA_RESP_ERR_NO_ERROR) {
         if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
             count = metadata->topics[0].partition_cnt;
         rd_kafka_metadata_destroy(metadata);
@@ -84,8 +86,9 @@ static void send_watermark(struct kafka_sink *sink)
     int size = snprintf(text, sizeof text, "{\"watermark\":\"%" PRIu64 "\"}", least);
     for (int32_t p = 0; p < sink->partitions; p++)
         rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_PARTITION(p),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_VALUE(text, (size_t)size),
-                          RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END);
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                          RD_KAFKA_V_VALUE(text, (size_t)size), RD_KAFKA_V_OPAQUE(sink),
+                          RD_KAFKA_V_END);
     if (sink->partitions > 0)
         sink->told = least;
 }
@@ -111,7 +114,9 @@ static void *listen_for_deliveries(void *context)
     int64_t next = now_ms() + sink->watermark_ms, alive = now_ms() + RECORDER_ALIVE_MS;
     while (!atomic_load(&sink->closing)) {
         int64_t left = sink->watermark_ms ? next - now_ms() : POLL_MILLISECONDS;
-        rd_kafka_poll(sink->client, left < 0 ? 0 : left < POLL_MILLISECONDS ? (int)left : POLL_MILLISECONDS);
+        rd_kafka_poll(sink->client, left < 0                   ? 0
+                                    : left < POLL_MILLISECONDS ? (int)left
+                                                               : POLL_MILLISECONDS);
         if (sink->watermark_ms && now_ms() >= next) {
             send_watermark(sink);
             next = now_ms() + sink->watermark_ms;
@@ -130,9 +135,9 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
     struct kafka_sink *sink = context;
     size--; /* a message needs no newline */
     atomic_fetch_add(&sink->waiting, size);
-    rd_kafka_resp_err_t status =
-        rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                          RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
+    rd_kafka_resp_err_t status = rd_kafka_producev(
+        sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+        RD_KAFKA_V_KEY(sid, strlen(sid)), RD_KAFKA_V_VALUE((void *)line, size), RD_KAFKA_V_END);
     if (status == RD_KAFKA_RESP_ERR_NO_ERROR)
         return RECORDER_TAKEN;
     atomic_fetch_sub(&sink->waiting, size);
@@ -143,9 +148,11 @@ static enum recorder_fate kafka_take(void *context, const char *sid, const char 
 static bool kafka_tell(void *context, const char *key, const char *line, size_t size)
 {
     struct kafka_sink *sink = context;
-    return rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                             RD_KAFKA_V_KEY(key, strlen(key)), RD_KAFKA_V_VALUE((void *)line, size - 1),
-                             RD_KAFKA_V_OPAQUE(sink), RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR_NO_ERROR;
+    return rd_kafka_producev(sink->client, RD_KAFKA_V_TOPIC(sink->topic),
+                             RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                             RD_KAFKA_V_KEY(key, strlen(key)),
+                             RD_KAFKA_V_VALUE((void *)line, size - 1), RD_KAFKA_V_OPAQUE(sink),
+                             RD_KAFKA_V_END) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 static bool kafka_flush(void *context, unsigned seconds)
@@ -191,7 +198,8 @@ static void kafka_free(void *context)
 static const struct recorder_sink kafka_functions = {kafka_take, kafka_flush, kafka_count,
                                                      kafka_free, kafka_tell,  true};
 
-static bool set_property(rd_kafka_conf_t *conf, const char *name, const char *value, struct iso_error *error)
+static bool set_property(rd_kafka_conf_t *conf, const char *name, const char *value,
+                         struct iso_error *error)
 {
     char text[256];
     if (rd_kafka_conf_set(conf, name, value, text, sizeof text) == RD_KAFKA_CONF_OK)
@@ -217,7 +225,8 @@ static bool configure_client(rd_kafka_conf_t *conf, const char *const *propertie
     return good;
 }
 
-static bool start_client(struct kafka_sink *sink, const char *const *properties, size_t buffer, struct iso_error *error)
+static bool start_client(struct kafka_sink *sink, const char *const *properties, size_t buffer,
+                         struct iso_error *error)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set_opaque(conf, sink);
@@ -237,7 +246,8 @@ static bool start_client(struct kafka_sink *sink, const char *const *properties,
 }
 
 struct iso_recorder *iso_recorder_new_kafka(const char *topic, const char *const *properties,
-                                            const struct iso_recorder_options *options, struct iso_error *error)
+                                            const struct iso_recorder_options *options,
+                                            struct iso_error *error)
 {
     struct iso_recorder *recorder = recorder_new(options, error);
     struct kafka_sink *sink = recorder ? calloc(1, sizeof *sink) : NULL;

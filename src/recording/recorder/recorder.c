@@ -16,7 +16,8 @@ size_t recorder_buffer_bytes(const struct iso_recorder_options *options)
     return options && options->buffer_bytes ? options->buffer_bytes : BUFFER_BYTES;
 }
 
-struct iso_recorder *recorder_new(const struct iso_recorder_options *options, struct iso_error *error)
+struct iso_recorder *recorder_new(const struct iso_recorder_options *options,
+                                  struct iso_error *error)
 {
     struct iso_recorder *recorder = calloc(1, sizeof *recorder);
     if (!recorder) {
@@ -24,7 +25,8 @@ struct iso_recorder *recorder_new(const struct iso_recorder_options *options, st
         return NULL;
     }
     size_t buffer = recorder_buffer_bytes(options);
-    recorder->record_bytes = options && options->record_bytes ? options->record_bytes : RECORD_BYTES;
+    recorder->record_bytes =
+        options && options->record_bytes ? options->record_bytes : RECORD_BYTES;
     recorder->from_stream = options && options->from_stream;
     if (recorder->record_bytes > buffer)
         recorder->record_bytes = buffer;
@@ -42,21 +44,24 @@ void recorder_name(struct iso_recorder *recorder)
     gethostname(host, sizeof host - 1);
     for (char *at = host; *at; at++)
         *at = *at > ' ' && *at < 0x7f && *at != '"' && *at != '\\' ? *at : '?';
-    snprintf(recorder->id, sizeof recorder->id, "%s-%d-%" PRId64 "%09ld", host, (int)getpid(), (int64_t)now.tv_sec,
-             now.tv_nsec);
+    snprintf(recorder->id, sizeof recorder->id, "%s-%d-%" PRId64 "%09ld", host, (int)getpid(),
+             (int64_t)now.tv_sec, now.tv_nsec);
 }
 
 bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word)
 {
     char line[256];
     const struct recorder_sink *sink = recorder->sink;
-    int size = snprintf(line, sizeof line, "{\"recorder\":\"%s\",\"records\":%" PRIu64, recorder->id,
-                        word == RECORDER_BEGINS ? 0 : (uint64_t)atomic_load(&recorder->ended));
+    int size =
+        snprintf(line, sizeof line, "{\"recorder\":\"%s\",\"records\":%" PRIu64, recorder->id,
+                 word == RECORDER_BEGINS ? 0 : (uint64_t)atomic_load(&recorder->ended));
     if (sink->tells_sessions && word != RECORDER_ENDS)
-        size += snprintf(line + size, sizeof line - (size_t)size, ",\"alive_ms\":%d", RECORDER_ALIVE_MS);
+        size += snprintf(line + size, sizeof line - (size_t)size, ",\"alive_ms\":%d",
+                         RECORDER_ALIVE_MS);
     if (recorder->from_stream && word == RECORDER_BEGINS)
         size += snprintf(line + size, sizeof line - (size_t)size, ",\"writes\":\"cdc\"");
-    size += snprintf(line + size, sizeof line - (size_t)size, word == RECORDER_ENDS ? ",\"ended\":true}\n" : "}\n");
+    size += snprintf(line + size, sizeof line - (size_t)size,
+                     word == RECORDER_ENDS ? ",\"ended\":true}\n" : "}\n");
     return sink->tell(recorder->context, recorder->id, line, (size_t)size);
 }
 
@@ -69,7 +74,8 @@ bool recorder_begin(struct iso_recorder *recorder)
     return has_begun;
 }
 
-struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options, struct iso_error *error)
+struct iso_recorder *iso_recorder_new_in_band(const struct iso_recorder_options *options,
+                                              struct iso_error *error)
 {
     return recorder_new(options, error);
 }
@@ -103,7 +109,8 @@ void iso_recorder_progress(struct iso_recorder *recorder, const char *snapshot)
         recorder_floors_saw(&recorder->floors, snapshot, NULL);
 }
 
-void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_statistics *statistics)
+void iso_recorder_statistics(struct iso_recorder *recorder,
+                             struct iso_recorder_statistics *statistics)
 {
     memset(statistics, 0, sizeof *statistics);
     if (!recorder)
@@ -117,7 +124,8 @@ void iso_recorder_statistics(struct iso_recorder *recorder, struct iso_recorder_
         recorder->sink->count(recorder->context, statistics);
 }
 
-bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error)
+bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context,
+                           struct iso_error *error)
 {
     sigset_t all, old;
     sigfillset(&all);
@@ -149,7 +157,10 @@ static bool put_escaped(char *key, size_t size, size_t *used, const char *text, 
         text += plain;
         if (!*text)
             return true;
-        const char *escape = *text == '%' ? "%25" : *text == '/' ? "%2F" : *text == ',' ? "%2C" : "%23";
+        const char *escape = *text == '%'   ? "%25"
+                             : *text == '/' ? "%2F"
+                             : *text == ',' ? "%2C"
+                                            : "%23";
         if (size - *used <= 3)
             return false;
         memcpy(key + *used, escape, 3);
@@ -166,7 +177,8 @@ static bool put_mark(char *key, size_t size, size_t *used, char mark)
 }
 
 /* In keys of rows `#` is special, since behind it stands a cell's column. */
-static bool put_key(char *key, size_t size, const char *table, const char *const *parts, size_t count, bool is_row)
+static bool put_key(char *key, size_t size, const char *table, const char *const *parts,
+                    size_t count, bool is_row)
 {
     size_t used = 0;
     if (size == 0 || (table && !put_escaped(key, size, &used, table, is_row ? "#" : "")))
@@ -181,12 +193,14 @@ static bool put_key(char *key, size_t size, const char *table, const char *const
     return true;
 }
 
-bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+bool iso_recorder_key(char *key, size_t size, const char *table, const char *const *parts,
+                      size_t count)
 {
     return put_key(key, size, table, parts, count, false);
 }
 
-bool iso_recorder_row_key(char *key, size_t size, const char *table, const char *const *parts, size_t count)
+bool iso_recorder_row_key(char *key, size_t size, const char *table, const char *const *parts,
+                          size_t count)
 {
     return put_key(key, size, table, parts, count, true);
 }

@@ -1,8 +1,8 @@
 /* What the recorder's files share: a session's record, and where records go.
  *
- * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is librdkafka's
- * queue, in-band's is nothing. Memory comes from malloc and may be missing: base/memory.h would end the
- * application.
+ * A *sink* is a struct of functions; the file's has a ring and a thread of its own, Kafka's is
+ * librdkafka's queue, in-band's is nothing. Memory comes from malloc and may be missing:
+ * base/memory.h would end the application.
  */
 #pragma once
 
@@ -12,7 +12,8 @@
 #include "iso/error.h"
 #include "iso/recorder.h"
 
-/* A text in memory that may be missing: `failed` once it could not grow, and then it holds nothing useful. */
+/* A text in memory that may be missing: `failed` once it could not grow, and then it holds nothing
+ * useful. */
 struct recorder_text {
     char *bytes;
     size_t used, capacity, limit;
@@ -22,7 +23,8 @@ struct recorder_text {
 void recorder_put_bytes(struct recorder_text *text, const void *bytes, size_t size);
 void recorder_put(struct recorder_text *text, const char *string);
 void recorder_put_number(struct recorder_text *text, uint64_t number);
-void recorder_put_string(struct recorder_text *text, const char *string); /* as JSON; not UTF-8: fails */
+void recorder_put_string(struct recorder_text *text,
+                         const char *string); /* as JSON; not UTF-8: fails */
 
 /* What became of a record. */
 enum recorder_fate { RECORDER_TAKEN, RECORDER_FULL, RECORDER_REFUSED, RECORDER_FATES };
@@ -31,17 +33,21 @@ struct recorder_sink {
     /* Takes `size` bytes, a whole line. Any thread. */
     enum recorder_fate (*take)(void *context, const char *sid, const char *line, size_t size);
     bool (*flush)(void *context, unsigned seconds);
-    void (*count)(void *context, struct iso_recorder_statistics *statistics); /* fills what it knows */
+    void (*count)(void *context,
+                  struct iso_recorder_statistics *statistics); /* fills what it knows */
     void (*free)(void *context);
-    /* Sends what is no record, behind all that was taken with the same key; false: it could not be taken. */
+    /* Sends what is no record, behind all that was taken with the same key; false: it could not be
+     * taken. */
     bool (*tell)(void *context, const char *key, const char *line, size_t size);
-    bool tells_sessions; /* where records of a session may come in another order than those of others */
+    bool tells_sessions; /* where records of a session may come in another order than those of
+                            others */
 };
 
-/* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its transaction
- * takes a snapshot, and takes it away after the record was taken. */
+/* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its
+ * transaction takes a snapshot, and takes it away after the record was taken. */
 struct recorder_floor {
-    _Atomic uint64_t xmin; /* no record of the session will have a smaller one; UINT64_MAX: no transaction is open */
+    _Atomic uint64_t xmin; /* no record of the session will have a smaller one; UINT64_MAX: no
+                              transaction is open */
     struct recorder_floor *next;
 };
 
@@ -53,7 +59,8 @@ struct recorder_floors {
 
 void recorder_floors_add(struct recorder_floors *floors, struct recorder_floor *floor);
 void recorder_floors_remove(struct recorder_floors *floors, struct recorder_floor *floor);
-void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot, struct recorder_floor *floor);
+void recorder_floors_saw(struct recorder_floors *floors, const char *snapshot,
+                         struct recorder_floor *floor);
 /* The least xmin that a record may still have; 0: nothing is known. */
 uint64_t recorder_floors_least(struct recorder_floors *floors);
 
@@ -67,10 +74,13 @@ struct iso_recorder {
     char id[96];    /* unique; "": it does not say how many records there are */
     bool has_begun; /* and that was said */
     bool from_stream;
-    _Atomic uint64_t ended; /* transactions of all sessions: they have numbers, also those that were dropped */
+    _Atomic uint64_t
+        ended; /* transactions of all sessions: they have numbers, also those that were dropped */
 };
 
-enum { RECORDER_ALIVE_MS = 10000 }; /* how often it says that it lives, where somebody may wait for more */
+enum {
+    RECORDER_ALIVE_MS = 10000
+}; /* how often it says that it lives, where somebody may wait for more */
 
 /* Says how many records its sessions have had; false: that could not be said. */
 enum recorder_word { RECORDER_BEGINS, RECORDER_LIVES, RECORDER_ENDS };
@@ -78,14 +88,17 @@ bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word);
 bool recorder_begin(struct iso_recorder *recorder); /* in front of the first one: once */
 
 /* Owned by the caller, its sink not set; NULL and an error without memory. */
-struct iso_recorder *recorder_new(const struct iso_recorder_options *options, struct iso_error *error);
+struct iso_recorder *recorder_new(const struct iso_recorder_options *options,
+                                  struct iso_error *error);
 void recorder_name(struct iso_recorder *recorder);
 void recorder_count(struct iso_recorder *recorder, enum recorder_fate fate);
 size_t recorder_buffer_bytes(const struct iso_recorder_options *options);
 
-/* A thread that takes no signals: they are the application's, and a broken pipe is an error like any other.
+/* A thread that takes no signals: they are the application's, and a broken pipe is an error like
+ * any other.
  */
-bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context, struct iso_error *error);
+bool recorder_start_thread(pthread_t *thread, void *(*run)(void *), void *context,
+                           struct iso_error *error);
 
 /* Seconds of the monotonic clock from now, for pthread_cond_timedwait. */
 struct timespec recorder_deadline(unsigned seconds);

@@ -59,7 +59,8 @@ bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t si
 {
     uint32_t length = (uint32_t)size;
     pthread_mutex_lock(&ring->lock);
-    bool room = size <= UINT32_MAX && ring->capacity - (ring->head - ring->tail) >= size + SIZE_BYTES;
+    bool room =
+        size <= UINT32_MAX && ring->capacity - (ring->head - ring->tail) >= size + SIZE_BYTES;
     if (room) {
         copy_in(ring, ring->head, &length, SIZE_BYTES);
         copy_in(ring, ring->head + SIZE_BYTES, record, size);
@@ -76,7 +77,8 @@ bool recorder_ring_put(struct recorder_ring *ring, const void *record, size_t si
 
 static bool is_hurried(const struct recorder_ring *ring)
 {
-    return ring->closed || ring->awaited > ring->tail || ring->head - ring->tail > ring->capacity / 2;
+    return ring->closed || ring->awaited > ring->tail ||
+           ring->head - ring->tail > ring->capacity / 2;
 }
 
 static struct timespec time_from_now(unsigned milliseconds)
@@ -115,7 +117,8 @@ size_t recorder_ring_size(const struct recorder_ring *ring, uint64_t place)
     return length;
 }
 
-void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes, size_t size)
+void recorder_ring_copy(const struct recorder_ring *ring, uint64_t place, size_t from, void *bytes,
+                        size_t size)
 {
     copy_out(ring, place + SIZE_BYTES + from, bytes, size);
 }

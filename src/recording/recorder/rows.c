@@ -3,7 +3,8 @@
 #include "recorder/session.h"
 
 /* {"column":value,..} ; readers refuse a column without a name. */
-static void put_cells(struct recorder_text *record, const char *const *columns, const char *const *values, size_t count)
+static void put_cells(struct recorder_text *record, const char *const *columns,
+                      const char *const *values, size_t count)
 {
     recorder_put(record, "{");
     for (size_t i = 0; i < count; i++) {
@@ -17,8 +18,8 @@ static void put_cells(struct recorder_text *record, const char *const *columns, 
     recorder_put(record, "}");
 }
 
-void iso_recorder_read_row(struct iso_recorder_session *session, const char *row, const char *const *columns,
-                           const char *const *values, size_t count)
+void iso_recorder_read_row(struct iso_recorder_session *session, const char *row,
+                           const char *const *columns, const char *const *values, size_t count)
 {
     struct recorder_text *record = recorder_start(session, 'r', "row", row);
     if (!record)
@@ -37,8 +38,8 @@ void iso_recorder_read_no_row(struct iso_recorder_session *session, const char *
     recorder_end_operation(session);
 }
 
-void iso_recorder_write_row(struct iso_recorder_session *session, const char *row, const char *const *columns,
-                            const char *const *values, size_t count)
+void iso_recorder_write_row(struct iso_recorder_session *session, const char *row,
+                            const char *const *columns, const char *const *values, size_t count)
 {
     struct recorder_text *record = recorder_start(session, 'w', "row", row);
     if (!record)
@@ -60,8 +61,8 @@ static void put_text(struct recorder_text *record, const char *member, const cha
     recorder_put_string(record, text);
 }
 
-void iso_recorder_query_begin(struct iso_recorder_session *session, const char *table, const char *from, const char *to,
-                              const char *where)
+void iso_recorder_query_begin(struct iso_recorder_session *session, const char *table,
+                              const char *from, const char *to, const char *where)
 {
     if (!session || !session->open)
         return;
@@ -75,10 +76,10 @@ void iso_recorder_query_begin(struct iso_recorder_session *session, const char *
     session->query = query;
 }
 
-/* The record, to which the open query adds one more of `shape`, the first one behind `start`; NULL: no query is open. What
- * it returned is of one shape: a mixture is refused. */
-static struct recorder_text *return_one(struct iso_recorder_session *session, enum recorder_shape shape,
-                                        const char *start)
+/* The record, to which the open query adds one more of `shape`, the first one behind `start`; NULL:
+ * no query is open. What it returned is of one shape: a mixture is refused. */
+static struct recorder_text *return_one(struct iso_recorder_session *session,
+                                        enum recorder_shape shape, const char *start)
 {
     if (!session || !session->open || !session->query.first)
         return NULL;
@@ -93,8 +94,8 @@ static struct recorder_text *return_one(struct iso_recorder_session *session, en
     return record;
 }
 
-void iso_recorder_query_row(struct iso_recorder_session *session, const char *key, const char *const *columns,
-                            const char *const *values, size_t count)
+void iso_recorder_query_row(struct iso_recorder_session *session, const char *key,
+                            const char *const *columns, const char *const *values, size_t count)
 {
     struct recorder_text *record = return_one(session, RECORDER_ROWS, ",\"rows\":{");
     if (!record)
@@ -104,7 +105,8 @@ void iso_recorder_query_row(struct iso_recorder_session *session, const char *ke
     put_cells(record, columns, values, count);
 }
 
-void iso_recorder_query_aggregate(struct iso_recorder_session *session, const char *name, const char *value)
+void iso_recorder_query_aggregate(struct iso_recorder_session *session, const char *name,
+                                  const char *value)
 {
     struct recorder_text *record = return_one(session, RECORDER_AGGREGATES, ",\"agg\":{");
     if (!record)
@@ -114,7 +116,8 @@ void iso_recorder_query_aggregate(struct iso_recorder_session *session, const ch
     recorder_put_value(record, value);
 }
 
-void iso_recorder_query_columns(struct iso_recorder_session *session, const char *const *columns, size_t count)
+void iso_recorder_query_columns(struct iso_recorder_session *session, const char *const *columns,
+                                size_t count)
 {
     struct recorder_text *record = return_one(session, RECORDER_BAG, ",\"columns\":[");
     if (!record)

@@ -1,5 +1,5 @@
-/* A session's record: operations are appended to its text as they come, the rest is put around them at the
- * end. */
+/* A session's record: operations are appended to its text as they come, the rest is put around them
+ * at the end. */
 #define _GNU_SOURCE
 #include "recorder/session.h"
 
@@ -18,8 +18,8 @@ static bool is_counted(const struct iso_recorder_session *session)
     return *session->recorder->id && session->recorder->sink->tells_sessions;
 }
 
-/* How many records there have been, in front of the first one that is written, and at the end; false: that could not be
- * said. */
+/* How many records there have been, in front of the first one that is written, and at the end;
+ * false: that could not be said. */
 static bool tell(const struct iso_recorder_session *session, bool has_ended)
 {
     const struct iso_recorder *recorder = session->recorder;
@@ -33,7 +33,8 @@ static bool tell(const struct iso_recorder_session *session, bool has_ended)
         recorder_put_string(&text, recorder->id);
     }
     recorder_put(&text, has_ended ? ",\"ended\":true}\n" : "}\n");
-    bool is_told = !text.failed && recorder->sink->tell(recorder->context, session->sid, text.bytes, text.used);
+    bool is_told = !text.failed &&
+                   recorder->sink->tell(recorder->context, session->sid, text.bytes, text.used);
     free(text.bytes);
     return is_told;
 }
@@ -41,12 +42,13 @@ static bool tell(const struct iso_recorder_session *session, bool has_ended)
 /* Its records are known to be missing if they do not come. */
 static bool is_announced(struct iso_recorder_session *session)
 {
-    session->is_told =
-        session->is_told || !is_counted(session) || (recorder_begin(session->recorder) && tell(session, false));
+    session->is_told = session->is_told || !is_counted(session) ||
+                       (recorder_begin(session->recorder) && tell(session, false));
     return session->is_told;
 }
 
-struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder, const char *sid)
+struct iso_recorder_session *iso_recorder_session_new(struct iso_recorder *recorder,
+                                                      const char *sid)
 {
     struct iso_recorder_session *session = recorder ? calloc(1, sizeof *session) : NULL;
     if (!session)
@@ -117,7 +119,8 @@ void iso_recorder_tid(struct iso_recorder_session *session, const char *tid)
     if (!session || !session->open || !tid)
         return;
     struct recorder_text *record = &session->record, name = {.limit = record->limit};
-    size_t first = session->tid_first, length = session->tid_length, behind = record->used - first - length;
+    size_t first = session->tid_first, length = session->tid_length,
+           behind = record->used - first - length;
     recorder_put_string(&name, tid);
     if (name.used > length)
         recorder_put_bytes(record, name.bytes, name.used - length); /* room */
@@ -174,7 +177,8 @@ void iso_recorder_snapshot(struct iso_recorder_session *session, const char *sna
         return;
     keep_text(&session->snapshot, snapshot);
     if (snapshot && session->open)
-        recorder_floors_saw(&session->recorder->floors, snapshot, session->held.used ? NULL : &session->floor);
+        recorder_floors_saw(&session->recorder->floors, snapshot,
+                            session->held.used ? NULL : &session->floor);
 }
 
 void iso_recorder_statement(struct iso_recorder_session *session)
@@ -230,8 +234,8 @@ void recorder_drop_query(struct iso_recorder_session *session)
     session->query = (struct recorder_query){0};
 }
 
-struct recorder_text *recorder_start(struct iso_recorder_session *session, char type, const char *member,
-                                     const char *name)
+struct recorder_text *recorder_start(struct iso_recorder_session *session, char type,
+                                     const char *member, const char *name)
 {
     if (!session || !session->open)
         return NULL;
@@ -255,7 +259,8 @@ void recorder_end_operation(struct iso_recorder_session *session)
     recorder_put(&session->record, "}");
 }
 
-static void add_operation(struct iso_recorder_session *session, char type, const char *key, const char *value)
+static void add_operation(struct iso_recorder_session *session, char type, const char *key,
+                          const char *value)
 {
     struct recorder_text *record = recorder_start(session, type, "k", key);
     if (!record)
@@ -286,8 +291,8 @@ void iso_recorder_delete(struct iso_recorder_session *session, const char *key)
         recorder_end_operation(session);
 }
 
-void iso_recorder_read_list(struct iso_recorder_session *session, const char *key, const char *const *elements,
-                            size_t count)
+void iso_recorder_read_list(struct iso_recorder_session *session, const char *key,
+                            const char *const *elements, size_t count)
 {
     struct recorder_text *record = recorder_start(session, 'r', "k", key);
     if (!record)
@@ -305,7 +310,8 @@ void iso_recorder_read_list(struct iso_recorder_session *session, const char *ke
 /* Where the operations end that are whole. */
 static size_t end_of_operations(const struct iso_recorder_session *session)
 {
-    return (session->query.first ? session->query.first : session->record.used) - session->operations;
+    return (session->query.first ? session->query.first : session->record.used) -
+           session->operations;
 }
 
 size_t iso_recorder_mark(const struct iso_recorder_session *session)
@@ -322,7 +328,8 @@ void iso_recorder_rollback_to(struct iso_recorder_session *session, size_t mark)
     session->record.used = session->operations + mark;
 }
 
-static void put_member(struct recorder_text *record, const char *name, const struct recorder_text *value)
+static void put_member(struct recorder_text *record, const char *name,
+                       const struct recorder_text *value)
 {
     if (value->failed)
         record->failed = true;
@@ -340,8 +347,8 @@ static void put_timestamp(struct recorder_text *record, const char *name, uint64
 }
 
 /* What stands behind the operations. */
-static void finish_record(const struct iso_recorder_session *session, struct recorder_text *record, bool from_stream,
-                          const char *status)
+static void finish_record(const struct iso_recorder_session *session, struct recorder_text *record,
+                          bool from_stream, const char *status)
 {
     recorder_put(record, "]");
     put_member(record, ",\"xid\":", &session->xid);
@@ -440,10 +447,11 @@ void iso_recorder_let_go(struct iso_recorder_session *session, bool right)
     struct iso_recorder *recorder = session->recorder;
     const struct recorder_text *lines = right ? &session->held : &session->bare;
     for (size_t at = 0, next; at < lines->used; at = next) {
-        next = (size_t)((char *)memchr(lines->bytes + at, '\n', lines->used - at) - lines->bytes) + 1;
-        count_fate(session, next - at > 1
-                                ? recorder->sink->take(recorder->context, session->sid, lines->bytes + at, next - at)
-                                : RECORDER_REFUSED);
+        next =
+            (size_t)((char *)memchr(lines->bytes + at, '\n', lines->used - at) - lines->bytes) + 1;
+        count_fate(session, next - at > 1 ? recorder->sink->take(recorder->context, session->sid,
+                                                                 lines->bytes + at, next - at)
+                                          : RECORDER_REFUSED);
     }
     clear_text(&session->held);
     clear_text(&session->bare);

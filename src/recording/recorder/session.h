@@ -6,8 +6,8 @@
  *         recorder_end_operation(session);                                       ,"snapshot":"..."}
  *     }
  *
- * An *open query* is the unfinished end of the record. Whatever comes before its own end cuts it off, so that a record
- * has whole operations only.
+ * An *open query* is the unfinished end of the record. Whatever comes before its own end cuts it
+ * off, so that a record has whole operations only.
  */
 #pragma once
 
@@ -29,9 +29,11 @@ struct iso_recorder_session {
     struct iso_recorder *recorder;
     struct recorder_floor floor;
     char *sid;
-    struct recorder_text head;          /* {"sid":"SID","tid":"SID : what all records of the session start with */
-    struct recorder_text record;        /* head, number, operations */
-    struct recorder_text statement;     /* what every operation of the statement ends with: ,"snapshot":"..." */
+    struct recorder_text
+        head; /* {"sid":"SID","tid":"SID : what all records of the session start with */
+    struct recorder_text record; /* head, number, operations */
+    struct recorder_text
+        statement; /* what every operation of the statement ends with: ,"snapshot":"..." */
     struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
     size_t tid_first, tid_length;       /* where in `record` the tid is, with its quotes */
     size_t operations;                  /* where they begin */
@@ -42,14 +44,15 @@ struct iso_recorder_session {
     bool holds;
     bool is_told; /* that its records are counted */
     struct recorder_text held,
-        bare;   /* whole lines that wait, and the same without operations: empty ones are left out */
-    bool open;  /* between begin and end */
+        bare;  /* whole lines that wait, and the same without operations: empty ones are left out */
+    bool open; /* between begin and end */
     bool given; /* in-band, and counted */
 };
 
-/* Begins an operation; returns the record, to which the caller adds the rest. NULL: no transaction is open. */
-struct recorder_text *recorder_start(struct iso_recorder_session *session, char type, const char *member,
-                                     const char *name);
+/* Begins an operation; returns the record, to which the caller adds the rest. NULL: no transaction
+ * is open. */
+struct recorder_text *recorder_start(struct iso_recorder_session *session, char type,
+                                     const char *member, const char *name);
 void recorder_end_operation(struct iso_recorder_session *session);
 
 void recorder_put_value(struct recorder_text *text, const char *value); /* NULL: null */

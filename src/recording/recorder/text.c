@@ -59,8 +59,8 @@ void recorder_put_string(struct recorder_text *text, const char *string)
         recorder_put_bytes(text, string + plain, i - plain);
         plain = i + 1;
         char escape[8];
-        int size =
-            c < 0x20 ? snprintf(escape, sizeof escape, "\\u%04x", c) : snprintf(escape, sizeof escape, "\\%c", c);
+        int size = c < 0x20 ? snprintf(escape, sizeof escape, "\\u%04x", c)
+                            : snprintf(escape, sizeof escape, "\\%c", c);
         recorder_put_bytes(text, escape, (size_t)size);
     }
     recorder_put_bytes(text, string + plain, length - plain);

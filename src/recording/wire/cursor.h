@@ -1,5 +1,6 @@
-/* A body's parts, one after the other: numbers in network order, texts that end in a zero byte, runs of bytes. What is not
- * there sets `bad`, and everything behind it is zero or empty: a caller looks once, at the end.
+/* A body's parts, one after the other: numbers in network order, texts that end in a zero byte,
+ * runs of bytes. What is not there sets `bad`, and everything behind it is zero or empty: a caller
+ * looks once, at the end.
  */
 #pragma once
 
@@ -53,7 +54,8 @@ static inline uint8_t wire_u8(struct wire_cursor *cursor)
 /* "" if there is none. */
 static inline const char *wire_text(struct wire_cursor *cursor)
 {
-    const uint8_t *zero = cursor->bad ? NULL : memchr(cursor->at, 0, (size_t)(cursor->end - cursor->at));
+    const uint8_t *zero =
+        cursor->bad ? NULL : memchr(cursor->at, 0, (size_t)(cursor->end - cursor->at));
     if (!zero) {
         cursor->bad = true;
         return "";
@@ -63,7 +65,8 @@ static inline const char *wire_text(struct wire_cursor *cursor)
     return text;
 }
 
-/* Of a startup message's body, behind the protocol's number: what it says of `name`; NULL: nothing. */
+/* Of a startup message's body, behind the protocol's number: what it says of `name`; NULL:
+ * nothing. */
 static inline const char *wire_startup(const uint8_t *body, uint32_t size, const char *name)
 {
     const char *found = NULL;

@@ -40,7 +40,8 @@ static void put_close(struct iso_text *text, char what, const char *name)
     wire_put_end(text, begun);
 }
 
-void wire_put_statement(struct iso_text *text, const char *name, const char *portal, const char *query)
+void wire_put_statement(struct iso_text *text, const char *name, const char *portal,
+                        const char *query)
 {
     size_t begun = wire_put_begin(text, 'P');
     wire_put_text(text, name);

@@ -18,7 +18,8 @@ void wire_reader_release(struct wire_reader *reader)
 
 static bool is_type(uint8_t byte)
 {
-    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') || (byte >= '1' && byte <= '3');
+    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+           (byte >= '1' && byte <= '3');
 }
 
 static bool read_size(struct wire_reader *reader)
@@ -45,7 +46,8 @@ static void end_message(struct wire_reader *reader, struct wire_piece *piece, co
     reader->seen = 0;
 }
 
-enum wire_status wire_read(struct wire_reader *reader, const uint8_t **at, const uint8_t *end, struct wire_piece *piece)
+enum wire_status wire_read(struct wire_reader *reader, const uint8_t **at, const uint8_t *end,
+                           struct wire_piece *piece)
 {
     assert(*at < end);
     const uint8_t *from = *at;

@@ -1,12 +1,13 @@
 /* Transactions that stand in the log and, as far as it says, did not commit there.
  *
- * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a temporary table), and the
- * rows of an XA transaction, which commits elsewhere, or never, at its PREPARE. Debezium sends the rows of both; they
- * differ from others in that their BEGIN has no END before the next BEGIN, which stands later in the log. (One that
- * does not is a connector that started over.) So it looks where an END was lost, too. Their rows are versions of
- * unknown outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A client's
- * record that such a transaction committed has no position: nothing says when it did. A statement that commits by
- * itself has a BEGIN without an END, too, and no rows.
+ * MariaDB's binlog has a group that was rolled back when it used something that cannot be (a
+ * temporary table), and the rows of an XA transaction, which commits elsewhere, or never, at its
+ * PREPARE. Debezium sends the rows of both; they differ from others in that their BEGIN has no END
+ * before the next BEGIN, which stands later in the log. (One that does not is a connector that
+ * started over.) So it looks where an END was lost, too. Their rows are versions of unknown
+ * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A
+ * client's record that such a transaction committed has no position: nothing says when it did. A
+ * statement that commits by itself has a BEGIN without an END, too, and no rows.
  */
 #include "join/join_private.h"
 
@@ -15,11 +16,14 @@ static bool is_same(struct join_identity left, struct join_identity right)
     return left.number == right.number && left.tag == right.tag;
 }
 
-/* Whether the log continues at `event`, which begins another transaction than the one that is open. */
-static bool goes_on(struct iso_join *join, struct join_identity identity, const struct iso_event *event)
+/* Whether the log continues at `event`, which begins another transaction than the one that is
+ * open. */
+static bool goes_on(struct iso_join *join, struct join_identity identity,
+                    const struct iso_event *event)
 {
     const struct join_begun *begun = &join->begun;
-    if (!begun->open || begun->input != iso_origin_input(event->origin) || is_same(begun->identity, identity))
+    if (!begun->open || begun->input != iso_origin_input(event->origin) ||
+        is_same(begun->identity, identity))
         return false;
     if (begun->commit && event->commit)
         return event->commit > begun->commit;
@@ -82,8 +86,10 @@ static void undo(struct iso_join *join, struct join_identity identity)
     }
     struct join_transaction *transaction = &join->open.list[number];
     join->stats.undone += transaction->rows.count > 0;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
-        join->keys.list[join->rows.list[r].key].content = 0; /* what was delivered last says nothing of what is there */
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
+        join->keys.list[join->rows.list[r].key].content =
+            0; /* what was delivered last says nothing of what is there */
     finish_claims(join, identity);
     join_emit_unknown(join, transaction);
     join_dedup_add(join, transaction, ISO_ABSENT, 0);
@@ -95,19 +101,20 @@ static void undo(struct iso_join *join, struct join_identity identity)
     join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE);
 }
 
-void join_take_begin(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_begin(struct iso_join *join, const struct iso_history *block,
+                     const struct iso_event *event)
 {
     struct join_identity identity;
     join->source.has_ends = true;
-    if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity) ||
-        identity.tag != JOIN_BY_TEXT)
+    if (join->capability->closing != JOIN_CLOSES_AT_END ||
+        !join_identity_of(join, block, event, &identity) || identity.tag != JOIN_BY_TEXT)
         return;
     if (goes_on(join, identity, event))
         undo(join, join->begun.identity);
     if (join_is_of_domain(join, event))
         join_log_note_begun(join, event->commit, false);
-    join->begun = (struct join_begun){identity, event->commit, iso_origin_input(event->origin), true,
-                                      join_is_of_domain(join, event)};
+    join->begun = (struct join_begun){identity, event->commit, iso_origin_input(event->origin),
+                                      true, join_is_of_domain(join, event)};
 }
 
 void join_note_ended(struct iso_join *join, struct join_identity identity)

@@ -1,13 +1,14 @@
 /* What a client wrote without listing it: its transaction's rows become its writes.
  *
- * A record with an id of the stream and no writes at all, or one that says "writes":"cdc", leaves all of them to the
- * stream. One that writes rows whose columns are cells leaves to it those that it does not list: what triggers wrote,
- * defaults, or all of them. And what it says it did to a row of which the stream has no change is none: it found what it
- * would have written.
+ * A record with an id of the stream and no writes at all, or one that says "writes":"cdc", leaves
+ * all of them to the stream. One that writes rows whose columns are cells leaves to it those that
+ * it does not list: what triggers wrote, defaults, or all of them. And what it says it did to a row
+ * of which the stream has no change is none: it found what it would have written.
  *
- * Where a record writes a row as often as the stream changed it, what it does not list stands where it wrote the row.
- * Else it stands in front of the first statement that shows it (own.h), or behind all operations. Where not even the
- * order of a row's changes is known, a read that shows one of the transaction's own values is not judged.
+ * Where a record writes a row as often as the stream changed it, what it does not list stands where
+ * it wrote the row. Else it stands in front of the first statement that shows it (own.h), or behind
+ * all operations. Where not even the order of a row's changes is known, a read that shows one of
+ * the transaction's own values is not judged.
  */
 #include "history/copy.h"
 #include "join/own.h"
@@ -31,13 +32,15 @@ struct adoption {
     uint32_t added;
 };
 
-/* Whether a read shows what the transaction itself wrote, as far as the stream says, or may show it: in another spelling. */
+/* Whether a read shows what the transaction itself wrote, as far as the stream says, or may show
+ * it: in another spelling. */
 static bool shows_own(const struct adoption *adoption, uint32_t key, iso_atom value)
 {
     const struct join_row *rows = adoption->join->rows.list;
-    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
-        if (rows[r].key == key &&
-            (!(rows[r].flags & JOIN_ROW_AFTER) || join_may_equal(adoption->join, key, rows[r].after, value)))
+    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count;
+         i++, r = rows[r].next)
+        if (rows[r].key == key && (!(rows[r].flags & JOIN_ROW_AFTER) ||
+                                   join_may_equal(adoption->join, key, rows[r].after, value)))
             return true;
     return false;
 }
@@ -46,7 +49,9 @@ static bool shows_own(const struct adoption *adoption, uint32_t key, iso_atom va
 static uint32_t row_of(const struct iso_join *join, uint32_t key)
 {
     const struct join_key *state = &join->keys.list[key];
-    return state->part == JOIN_PART_CELL ? state->of_row : state->part == JOIN_PART_ROW ? key : ISO_NONE;
+    return state->part == JOIN_PART_CELL  ? state->of_row
+           : state->part == JOIN_PART_ROW ? key
+                                          : ISO_NONE;
 }
 
 /* Whether the stream has as many changes of the row as the record: then each has its place. */
@@ -64,13 +69,16 @@ static void add_write(struct adoption *adoption, uint32_t number)
     struct iso_history *into = adoption->into;
     struct join_row *row = &join->rows.list[number];
     bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
-    iso_atom key = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
+    iso_atom key =
+        iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
     iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
                           iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
-    uint32_t of = row_of(join, row->key), wrote = of == ISO_NONE ? 0 : join_tally_of(join, of)->wrote;
+    uint32_t of = row_of(join, row->key),
+             wrote = of == ISO_NONE ? 0 : join_tally_of(join, of)->wrote;
     if (wrote && !adoption->in_place) /* its row has been held since then */
         iso_history_copy_moment(into, &join->records.kept, wrote - 1);
-    join_tally_of(join, row->key)->is_unknown = !deletes && iso_atom_is_unknown(&join->texts.atoms, row->after);
+    join_tally_of(join, row->key)->is_unknown =
+        !deletes && iso_atom_is_unknown(&join->texts.atoms, row->after);
     row->flags |= JOIN_ROW_CLAIMED;
     adoption->added++;
 }
@@ -90,7 +98,8 @@ static uint32_t key_at(const struct adoption *adoption, uint32_t o)
 static void note_listed(const struct adoption *adoption, uint32_t o, uint32_t row)
 {
     const struct iso_join *join = adoption->join;
-    uint32_t end = join->records.kept.first_operation[join->records.list[adoption->record].kept + 1];
+    uint32_t end =
+        join->records.kept.first_operation[join->records.list[adoption->record].kept + 1];
     for (uint32_t i = o + 1; i < end; i++) {
         uint32_t key = key_at(adoption, i);
         if (join->keys.list[key].of_row != row)
@@ -99,8 +108,8 @@ static void note_listed(const struct adoption *adoption, uint32_t o, uint32_t ro
     }
 }
 
-/* The cells of the change that operation `o` made of the row, so far as it does not list them. They follow the change,
- * and the row's next change stands behind them. */
+/* The cells of the change that operation `o` made of the row, so far as it does not list them. They
+ * follow the change, and the row's next change stands behind them. */
 static void add_cells(struct adoption *adoption, uint32_t o, uint32_t row)
 {
     struct iso_join *join = adoption->join;
@@ -144,7 +153,8 @@ static void place_shown(struct adoption *adoption, uint32_t first, uint32_t end)
     for (uint32_t o = first; o < end; o++) {
         uint32_t unit = join_own_unit(join, key_at(adoption, o));
         if (join_own_is_loose(join, unit) && iso_kind_of(&join->records.kept, o) == ISO_READ)
-            place_changes(adoption, unit, join_own_seen(join, &join->records.list[adoption->record], o));
+            place_changes(adoption, unit,
+                          join_own_seen(join, &join->records.list[adoption->record], o));
     }
 }
 
@@ -154,7 +164,8 @@ static bool is_wanted(const struct adoption *adoption, uint32_t i, const struct 
     struct iso_join *join = adoption->join;
     uint32_t of = join->keys.list[row->key].of_row, unit = join_own_unit(join, row->key);
     if (join_own_is_loose(join, unit))
-        return join_own_state(join, i) > join_tally_of(join, unit)->placed && !(row->flags & JOIN_ROW_UNTOUCHED);
+        return join_own_state(join, i) > join_tally_of(join, unit)->placed &&
+               !(row->flags & JOIN_ROW_UNTOUCHED);
     if (is_left_to_others(row) || join_tally_of(join, row->key)->writes)
         return false;
     if (of != ISO_NONE && join_tally_of(join, of)->writes)
@@ -164,7 +175,8 @@ static bool is_wanted(const struct adoption *adoption, uint32_t i, const struct 
 
 /* ---- the record's own operations ---- */
 
-/* A row of which the stream has no change, or, of the row itself, none but of its columns, was not written. */
+/* A row of which the stream has no change, or, of the row itself, none but of its columns, was not
+ * written. */
 static bool was_not_written(const struct adoption *adoption, uint32_t key)
 {
     const struct iso_join *join = adoption->join;
@@ -172,10 +184,12 @@ static bool was_not_written(const struct adoption *adoption, uint32_t key)
     if (row == ISO_NONE || adoption->in_place || join_is_lacking(join, row))
         return false;
     const struct join_key *state = &join->keys.list[row];
-    return state->mark != adoption->mark || (row == key && join->rows.list[state->row].flags & JOIN_ROW_UNTOUCHED);
+    return state->mark != adoption->mark ||
+           (row == key && join->rows.list[state->row].flags & JOIN_ROW_UNTOUCHED);
 }
 
-/* Whether the record has written the row and will again: net changes do not tell what stood there meanwhile. */
+/* Whether the record has written the row and will again: net changes do not tell what stood there
+ * meanwhile. */
 static bool is_between(const struct adoption *adoption, uint32_t row)
 {
     struct iso_join *join = adoption->join;
@@ -194,14 +208,18 @@ static bool may_show_own(const struct adoption *adoption, uint32_t key)
     return row != key && join_tally_of(adoption->join, row)->done && !is_in_order(adoption, row);
 }
 
-/* Whether something of the table is added behind all operations: then nobody knows which of it a query found. */
+/* Whether something of the table is added behind all operations: then nobody knows which of it a
+ * query found. */
 static bool is_added_behind(const struct adoption *adoption, uint32_t table)
 {
     struct iso_join *join = adoption->join;
     const struct join_row *rows = join->rows.list;
-    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count; i++, r = rows[r].next)
-        if (join->keys.list[rows[r].key].of_table == table && join_is_final(join, r, adoption->mark) &&
-            (is_wanted(adoption, i, &rows[r]) || join_own_is_loose(join, join_own_unit(join, rows[r].key))))
+    for (uint32_t i = 0, r = adoption->rows->first; i < adoption->rows->count;
+         i++, r = rows[r].next)
+        if (join->keys.list[rows[r].key].of_table == table &&
+            join_is_final(join, r, adoption->mark) &&
+            (is_wanted(adoption, i, &rows[r]) ||
+             join_own_is_loose(join, join_own_unit(join, rows[r].key))))
             return true;
     return false;
 }
@@ -214,7 +232,8 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
         join->records.list[adoption->record].reads--;
         return false;
     }
-    if (join->keys.list[key].is_header) { /* where all writes are left to the stream, the query's judge knows it */
+    if (join->keys.list[key]
+            .is_header) { /* where all writes are left to the stream, the query's judge knows it */
         bool keeps = adoption->takes || !is_added_behind(adoption, join->keys.list[key].of_table);
         join->stats.reads_gone[ISO_READS_OWN_ORDER] += !keeps;
         join->records.list[adoption->record].reads -= !keeps;
@@ -223,7 +242,8 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
     const struct iso_history *kept = &join->records.kept;
     iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
     uint32_t row = row_of(join, key);
-    bool between = row != ISO_NONE && is_between(adoption, row) && (row != key || was_not_written(adoption, row));
+    bool between = row != ISO_NONE && is_between(adoption, row) &&
+                   (row != key || was_not_written(adoption, row));
     if (!between && !join_tally_of(join, key)->is_unknown &&
         (!may_show_own(adoption, key) || !shows_own(adoption, key, value)))
         return true;
@@ -238,7 +258,7 @@ static bool keeps_write(struct adoption *adoption, uint32_t o, uint32_t key)
     if (join->keys.list[key].part == JOIN_PART_ROW)
         join_tally_of(join, key)->wrote = o + 1;
     if (join_own_is_loose(join, join_own_unit(join, key)))
-        return false;                                 /* its changes are given a place of their own */
+        return false; /* its changes are given a place of their own */
     if (join->keys.list[key].part == JOIN_PART_ROW) { /* before it: its own cells follow it */
         if (is_in_order(adoption, key))
             add_cells(adoption, o, key);
@@ -256,7 +276,8 @@ static void copy_operations(struct adoption *adoption)
     uint32_t next = iso_history_sets_of(kept, t, &sets), end = origin; /* of the statement */
     for (uint32_t o = origin; o < kept->first_operation[t + 1]; o++) {
         if (o == end) {
-            while (next < sets && origin + kept->ranges.list[next].first + kept->ranges.list[next].count <= o)
+            while (next < sets &&
+                   origin + kept->ranges.list[next].first + kept->ranges.list[next].count <= o)
                 next++;
             bool is_set = next < sets && origin + kept->ranges.list[next].first == o;
             end = is_set ? o + kept->ranges.list[next].count : o + 1;
@@ -264,7 +285,8 @@ static void copy_operations(struct adoption *adoption)
                 place_shown(adoption, o, end);
         }
         uint32_t key = key_at(adoption, o);
-        if (iso_kind_of(kept, o) == ISO_READ ? keeps_read(adoption, o, key) : keeps_write(adoption, o, key))
+        if (iso_kind_of(kept, o) == ISO_READ ? keeps_read(adoption, o, key)
+                                             : keeps_write(adoption, o, key))
             iso_history_copy_operation(adoption->into, kept, o, true);
     }
 }
@@ -275,7 +297,8 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
     struct join_record *record = &join->records.list[number];
     if (!(record->flags & (JOIN_RECORD_TAKES | JOIN_RECORD_ROWS)) || record->kept == ISO_NONE)
         return 0;
-    const struct join_transaction *transaction = delivered == ISO_NONE ? &nothing : &join->open.list[delivered];
+    const struct join_transaction *transaction =
+        delivered == ISO_NONE ? &nothing : &join->open.list[delivered];
     struct adoption adoption = {.join = join,
                                 .rows = &transaction->rows,
                                 .into = &join->scratch.adopted,
@@ -285,13 +308,15 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
                                 .takes = record->flags & JOIN_RECORD_TAKES};
     join_spell_kept(join, record);
     join_tally(join, record, transaction);
-    adoption.is_any_loose = !adoption.in_place && join_own_find(join, record, &transaction->rows, adoption.takes);
+    adoption.is_any_loose =
+        !adoption.in_place && join_own_find(join, record, &transaction->rows, adoption.takes);
     iso_history_clear(adoption.into);
     adoption.into->clock = ISO_CLOCK_SCALAR;
     adoption.into->positions_known = true;
     join_copy_head(adoption.into, &join->records.kept, record->kept);
     copy_operations(&adoption);
-    for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count;
+         i++, r = join->rows.list[r].next)
         if (join_is_final(join, r, adoption.mark) && is_wanted(&adoption, i, &join->rows.list[r]))
             add_write(&adoption, r);
     record->kept = join_copy_whole(&join->records.kept, adoption.into, 0);

@@ -1,5 +1,6 @@
-/* The join's state as an archive: columns as they stand, since all in them are numbers of one another. Caches of a
- * batch are empty between batches; the map of what was finished is made anew from its ring. */
+/* The join's state as an archive: columns as they stand, since all in them are numbers of one
+ * another. Caches of a batch are empty between batches; the map of what was finished is made anew
+ * from its ring. */
 #include "join/archive.h"
 
 #include <assert.h>
@@ -25,7 +26,8 @@ static void archive_keys(struct iso_archive *archive, struct iso_join *join)
 {
     uint64_t count = join->keys.names.key_count;
     iso_history_archive(archive, &join->keys.names);
-    ISO_ARCHIVE_ANY(archive, "key_states", ISO_ARCHIVE_COLUMN, join->keys.list, count, join->keys.capacity);
+    ISO_ARCHIVE_ANY(archive, "key_states", ISO_ARCHIVE_COLUMN, join->keys.list, count,
+                    join->keys.capacity);
     iso_archive_expect(archive, count == join->keys.names.key_count);
     for (uint64_t i = count; archive->restoring && i < join->keys.capacity; i++)
         join->keys.list[i] = join_key_new;
@@ -35,7 +37,8 @@ static void archive_keys(struct iso_archive *archive, struct iso_join *join)
 
 static void archive_tables(struct iso_archive *archive, struct join_tables *tables)
 {
-    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count, tables->capacity);
+    ISO_ARCHIVE_ANY(archive, "tables", ISO_ARCHIVE_HEAP, tables->list, tables->count,
+                    tables->capacity);
     archive_map(archive, "tables.by_name", &tables->by_name);
     ISO_ARCHIVE_VALUE(archive, tables->collections);
     ISO_ARCHIVE_VALUE(archive, tables->varies);
@@ -43,7 +46,8 @@ static void archive_tables(struct iso_archive *archive, struct join_tables *tabl
 
 static void archive_waiting(struct iso_archive *archive, struct iso_join *join)
 {
-    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, join->rows.list, join->rows.count, join->rows.capacity);
+    ISO_ARCHIVE_ANY(archive, "rows", ISO_ARCHIVE_COLUMN, join->rows.list, join->rows.count,
+                    join->rows.capacity);
     ISO_ARCHIVE_VALUE(archive, join->rows.free);
     ISO_ARCHIVE_VALUE(archive, join->rows.in_use);
     ISO_ARCHIVE_ANY(archive, "transactions", ISO_ARCHIVE_COLUMN, join->open.list, join->open.count,
@@ -67,14 +71,15 @@ static void archive_waiting(struct iso_archive *archive, struct iso_join *join)
 }
 
 /* A ring that is used up to `next`: as much of it as that. Restored, it has its full size again. */
-static void *archive_ring(struct iso_archive *archive, const char *name, void *ring, uint64_t next, uint64_t most,
-                          size_t element)
+static void *archive_ring(struct iso_archive *archive, const char *name, void *ring, uint64_t next,
+                          uint64_t most, size_t element)
 {
     uint64_t count = next < most ? next : most, capacity = count;
     uint64_t expected = ring || archive->restoring ? count : 0;
     ring = iso_archive_column(archive, name, ISO_ARCHIVE_COLUMN, ring, &count, &capacity, element);
     iso_archive_expect(archive, count == expected && capacity == expected);
-    return archive->restoring && ring ? iso_column_grow(ring, capacity * element, most * element) : ring;
+    return archive->restoring && ring ? iso_column_grow(ring, capacity * element, most * element)
+                                      : ring;
 }
 
 static void archive_dedup(struct iso_archive *archive, struct join_dedup *dedup)
@@ -82,11 +87,12 @@ static void archive_dedup(struct iso_archive *archive, struct join_dedup *dedup)
     ISO_ARCHIVE_AS(archive, "settled->next_entry", dedup->next_entry);
     ISO_ARCHIVE_AS(archive, "settled->next_digest", dedup->next_digest);
     ISO_ARCHIVE_AS(archive, "settled->has_texts", dedup->has_texts);
-    dedup->entries = archive_ring(archive, "settled.entries", dedup->entries, dedup->next_entry, JOIN_DEDUP_ENTRIES,
-                                  sizeof *dedup->entries);
-    dedup->digests = archive_ring(archive, "settled.digests", dedup->digests, dedup->next_digest, JOIN_DEDUP_DIGESTS,
-                                  sizeof *dedup->digests);
-    if (archive->restoring && dedup->entries && !dedup->digests) /* nothing but identities without rows */
+    dedup->entries = archive_ring(archive, "settled.entries", dedup->entries, dedup->next_entry,
+                                  JOIN_DEDUP_ENTRIES, sizeof *dedup->entries);
+    dedup->digests = archive_ring(archive, "settled.digests", dedup->digests, dedup->next_digest,
+                                  JOIN_DEDUP_DIGESTS, sizeof *dedup->digests);
+    if (archive->restoring && dedup->entries &&
+        !dedup->digests) /* nothing but identities without rows */
         dedup->digests = iso_column_grow(NULL, 0, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
     if (archive->restoring && dedup->entries && archive->error->status == ISO_OK)
         join_dedup_index(dedup);
@@ -97,14 +103,16 @@ static void archive_commit_names(struct iso_archive *archive, struct join_positi
     struct join_commit_names *names = &positions->names;
     ISO_ARCHIVE_AS(archive, "seats->latest", names->latest);
     ISO_ARCHIVE_AS(archive, "seats->taken", names->taken);
-    names->list = archive_ring(archive, "seats", names->list, names->taken, JOIN_COMMIT_NAMES, sizeof *names->list);
-    iso_archive_expect(archive, !names->taken || names->taken == (positions->position - ISO_JOIN_START) / 2 + 1);
+    names->list = archive_ring(archive, "seats", names->list, names->taken, JOIN_COMMIT_NAMES,
+                               sizeof *names->list);
+    iso_archive_expect(archive, !names->taken ||
+                                    names->taken == (positions->position - ISO_JOIN_START) / 2 + 1);
 }
 
 static void archive_positions(struct iso_archive *archive, struct join_positions *positions)
 {
-    ISO_ARCHIVE_ANY(archive, "commits", ISO_ARCHIVE_HEAP, positions->commits, positions->commit_count,
-                    positions->commit_capacity);
+    ISO_ARCHIVE_ANY(archive, "commits", ISO_ARCHIVE_HEAP, positions->commits,
+                    positions->commit_count, positions->commit_capacity);
     ISO_ARCHIVE_AS(archive, "places->commit_first", positions->commit_first);
     iso_archive_expect(archive, positions->commit_first <= positions->commit_count);
     ISO_ARCHIVE_ANY(archive, "links", ISO_ARCHIVE_HEAP, positions->links, positions->link_count,
@@ -129,7 +137,8 @@ static void archive_source(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_AS(archive, "join->domains_differ", join->source.domains_differ);
     ISO_ARCHIVE_AS(archive, "join->numbered", join->source.numbered);
     ISO_ARCHIVE_AS(archive, "join->domain", join->source.domain);
-    ISO_ARCHIVE_ANY(archive, "lanes", ISO_ARCHIVE_HEAP, join->lanes.list, join->lanes.count, join->lanes.count);
+    ISO_ARCHIVE_ANY(archive, "lanes", ISO_ARCHIVE_HEAP, join->lanes.list, join->lanes.count,
+                    join->lanes.count);
 }
 
 static void archive_counters(struct iso_archive *archive, struct iso_join *join)
@@ -157,7 +166,8 @@ static void archive_counters(struct iso_archive *archive, struct iso_join *join)
 static void archive_log(struct iso_archive *archive, struct join_log *log)
 {
     ISO_ARCHIVE_ANY(archive, "log", ISO_ARCHIVE_HEAP, log->list, log->count, log->capacity);
-    ISO_ARCHIVE_ANY(archive, "log.alone", ISO_ARCHIVE_HEAP, log->alone, log->alone_count, log->alone_capacity);
+    ISO_ARCHIVE_ANY(archive, "log.alone", ISO_ARCHIVE_HEAP, log->alone, log->alone_count,
+                    log->alone_capacity);
     ISO_ARCHIVE_VALUE(archive, log->begun);
     ISO_ARCHIVE_VALUE(archive, log->start);
     ISO_ARCHIVE_VALUE(archive, log->broken);
@@ -171,7 +181,8 @@ static void archive_log(struct iso_archive *archive, struct join_log *log)
 void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
 {
     assert(!join->out.count && !join->scratch.cache.block);
-    if (archive->restoring) { /* of routes and of the pipeline's declarations, which the archive has too */
+    if (archive->restoring) { /* of routes and of the pipeline's declarations, which the archive has
+                                 too */
         iso_free(join->lanes.list);
         join->lanes.list = NULL;
         join->lanes.count = 0;
@@ -195,8 +206,8 @@ void iso_join_archive(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_VALUE(archive, join->extent.delivered);
     ISO_ARCHIVE_VALUE(archive, join->extent.floor);
     ISO_ARCHIVE_VALUE(archive, join->extent.sure);
-    ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels, join->extent.channel_count,
-                    join->extent.channel_capacity);
+    ISO_ARCHIVE_ANY(archive, "channels", ISO_ARCHIVE_HEAP, join->extent.channels,
+                    join->extent.channel_count, join->extent.channel_capacity);
     archive_map(archive, "by_channel", &join->extent.by_channel);
     ISO_ARCHIVE_AS(archive, "join->lacks", join->counters.lacks);
 }

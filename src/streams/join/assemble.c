@@ -1,11 +1,12 @@
 /* Rows to transactions.
  *
- * A row is known by its key and its ordinal within its transaction: its position in the log; where keys change once a
- * transaction, what was done; where the source has nothing (Dgraph), how often the key was changed before in the same
- * *span*, a stretch of one transaction's messages in one partition. So a sender that starts again from an earlier
- * position, or from the middle of a transaction, repeats rows that are known, whatever it interleaves them with; and a
- * transaction that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content is a
- * violation.
+ * A row is known by its key and its ordinal within its transaction: its position in the log; where
+ * keys change once a transaction, what was done; where the source has nothing (Dgraph), how often
+ * the key was changed before in the same *span*, a stretch of one transaction's messages in one
+ * partition. So a sender that starts again from an earlier position, or from the middle of a
+ * transaction, repeats rows that are known, whatever it interleaves them with; and a transaction
+ * that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content
+ * is a violation.
  */
 #include <inttypes.h>
 
@@ -29,14 +30,17 @@ static bool is_number(const struct iso_atoms *atoms, iso_atom atom, uint64_t *nu
     return true;
 }
 
-bool join_identity_of(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                      struct join_identity *identity)
+bool join_identity_of(struct iso_join *join, const struct iso_history *block,
+                      const struct iso_event *event, struct join_identity *identity)
 {
     uint64_t number;
-    if (join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID) && event->transaction_id != ISO_ABSENT) {
-        bool xid = join->capability->positions && is_number(&block->atoms, event->transaction_id, &number);
+    if (join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID) &&
+        event->transaction_id != ISO_ABSENT) {
+        bool xid =
+            join->capability->positions && is_number(&block->atoms, event->transaction_id, &number);
         *identity = xid ? (struct join_identity){(uint32_t)number, JOIN_BY_XID}
-                        : (struct join_identity){join_text(join, block, event->transaction_id), JOIN_BY_TEXT};
+                        : (struct join_identity){join_text(join, block, event->transaction_id),
+                                                 JOIN_BY_TEXT};
         return true;
     }
     if (event->flags & ISO_EVENT_HAS_STS)
@@ -74,13 +78,16 @@ static bool are_equal(struct join_identity left, struct join_identity right)
     return left.number == right.number && left.tag == right.tag;
 }
 
-/* A larger commit timestamp closes the transaction before. A smaller one means that the sender went back (then what
- * stood open may have been cut) or that another group's messages are interleaved: it closes nothing. */
-static void follow_span(struct iso_join *join, struct join_input *lane, struct join_identity identity, uint64_t cts)
+/* A larger commit timestamp closes the transaction before. A smaller one means that the sender went
+ * back (then what stood open may have been cut) or that another group's messages are interleaved:
+ * it closes nothing. */
+static void follow_span(struct iso_join *join, struct join_input *lane,
+                        struct join_identity identity, uint64_t cts)
 {
     if (are_equal(lane->current, identity))
         return;
-    uint32_t before = lane->current.tag ? join_map_get(&join->open.by_identity, lane->current) : ISO_NONE;
+    uint32_t before =
+        lane->current.tag ? join_map_get(&join->open.by_identity, lane->current) : ISO_NONE;
     uint64_t cts_before = lane->cts;
     bool larger = cts > cts_before;
     lane->current = identity;
@@ -96,15 +103,16 @@ static void follow_span(struct iso_join *join, struct join_input *lane, struct j
 
 /* ---- opening and closing ---- */
 
-/* Where in the log a row's transaction commits, as far as the row says: PostgreSQL's rows say where the commit before
- * ended, a binlog's rows stand in front of their commit. Commits that are numbered go by that: after a failover the
- * log is another server's, and its files say nothing. */
+/* Where in the log a row's transaction commits, as far as the row says: PostgreSQL's rows say where
+ * the commit before ended, a binlog's rows stand in front of their commit. Commits that are
+ * numbered go by that: after a failover the log is another server's, and its files say nothing. */
 uint64_t join_commit_position(struct join_identity identity, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (event->commit)
         return iso_gtid_commit(event->commit);
-    if (identity.tag == JOIN_BY_XID) /* of a connector's first transaction nobody says what was before */
+    if (identity.tag ==
+        JOIN_BY_XID) /* of a connector's first transaction nobody says what was before */
         return event->position[0] ? event->position[0] + 1 : event->position[1];
     return iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS) + 1;
 }
@@ -127,7 +135,8 @@ static void note_position(struct join_transaction *transaction, const struct iso
     }
 }
 
-static void note_times(struct iso_join *join, struct join_transaction *transaction, const struct iso_event *event)
+static void note_times(struct iso_join *join, struct join_transaction *transaction,
+                       const struct iso_event *event)
 {
     if (event->flags & ISO_EVENT_HAS_STS) {
         transaction->sts = event->sts.physical;
@@ -137,14 +146,16 @@ static void note_times(struct iso_join *join, struct join_transaction *transacti
     if (event->flags & ISO_EVENT_HAS_CTS) {
         transaction->cts = event->cts.physical;
         transaction->flags |= JOIN_HAS_CTS;
-        join->progress.largest =
-            event->cts.physical > join->progress.largest ? event->cts.physical : join->progress.largest;
+        join->progress.largest = event->cts.physical > join->progress.largest
+                                     ? event->cts.physical
+                                     : join->progress.largest;
     }
     if (((event->flags & ISO_EVENT_HAS_POSITION) || event->commit) && join->capability->positions)
         note_position(transaction, event);
 }
 
-uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event)
+uint32_t join_open(struct iso_join *join, struct join_identity identity,
+                   const struct iso_event *event)
 {
     uint32_t number = join_map_get(&join->open.by_identity, identity);
     if (number == ISO_NONE) {
@@ -200,15 +211,19 @@ static uint32_t table_of(struct iso_join *join, const struct iso_history *block,
     return (uint32_t)(join_table_named(join, &block->atoms, name) - join->tables.list);
 }
 
-/* Whether the sources bring what END counts of an event's table; of no table are logical messages. */
-static bool comes(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+/* Whether the sources bring what END counts of an event's table; of no table are logical
+ * messages. */
+static bool comes(struct iso_join *join, const struct iso_history *block,
+                  const struct iso_event *event)
 {
-    return event->table == ISO_ABSENT ? join->source.expects_in_band
-                                      : join_is_covered(join, join_table_named(join, &block->atoms, event->table));
+    return event->table == ISO_ABSENT
+               ? join->source.expects_in_band
+               : join_is_covered(join, join_table_named(join, &block->atoms, event->table));
 }
 
 /* What an END counts by collection: those that no source covers are nobody's here. */
-void join_take_collection(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_collection(struct iso_join *join, const struct iso_history *block,
+                          const struct iso_event *event)
 {
     struct join_identity identity;
     if (!join_identity_of(join, block, event, &identity))
@@ -224,11 +239,13 @@ void join_take_collection(struct iso_join *join, const struct iso_history *block
         return;
     join->end.count += event->count;
     if (event->table != ISO_ABSENT)
-        join_count_collection(join, join_table_named(join, &block->atoms, event->table), event->count);
+        join_count_collection(join, join_table_named(join, &block->atoms, event->table),
+                              event->count);
 }
 
 /* Rows of a table have other columns from here on. */
-void join_take_schema(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_schema(struct iso_join *join, const struct iso_history *block,
+                      const struct iso_event *event)
 {
     struct join_identity identity;
     if (event->flags & ISO_EVENT_ALONE && event->operation != ISO_TABLE_SAME)
@@ -240,17 +257,20 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block, co
     if (column != ISO_NONE)
         join->tables.list[column].is_column = true;
     if (!join_identity_of(join, block, event, &identity) ||
-        (join_map_get(&join->open.by_identity, identity) == ISO_NONE && join_dedup_find(join, identity)))
+        (join_map_get(&join->open.by_identity, identity) == ISO_NONE &&
+         join_dedup_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
     note_altered(join, number, table_of(join, block, event->table), column);
 }
 
-/* A group of the binlog of which the connector made no event: it changed nothing that is captured, or its rows are not
- * logged as rows. It is noted, so that it is counted once. */
-static void note_empty(struct iso_join *join, struct join_identity identity, const struct iso_event *event, bool known)
+/* A group of the binlog of which the connector made no event: it changed nothing that is captured,
+ * or its rows are not logged as rows. It is noted, so that it is counted once. */
+static void note_empty(struct iso_join *join, struct join_identity identity,
+                       const struct iso_event *event, bool known)
 {
-    bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && identity.tag == JOIN_BY_TEXT;
+    bool empty =
+        (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && identity.tag == JOIN_BY_TEXT;
     if (!empty || known || join_dedup_find(join, identity))
         return;
     join->stats.empty_ends++;
@@ -258,22 +278,24 @@ static void note_empty(struct iso_join *join, struct join_identity identity, con
         join_dedup_note(join, identity, ISO_ABSENT, 0);
 }
 
-void join_take_end(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_end(struct iso_join *join, const struct iso_history *block,
+                   const struct iso_event *event)
 {
     struct join_identity identity;
     bool is_first = !join->source.has_ends; /* no BEGIN arrived either */
     join->source.has_ends = true;
     if ((event->flags & ISO_EVENT_HAS_POSITION) && event->position[1] > join->end.last)
         join->end.last = event->position[1];
-    if (join->capability->closing != JOIN_CLOSES_AT_END || !join_identity_of(join, block, event, &identity))
+    if (join->capability->closing != JOIN_CLOSES_AT_END ||
+        !join_identity_of(join, block, event, &identity))
         return;
     join_note_ended(join, identity);
     if (event->commit)
         join_extent_pass_end(join, join_commit_position(identity, event));
     bool known = join_map_get(&join->open.by_identity, identity) != ISO_NONE;
     note_empty(join, identity, event, known);
-    bool empty =
-        (event->flags & ISO_EVENT_HAS_COUNT) && !event->count && !join->options.clients; /* nobody waits for it */
+    bool empty = (event->flags & ISO_EVENT_HAS_COUNT) && !event->count &&
+                 !join->options.clients; /* nobody waits for it */
     if (!known && (empty || join_dedup_find(join, identity)))
         return;
     uint32_t number = join_open(join, identity, event);
@@ -287,7 +309,8 @@ void join_take_end(struct iso_join *join, const struct iso_history *block, const
         transaction = &join->open.list[number];
     }
     join->end.collected = false;
-    /* After a restart END may arrive again, and counts what was sent since: the largest count is of the whole. */
+    /* After a restart END may arrive again, and counts what was sent since: the largest count is of
+     * the whole. */
     if (!(transaction->flags & JOIN_ENDED) || count > transaction->expected)
         transaction->expected = count;
     transaction->ended = event->origin;
@@ -302,7 +325,8 @@ static bool count_other(struct iso_join *join, uint32_t number, const struct iso
     bool is_of_covered = comes(join, block, event);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t input = iso_origin_input(event->origin), row = transaction->last_others.first;
-    for (uint32_t i = 0; i < transaction->last_others.count && join->rows.list[row].key != input; i++)
+    for (uint32_t i = 0; i < transaction->last_others.count && join->rows.list[row].key != input;
+         i++)
         row = join->rows.list[row].next;
     if (row == ISO_NONE) {
         row = join_new_row(join, &transaction->last_others);
@@ -318,22 +342,27 @@ static bool count_other(struct iso_join *join, uint32_t number, const struct iso
     return true;
 }
 
-static bool is_finished(struct iso_join *join, struct join_identity identity, const struct iso_history *block,
-                        const struct iso_event *event)
+static bool is_finished(struct iso_join *join, struct join_identity identity,
+                        const struct iso_history *block, const struct iso_event *event)
 {
     const struct join_dedup_entry *dedup =
-        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_dedup_find(join, identity) : NULL;
+        join_map_get(&join->open.by_identity, identity) == ISO_NONE
+            ? join_dedup_find(join, identity)
+            : NULL;
     if (dedup && dedup->undone && event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, block, event->marker));
     return dedup;
 }
 
-/* An event that END counts and that is no row: a logical message, a row of a table that is not checked, a marker. */
-void join_take_other(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+/* An event that END counts and that is no row: a logical message, a row of a table that is not
+ * checked, a marker. */
+void join_take_other(struct iso_join *join, const struct iso_history *block,
+                     const struct iso_event *event)
 {
     struct join_identity identity;
     bool counts = join->capability->by_id && (event->flags & ISO_EVENT_HAS_ID);
-    if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) || !join_identity_of(join, block, event, &identity) ||
+    if ((!counts && !(event->flags & ISO_EVENT_HAS_MARKER)) ||
+        !join_identity_of(join, block, event, &identity) ||
         is_finished(join, identity, block, event))
         return;
     if (join->capability->spans)
@@ -357,7 +386,8 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
     join_input(join, input)->left_behind = left_behind;
 }
 
-/* The least of the lanes that are waited for; if all are left behind, what the furthest has passed. */
+/* The least of the lanes that are waited for; if all are left behind, what the furthest has
+ * passed. */
 uint64_t join_all_have_passed(const struct iso_join *join)
 {
     uint64_t least = UINT64_MAX, most = 0;
@@ -374,7 +404,8 @@ uint64_t join_all_have_passed(const struct iso_join *join)
 
 bool iso_join_delays_others(const struct iso_join *join, uint32_t input)
 {
-    if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE || input >= join->lanes.count)
+    if (!iso_join_waits_for_positions(join) || join->open.oldest == ISO_NONE ||
+        input >= join->lanes.count)
         return false;
     const struct join_input *lane = &join->lanes.list[input];
     return lane->declared && !lane->left_behind && lane->reached <= join_all_have_passed(join);
@@ -396,8 +427,8 @@ void join_close_passed(struct iso_join *join)
     }
 }
 
-/* ENDs arrive in the order of commits, in a partition of their own: whatever commits up to the last one has shown at
- * least its END, and is open or finished. */
+/* ENDs arrive in the order of commits, in a partition of their own: whatever commits up to the last
+ * one has shown at least its END, and is open or finished. */
 void join_promise(struct iso_join *join)
 {
     uint64_t promise = join->end.last;
@@ -405,7 +436,8 @@ void join_promise(struct iso_join *join)
         !join->capability->positions)
         return;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
-        if ((join->open.list[i].flags & JOIN_HAS_POSITION) && join->open.list[i].position <= promise)
+        if ((join->open.list[i].flags & JOIN_HAS_POSITION) &&
+            join->open.list[i].position <= promise)
             promise = join->open.list[i].position - 1;
     if (promise <= join->progress.promised)
         return;
@@ -414,7 +446,8 @@ void join_promise(struct iso_join *join)
 }
 
 /* All before it has arrived in this partition. */
-static void note_reached(struct join_input *lane, struct join_identity identity, const struct iso_event *event)
+static void note_reached(struct join_input *lane, struct join_identity identity,
+                         const struct iso_event *event)
 {
     uint64_t position = join_commit_position(identity, event) - 1;
     lane->reached = position > lane->reached ? position : lane->reached;
@@ -431,7 +464,8 @@ struct arrival {
     bool conditional, again;
 };
 
-static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival, const struct join_input *lane)
+static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival,
+                           const struct join_input *lane)
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
@@ -441,8 +475,9 @@ static uint64_t ordinal_of(struct iso_join *join, const struct arrival *arrival,
         return state->occurrences;
     }
     if (event->flags & ISO_EVENT_HAS_POSITION)
-        return join->capability->positions ? event->position[1]
-                                           : event->position[0] * 0x9e3779b97f4a7c15u + event->position[1];
+        return join->capability->positions
+                   ? event->position[1]
+                   : event->position[0] * 0x9e3779b97f4a7c15u + event->position[1];
     return event->operation == ISO_ROW_DELETE ? 0 : 1;
 }
 
@@ -460,18 +495,22 @@ static uint32_t content_of(const struct arrival *arrival)
     return (uint32_t)(digest >> 32 ^ digest);
 }
 
-/* What the row before it left, as it is delivered: what a conditional delete depends on, and a drop. */
-void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
-                     iso_atom value)
+/* What the row before it left, as it is delivered: what a conditional delete depends on, and a
+ * drop. */
+void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
+                     uint32_t key, iso_atom value)
 {
     struct join_key *state = &join->keys.list[key];
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
         state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
-    state->value = value == ISO_ABSENT || join->capability->spans || join->capability->net ? value : 0;
+    state->value =
+        value == ISO_ABSENT || join->capability->spans || join->capability->net ? value : 0;
 }
 
-/* A row of a source of net changes: what its key has from its commit on, whatever order they arrive in. */
-static void note_net(struct iso_join *join, const struct arrival *arrival, const struct join_row *row)
+/* A row of a source of net changes: what its key has from its commit on, whatever order they arrive
+ * in. */
+static void note_net(struct iso_join *join, const struct arrival *arrival,
+                     const struct join_row *row)
 {
     struct join_key *state = &join->keys.list[arrival->key];
     uint64_t cts = arrival->event->cts.physical;
@@ -489,11 +528,13 @@ static void note_net(struct iso_join *join, const struct arrival *arrival, const
     join_note_version(join, arrival->key, cts, false);
 }
 
-/* Whether ordinals say which row of a key arrived last. Where they do not, the one that was delivered last did, also
- * when it was repeated: a sender that starts over ends with what was last. */
+/* Whether ordinals say which row of a key arrived last. Where they do not, the one that was
+ * delivered last did, also when it was repeated: a sender that starts over ends with what was
+ * last. */
 static bool is_ranked(const struct iso_join *join, const struct iso_event *event)
 {
-    return !join->capability->spans && (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
+    return !join->capability->spans &&
+           (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
 }
 
 /* An update of a row whose columns are cells, as far as the row itself is concerned. */
@@ -504,19 +545,22 @@ static bool is_untouched(const struct iso_join *join, const struct arrival *arri
            event->operation == ISO_ROW_UPDATE;
 }
 
-/* A cell of which nobody knows whether it changed: where columns are locked, not its row's writer need have it. */
+/* A cell of which nobody knows whether it changed: where columns are locked, not its row's writer
+ * need have it. */
 static bool is_anybodys(const struct iso_join *join, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
-    return join->capability->locks_columns && event->type == ISO_EVENT_CELL && event->operation == ISO_ROW_UPDATE &&
-           !(event->flags & ISO_EVENT_HAS_BEFORE);
+    return join->capability->locks_columns && event->type == ISO_EVENT_CELL &&
+           event->operation == ISO_ROW_UPDATE && !(event->flags & ISO_EVENT_HAS_BEFORE);
 }
 
-/* A table that no source covered when the client's record came: what it says of the table was left out. */
+/* A table that no source covered when the client's record came: what it says of the table was left
+ * out. */
 static bool is_before_coverage(const struct iso_join *join, uint32_t number, uint32_t key)
 {
     uint64_t since = join->tables.list[join->keys.list[key].of_table].since;
-    uint32_t record = since ? join_map_get(&join->records.by_claim, join->open.list[number].identity) : ISO_NONE;
+    uint32_t record =
+        since ? join_map_get(&join->records.by_claim, join->open.list[number].identity) : ISO_NONE;
     return record != ISO_NONE && join->records.list[record].taken < since;
 }
 
@@ -528,7 +572,9 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     bool is_cell = event->type == ISO_EVENT_CELL;
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
-    it->rank = is_cell ? join->cells.rank : is_ranked(join, event) ? arrival->ordinal : ++join->counters.arrivals;
+    it->rank = is_cell                  ? join->cells.rank
+               : is_ranked(join, event) ? arrival->ordinal
+                                        : ++join->counters.arrivals;
     it->content = arrival->content;
     it->origin = event->origin;
     it->operation = arrival->conditional ? ISO_ROW_DELETE : event->operation;
@@ -539,8 +585,9 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_AFTER;
     } else {
         join->stats.unknown_values++;
-        it->after = iso_value_unknown(&join->texts.atoms,
-                                      event->unknown ? (enum iso_unjudged)event->unknown : ISO_UNJUDGED_UNKNOWN_VALUE);
+        it->after =
+            iso_value_unknown(&join->texts.atoms, event->unknown ? (enum iso_unjudged)event->unknown
+                                                                 : ISO_UNJUDGED_UNKNOWN_VALUE);
     }
     it->flags |= is_untouched(join, arrival) ? JOIN_ROW_UNTOUCHED : 0;
     if (event->flags & ISO_EVENT_UNREPORTED || is_anybodys(join, arrival) ||
@@ -548,14 +595,16 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->flags |= JOIN_ROW_UNREPORTED;
         join->open.list[number].unreported++;
     }
-    if (arrival->conditional && join->keys.list[arrival->key].value != join_text(join, arrival->block, event->before))
+    if (arrival->conditional &&
+        join->keys.list[arrival->key].value != join_text(join, arrival->block, event->before))
         it->flags |= JOIN_ROW_WITHOUT;
     if ((event->flags & ISO_EVENT_HAS_BEFORE) && !arrival->conditional) {
         it->before = join_text(join, arrival->block, event->before);
         it->flags |= JOIN_ROW_BEFORE;
     }
     if (join->open.list[number].identity.tag == JOIN_BY_TEXT && join->capability->positions)
-        join_note_version(join, arrival->key, join_commit_position(join->open.list[number].identity, event),
+        join_note_version(join, arrival->key,
+                          join_commit_position(join->open.list[number].identity, event),
                           (it->flags & JOIN_ROW_BEFORE) && it->before != ISO_ABSENT);
     it = &join->rows.list[row];
     struct join_key *state = &join->keys.list[arrival->key];
@@ -563,10 +612,10 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         join_learn_initial(join, arrival->key, event, it);
     state->was_changed = true;
     state->lane = iso_origin_input(event->origin);
-    state->content =
-        event->flags & ISO_EVENT_HAS_AFTER || it->operation == ISO_ROW_DELETE
-            ? join_content(&arrival->block->atoms, it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
-            : 0;
+    state->content = event->flags & ISO_EVENT_HAS_AFTER || it->operation == ISO_ROW_DELETE
+                         ? join_content(&arrival->block->atoms,
+                                        it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
+                         : 0;
     it = &join->rows.list[row];
     note_net(join, arrival, &(struct join_row){.operation = it->operation, .after = it->after});
     it = &join->rows.list[row];
@@ -579,14 +628,16 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     join->cells.rank = it->rank;
 }
 
-/* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the last row of this one.
- * After a failover that comes from another server's log, where rows stand at other positions. */
+/* Whether the lane repeats what it delivered before: of a commit behind others, or not behind the
+ * last row of this one. After a failover that comes from another server's log, where rows stand at
+ * other positions. */
 static bool goes_back(struct join_input *lane, const struct iso_event *event)
 {
     enum { BINLOG_ROW_BITS = 24 };
     if (!event->commit || !(event->flags & ISO_EVENT_HAS_POSITION))
         return false;
-    uint64_t position = iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
+    uint64_t position =
+        iso_binlog_position(event->position[0], event->position[1] >> BINLOG_ROW_BITS);
     if (event->commit > lane->number)
         lane->goes_back = false;
     else if (event->commit < lane->number || position < lane->position)
@@ -596,29 +647,33 @@ static bool goes_back(struct join_input *lane, const struct iso_event *event)
     return lane->goes_back;
 }
 
-/* The row of that key and ordinal. In spans counts are shifted where a sender started over within one transaction:
- * there it is a row of that key and content, and one of new content is what was cut off before. */
+/* The row of that key and ordinal. In spans counts are shifted where a sender started over within
+ * one transaction: there it is a row of that key and content, and one of new content is what was
+ * cut off before. */
 static uint32_t find_row(const struct iso_join *join, const struct join_transaction *transaction,
                          const struct arrival *arrival, bool by_content)
 {
     uint32_t row = transaction->cursor == ISO_NONE ? transaction->rows.first : transaction->cursor;
     for (uint32_t i = 0; i < transaction->rows.count; i++) {
         const struct join_row *it = &join->rows.list[row];
-        if (it->key == arrival->key && (by_content ? it->content == arrival->content : it->ordinal == arrival->ordinal))
+        if (it->key == arrival->key &&
+            (by_content ? it->content == arrival->content : it->ordinal == arrival->ordinal))
             return row;
-        row = it->next == ISO_NONE || row == transaction->rows.last ? transaction->rows.first : it->next;
+        row = it->next == ISO_NONE || row == transaction->rows.last ? transaction->rows.first
+                                                                    : it->next;
     }
     return ISO_NONE;
 }
 
-/* A row of the transaction that says the same key and ordinal, or ISO_NONE. Most need no search: their key was not
- * used since the transaction began, or its last row in it stood before. */
+/* A row of the transaction that says the same key and ordinal, or ISO_NONE. Most need no search:
+ * their key was not used since the transaction began, or its last row in it stood before. */
 static uint32_t known_row(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     struct join_key *state = &join->keys.list[arrival->key];
     struct join_transaction *transaction = &join->open.list[number];
     bool untouched = state->stamp < transaction->stamp;
-    bool later = untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
+    bool later =
+        untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
     uint32_t row = ISO_NONE;
     if (!later)
         row = find_row(join, transaction, arrival, join->capability->spans);
@@ -633,27 +688,31 @@ static uint32_t known_row(struct iso_join *join, uint32_t number, const struct a
     return row;
 }
 
-static void find_content(struct iso_join *join, const struct arrival *arrival, enum iso_violation_kind kind,
-                         iso_atom tid, iso_atom expected, uint64_t earlier, uint64_t cts)
+static void find_content(struct iso_join *join, const struct arrival *arrival,
+                         enum iso_violation_kind kind, iso_atom tid, iso_atom expected,
+                         uint64_t earlier, uint64_t cts)
 {
     const struct iso_event *event = arrival->event;
     struct iso_join_finding *finding = join_find(join, kind, tid, arrival->key);
     finding->expected = join_out(join, expected);
-    finding->actual =
-        event->operation == ISO_ROW_DELETE ? ISO_ABSENT : join_out(join, join_text(join, arrival->block, event->after));
+    finding->actual = event->operation == ISO_ROW_DELETE
+                          ? ISO_ABSENT
+                          : join_out(join, join_text(join, arrival->block, event->after));
     finding->client = earlier;
     finding->delivered = event->origin;
     finding->cts = cts;
 }
 
 /* Of a transaction that did not commit. */
-static void take_aborted(struct iso_join *join, struct join_identity identity, const struct arrival *arrival)
+static void take_aborted(struct iso_join *join, struct join_identity identity,
+                         const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
     struct join_key *state = &join->keys.list[arrival->key];
     struct join_row delivered = {.flags = event->flags & ISO_EVENT_HAS_BEFORE ? JOIN_ROW_BEFORE : 0,
                                  .before = ISO_ABSENT};
-    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE] += event->type != ISO_EVENT_CELL;
+    join->stats.rows_gone[join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE] +=
+        event->type != ISO_EVENT_CELL;
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_undo_marker(join, join_text(join, arrival->block, event->marker));
     if (delivered.flags)
@@ -668,14 +727,16 @@ static void take_aborted(struct iso_join *join, struct join_identity identity, c
     uint32_t row = join_new_row(join, &transaction.rows);
     join->rows.list[row].key = arrival->key;
     join->rows.list[row].ordinal = arrival->ordinal;
-    join->rows.list[row].after =
-        event->operation == ISO_ROW_DELETE ? ISO_ABSENT : join_text(join, arrival->block, event->after);
+    join->rows.list[row].after = event->operation == ISO_ROW_DELETE
+                                     ? ISO_ABSENT
+                                     : join_text(join, arrival->block, event->after);
     join_emit_unknown(join, &transaction);
     join_free_rows(join, &transaction.rows);
 }
 
 /* A row of what was finished before. */
-static void take_late(struct iso_join *join, struct join_dedup_entry *entry, const struct arrival *arrival)
+static void take_late(struct iso_join *join, struct join_dedup_entry *entry,
+                      const struct arrival *arrival)
 {
     if (entry->undone) {
         join->cells.disposition = JOIN_CELLS_ABORTED;
@@ -684,7 +745,8 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry, con
         take_aborted(join, entry->identity, arrival);
         return;
     }
-    enum join_repeat sight = join_dedup_check(join, entry, arrival->key, arrival->ordinal, arrival->content);
+    enum join_repeat sight =
+        join_dedup_check(join, entry, arrival->key, arrival->ordinal, arrival->content);
     iso_atom tid = entry->tid == ISO_ABSENT ? join_name_of(join, entry->identity) : entry->tid;
     join->stats.rows_gone[sight == JOIN_REPEAT ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (sight == JOIN_REPEAT) {
@@ -692,10 +754,12 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry, con
         return;
     }
     bool unwritten = sight == JOIN_NEW && entry->tid != ISO_ABSENT;
-    find_content(join, arrival, unwritten ? ISO_UNWRITTEN : ISO_OTHER_CONTENT, tid, ISO_ABSENT, UINT64_MAX, entry->cts);
+    find_content(join, arrival, unwritten ? ISO_UNWRITTEN : ISO_OTHER_CONTENT, tid, ISO_ABSENT,
+                 UINT64_MAX, entry->cts);
 }
 
-static void take_again(struct iso_join *join, uint32_t number, uint32_t row, const struct arrival *arrival)
+static void take_again(struct iso_join *join, uint32_t number, uint32_t row,
+                       const struct arrival *arrival)
 {
     struct join_row *known = &join->rows.list[row];
     struct join_transaction *transaction = &join->open.list[number];
@@ -711,16 +775,18 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row, con
         return;
     }
     uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
-    iso_atom tid = record == ISO_NONE ? join_name(join, transaction) : join->records.list[record].tid;
+    iso_atom tid =
+        record == ISO_NONE ? join_name(join, transaction) : join->records.list[record].tid;
     join_commit_timestamp(transaction, &cts);
     find_content(join, arrival, ISO_OTHER_CONTENT, tid, known->after, known->origin, cts);
 }
 
-enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                              struct iso_error *error)
+enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block,
+                              const struct iso_event *event, struct iso_error *error)
 {
     struct join_identity identity;
-    struct arrival arrival = {.block = block, .event = event, .conditional = event->type == ISO_EVENT_DELETE_IF};
+    struct arrival arrival = {
+        .block = block, .event = event, .conditional = event->type == ISO_EVENT_DELETE_IF};
     arrival.key = join_key_number(join, block, event->key);
     join->cells = (struct join_cells){.left = event->type == ISO_EVENT_ROW ? event->count : 0};
     join->stats.row_events++;
@@ -732,15 +798,17 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     }
     if (!join_identity_of(join, block, event, &identity)) {
         join->stats.rows_gone[ISO_ROWS_BAD]++;
-        return iso_error_set(error, ISO_BAD_INPUT, "a row of no transaction: neither an id nor a timestamp");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "a row of no transaction: neither an id nor a timestamp");
     }
     if (event->commit && join->source.numbered && event->domain != join->source.domain) {
         join->stats.rows_gone[ISO_ROWS_BAD]++;
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "GTIDs of two domains, %" PRIu32 " and %" PRIu32
-                             ": nothing orders commits of one among those of the other; let all writers use one "
-                             "gtid_domain_id, or have a run for each with the sources of its tables alone",
-                             join->source.domain, event->domain);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "GTIDs of two domains, %" PRIu32 " and %" PRIu32
+            ": nothing orders commits of one among those of the other; let all writers use one "
+            "gtid_domain_id, or have a run for each with the sources of its tables alone",
+            join->source.domain, event->domain);
     }
     join->source.domain = event->commit ? event->domain : join->source.domain;
     join->source.numbered |= event->commit != 0;
@@ -753,8 +821,9 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     arrival.again = goes_back(lane, event);
     arrival.ordinal = ordinal_of(join, &arrival, lane);
     arrival.content = content_of(&arrival);
-    struct join_dedup_entry *dedup =
-        join_map_get(&join->open.by_identity, identity) == ISO_NONE ? join_dedup_find(join, identity) : NULL;
+    struct join_dedup_entry *dedup = join_map_get(&join->open.by_identity, identity) == ISO_NONE
+                                         ? join_dedup_find(join, identity)
+                                         : NULL;
     if (dedup) {
         take_late(join, dedup, &arrival);
         return ISO_OK;
@@ -786,7 +855,8 @@ static void take_cell_again(struct iso_join *join, const struct arrival *arrival
         join->rows.list[row].rank = join->cells.rank;
 }
 
-void join_take_cell(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_cell(struct iso_join *join, const struct iso_history *block,
+                    const struct iso_event *event)
 {
     struct join_cells *cells = &join->cells;
     struct arrival arrival = {.block = block, .event = event, .ordinal = cells->ordinal};
@@ -822,16 +892,18 @@ static void drop_key(struct iso_join *join, uint32_t number, const struct iso_hi
     row.type = ISO_EVENT_ROW;
     row.operation = ISO_ROW_DELETE;
     bool placed = join->capability->positions && (event->flags & ISO_EVENT_HAS_POSITION);
-    struct arrival arrival = {.block = block, .event = &row, .key = key, .ordinal = placed ? event->position[1] : 1};
+    struct arrival arrival = {
+        .block = block, .event = &row, .key = key, .ordinal = placed ? event->position[1] : 1};
     arrival.content = content_of(&arrival);
     append(join, number, &arrival);
     join->rows.list[join->open.list[number].rows.last].flags |= JOIN_ROW_DROPPED;
     join->open.list[number].dropped++;
 }
 
-/* A drop, or a truncate, deletes every key of its table that has a value. It is one event to END; or all of its
- * transaction, and then it is whole. */
-void join_take_drop(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+/* A drop, or a truncate, deletes every key of its table that has a value. It is one event to END;
+ * or all of its transaction, and then it is whole. */
+void join_take_drop(struct iso_join *join, const struct iso_history *block,
+                    const struct iso_event *event)
 {
     struct join_identity identity;
     iso_atom table = ISO_ABSENT;
@@ -863,8 +935,8 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block, cons
         note_altered(join, number, table_of(join, block, event->table), ISO_NONE);
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
-        if (state->value != ISO_ABSENT && state->table != ISO_ABSENT && state->part != JOIN_PART_CELL &&
-            (table == ISO_ABSENT || state->table == table))
+        if (state->value != ISO_ABSENT && state->table != ISO_ABSENT &&
+            state->part != JOIN_PART_CELL && (table == ISO_ABSENT || state->table == table))
             drop_key(join, number, block, event, key);
     }
     if (counts)

@@ -1,9 +1,9 @@
 /* Rows that a RENAME carries to another name.
  *
- * A row keeps its value, and gets another key: that of the new table, with what the old key had at the statement's
- * timestamp. Rows of the old name from before it may still arrive, in other partitions, so that the values leave with the
- * watermark that closes the statement. Keys of the old name that nobody delivered are nobody's under the new one, too
- * (change.c).
+ * A row keeps its value, and gets another key: that of the new table, with what the old key had at
+ * the statement's timestamp. Rows of the old name from before it may still arrive, in other
+ * partitions, so that the values leave with the watermark that closes the statement. Keys of the
+ * old name that nobody delivered are nobody's under the new one, too (change.c).
  */
 #include <string.h>
 
@@ -17,8 +17,10 @@ static uint32_t key_in(struct iso_join *join, uint32_t key, uint32_t table)
     struct iso_text name = {0};
     struct iso_atoms *atoms = &join->keys.names.atoms;
     size_t old_length, table_length, length;
-    iso_atom_text(atoms, join->tables.list[join->keys.list[key].of_table].name, buffers[0], &old_length);
-    const char *text = iso_atom_text(atoms, join->tables.list[table].name, buffers[0], &table_length);
+    iso_atom_text(atoms, join->tables.list[join->keys.list[key].of_table].name, buffers[0],
+                  &old_length);
+    const char *text =
+        iso_atom_text(atoms, join->tables.list[table].name, buffers[0], &table_length);
     iso_text_put_bytes(&name, text, table_length);
     text = iso_atom_text(atoms, join->keys.names.key_atom[key], buffers[1], &length);
     iso_text_put_bytes(&name, text + old_length, length - old_length);
@@ -40,9 +42,10 @@ bool join_is_carried(struct iso_join *join, const struct join_change *change, ui
     return change->from != ISO_NONE && find_carried(join, key, change->position);
 }
 
-/* What the key had right before the statement; `since`: from when. A key that the statement has given rows to already
- * had others before: in "a TO b, b TO a" each is the other's. */
-static iso_atom value_before(struct iso_join *join, uint32_t key, const struct join_change *change, uint64_t *since)
+/* What the key had right before the statement; `since`: from when. A key that the statement has
+ * given rows to already had others before: in "a TO b, b TO a" each is the other's. */
+static iso_atom value_before(struct iso_join *join, uint32_t key, const struct join_change *change,
+                             uint64_t *since)
 {
     const struct join_key *state = &join->keys.list[key];
     const struct join_carried_row *given = find_carried(join, key, change->position);
@@ -50,9 +53,10 @@ static iso_atom value_before(struct iso_join *join, uint32_t key, const struct j
     return given ? given->was : state->value;
 }
 
-/* `to` has the value from the statement on; `since`: from when the old key had it, 0: nobody delivered it. */
-static void carry_to(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value,
-                     uint64_t since)
+/* `to` has the value from the statement on; `since`: from when the old key had it, 0: nobody
+ * delivered it. */
+static void carry_to(struct iso_join *join, const struct join_change *change, uint32_t to,
+                     iso_atom value, uint64_t since)
 {
     struct join_carried_row *row = find_carried(join, to, change->position);
     struct join_key *state = &join->keys.list[to];
@@ -67,7 +71,8 @@ static void carry_to(struct iso_join *join, const struct join_change *change, ui
                                          .was_since = state->last};
         if (!state->first || change->position < state->first)
             state->was_there = false;
-        join_note_version(join, to, change->position, false); /* statements behind this one change it, too */
+        join_note_version(join, to, change->position,
+                          false); /* statements behind this one change it, too */
         state = &join->keys.list[to];
     }
     row->value = value;
@@ -79,12 +84,14 @@ static void carry_to(struct iso_join *join, const struct join_change *change, ui
     join_carry_row(join, to, change->position, value, true);
 }
 
-static void carry(struct iso_join *join, const struct join_change *change, uint32_t key, iso_atom value, uint64_t since)
+static void carry(struct iso_join *join, const struct join_change *change, uint32_t key,
+                  iso_atom value, uint64_t since)
 {
     carry_to(join, change, key_in(join, key, change->table), value, since);
 }
 
-bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value)
+bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to,
+                        iso_atom value)
 {
     bool later = change->from != ISO_NONE && change->from != change->table && !change->is_over;
     if (later)
@@ -105,7 +112,8 @@ void join_carry_table(struct iso_join *join, const struct join_change *change)
     }
 }
 
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value, bool again)
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value,
+                    bool again)
 {
     uint32_t table = join->keys.list[key].of_table;
     for (uint32_t i = 0; join->carried.pending && i < join->changes.count; i++) {

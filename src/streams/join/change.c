@@ -1,14 +1,15 @@
 /* What statements do to whole tables, where they commit by themselves (MySQL, MariaDB).
  *
- * Such a change has a position in the log like any commit. It is a version of every key of its table that had one
- * before that position: a delete where the table was emptied, a value that nobody knows where it was rewritten. Keys
- * may arrive after the change was delivered, since partitions are read in any order: then they get theirs when they
- * arrive. A key is delivered in the order of the log, so its first version says whether it was there.
+ * Such a change has a position in the log like any commit. It is a version of every key of its
+ * table that had one before that position: a delete where the table was emptied, a value that
+ * nobody knows where it was rewritten. Keys may arrive after the change was delivered, since
+ * partitions are read in any order: then they get theirs when they arrive. A key is delivered in
+ * the order of the log, so its first version says whether it was there.
  *
- * A table that another one's rows came into (RENAME), or whose rows have other keys now, has what nobody delivered:
- * also keys that had no version get one that nobody knows, if a client asks for them, or if what changes them first
- * finds something there. A name that ends in a dot is a database's, of all of whose tables the change is; a dot
- * alone is all databases.
+ * A table that another one's rows came into (RENAME), or whose rows have other keys now, has what
+ * nobody delivered: also keys that had no version get one that nobody knows, if a client asks for
+ * them, or if what changes them first finds something there. A name that ends in a dot is a
+ * database's, of all of whose tables the change is; a dot alone is all databases.
  */
 #include <string.h>
 
@@ -17,7 +18,8 @@
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 
-static const char *name_of(const struct iso_join *join, uint32_t table, char *buffer, size_t *length)
+static const char *name_of(const struct iso_join *join, uint32_t table, char *buffer,
+                           size_t *length)
 {
     return iso_atom_text(&join->keys.names.atoms, join->tables.list[table].name, buffer, length);
 }
@@ -40,13 +42,17 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
     bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
     if (join_is_carried(join, change, key))
         return;
-    if (removes ? part == JOIN_PART_CELL : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
-        return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is still there */
+    if (removes ? part == JOIN_PART_CELL
+                : change->kind == ISO_TABLE_RESPELT && part == JOIN_PART_ROW)
+        return; /* what was in a row that is gone is nobody's; a row that is spelt otherwise is
+                   still there */
     if (change->kind != ISO_TABLE_EMPTIED)
-        value = iso_value_unknown(&join->texts.atoms, change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL
-                                                      : change->kind == ISO_TABLE_LOST         ? ISO_UNJUDGED_INCOMPLETE
-                                                                                               : ISO_UNJUDGED_SCHEMA);
-    if (join_carries_later(join, change, key, value)) /* its row under the old name may still come */
+        value = iso_value_unknown(&join->texts.atoms,
+                                  change->kind == ISO_TABLE_PARTLY_EMPTIED ? ISO_UNJUDGED_DDL
+                                  : change->kind == ISO_TABLE_LOST         ? ISO_UNJUDGED_INCOMPLETE
+                                                                           : ISO_UNJUDGED_SCHEMA);
+    if (join_carries_later(join, change, key,
+                           value)) /* its row under the old name may still come */
         return;
     join_emit_table_version(join, key, value, change->position, change->origin);
     struct join_key *state = &join->keys.list[key];
@@ -56,15 +62,18 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
     }
 }
 
-/* RENAME TABLE a TO b, c TO a arrives as two statements at one position: what arrives later there stands right behind.
- * False: it came before. */
+/* RENAME TABLE a TO b, c TO a arrives as two statements at one position: what arrives later there
+ * stands right behind. False: it came before. */
 static bool find_position(const struct iso_join *join, struct join_change *found)
 {
-    /* In a log, snapshots that see the position stand there; commit timestamps are the statement's own. */
-    uint64_t position = found->position, most = join->capability->positions ? 1u << (ISO_GTID_BITS - 1) : 2;
+    /* In a log, snapshots that see the position stand there; commit timestamps are the statement's
+     * own. */
+    uint64_t position = found->position,
+             most = join->capability->positions ? 1u << (ISO_GTID_BITS - 1) : 2;
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->table != found->table || change->position < position || change->position >= position + most)
+        if (change->table != found->table || change->position < position ||
+            change->position >= position + most)
             continue;
         if (change->kind == found->kind)
             return false;
@@ -81,7 +90,8 @@ static bool ends_in_dot(const struct iso_join *join, uint32_t table)
     return length && name[length - 1] == '.';
 }
 
-void join_take_table_change(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+void join_take_table_change(struct iso_join *join, const struct iso_history *block,
+                            const struct iso_event *event)
 {
     struct join_changes *changes = &join->changes;
     struct join_table *table = join_table_named(join, &block->atoms, event->table);
@@ -89,12 +99,14 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
         .table = (uint32_t)(table - join->tables.list),
         .kind = event->type == ISO_EVENT_DROP ? ISO_TABLE_EMPTIED : event->operation,
         .from = ISO_NONE,
-        .position = join->capability->positions ? join_commit_position((struct join_identity){0, JOIN_BY_TEXT}, event)
-                                                : event->cts.physical,
+        .position = join->capability->positions
+                        ? join_commit_position((struct join_identity){0, JOIN_BY_TEXT}, event)
+                        : event->cts.physical,
         .origin = event->origin,
     };
     if (event->key != ISO_ABSENT)
-        change.from = (uint32_t)(join_table_named(join, &block->atoms, event->key) - join->tables.list);
+        change.from =
+            (uint32_t)(join_table_named(join, &block->atoms, event->key) - join->tables.list);
     if (!find_position(join, &change)) {
         join->stats.repeats++;
         return;
@@ -108,7 +120,8 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
     }
     for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
-        bool had = state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;
+        bool had =
+            state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;
         if (had && concerns(join, &change, state->of_table))
             emit_change(join, &change, key);
     }
@@ -125,28 +138,32 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
         const struct join_change *change = &join->changes.list[i];
         if (change->kind == ISO_TABLE_LOST)
             continue;
-        bool had = change->position > position ? !before || change->position <= before
-                                               : change->kind == ISO_TABLE_REPLACED && found_some && !before;
+        bool had = change->position > position
+                       ? !before || change->position <= before
+                       : change->kind == ISO_TABLE_REPLACED && found_some && !before;
         if (had && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }
 }
 
-bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after, uint64_t before)
+bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after,
+                             uint64_t before)
 {
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
-        if (change->position > after && change->position < before && change->kind != ISO_TABLE_LOST &&
-            concerns(join, change, table))
+        if (change->position > after && change->position < before &&
+            change->kind != ISO_TABLE_LOST && concerns(join, change, table))
             return true;
     }
     return false;
 }
 
-/* Whether something was there before the key's first version; of a cell, its row, which may have gone before that. */
+/* Whether something was there before the key's first version; of a cell, its row, which may have
+ * gone before that. */
 static bool was_there(const struct iso_join *join, const struct join_key *state)
 {
-    const struct join_key *row = state->part == JOIN_PART_CELL ? &join->keys.list[state->of_row] : state;
+    const struct join_key *row =
+        state->part == JOIN_PART_CELL ? &join->keys.list[state->of_row] : state;
     return state->was_there || row->was_there || (row->first && row->first < state->first);
 }
 
@@ -161,9 +178,10 @@ void join_note_asked(struct iso_join *join, uint32_t key)
         bool lost = change->kind == ISO_TABLE_LOST && key >= change->keys;
         bool before =
             change->kind == ISO_TABLE_REPLACED &&
-            (!state->first || (state->first > change->position &&
-                               (was_there(join, state) ||
-                                join_is_altered_between(join, state->of_table, change->position, state->first))));
+            (!state->first ||
+             (state->first > change->position &&
+              (was_there(join, state) ||
+               join_is_altered_between(join, state->of_table, change->position, state->first))));
         if ((lost || before) && concerns(join, change, state->of_table))
             emit_change(join, change, key);
     }

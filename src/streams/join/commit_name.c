@@ -1,6 +1,7 @@
-/* What PostgreSQL calls the commits that were given a position: xid, LSN, time. For the words of findings; nothing is
- * judged by it. The latest ones only, 16 bytes each: the lower halves of xid and of milliseconds, which the rest is
- * known of. LSN and time arrive with the connector's transaction topic.
+/* What PostgreSQL calls the commits that were given a position: xid, LSN, time. For the words of
+ * findings; nothing is judged by it. The latest ones only, 16 bytes each: the lower halves of xid
+ * and of milliseconds, which the rest is known of. LSN and time arrive with the connector's
+ * transaction topic.
  */
 #include <assert.h>
 
@@ -24,7 +25,8 @@ void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, ui
     struct join_commit_name *name;
     if (!names->list)
         names->list = iso_column_zeroed(JOIN_COMMIT_NAMES * sizeof *names->list);
-    assert(names->taken ? number_of(cts) == names->taken : number_of(cts) == 1); /* each commit in its turn */
+    assert(names->taken ? number_of(cts) == names->taken
+                        : number_of(cts) == 1); /* each commit in its turn */
     names->taken = number_of(cts) + 1;
     name = &names->list[number_of(cts) % JOIN_COMMIT_NAMES];
     *name = (struct join_commit_name){.xid = (uint32_t)xid};
@@ -40,12 +42,14 @@ bool iso_join_commit(const struct iso_join *join, uint64_t cts, struct iso_join_
 {
     const struct join_positions *positions = &join->positions;
     uint64_t newest = number_of(positions->position);
-    if (!positions->names.list || cts <= ISO_JOIN_START || cts > positions->position || (cts - ISO_JOIN_START) % 2 ||
-        newest - number_of(cts) >= JOIN_COMMIT_NAMES)
+    if (!positions->names.list || cts <= ISO_JOIN_START || cts > positions->position ||
+        (cts - ISO_JOIN_START) % 2 || newest - number_of(cts) >= JOIN_COMMIT_NAMES)
         return false;
-    const struct join_commit_name *name = &positions->names.list[number_of(cts) % JOIN_COMMIT_NAMES];
-    *commit = (struct iso_join_commit){.xid = name->xid ? whole(name->xid, positions->reference) : 0,
-                                       .lsn = name->lsn,
-                                       .time = name->time ? whole(name->time, positions->names.latest) : 0};
+    const struct join_commit_name *name =
+        &positions->names.list[number_of(cts) % JOIN_COMMIT_NAMES];
+    *commit = (struct iso_join_commit){
+        .xid = name->xid ? whole(name->xid, positions->reference) : 0,
+        .lsn = name->lsn,
+        .time = name->time ? whole(name->time, positions->names.latest) : 0};
     return commit->xid || commit->lsn;
 }

@@ -25,9 +25,12 @@ static void copy_members(struct iso_history *into, const struct iso_history *fro
 uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
     bool alone = from->session[t] == ISO_NONE;
-    iso_atom session = alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
-    uint32_t copy = iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
-                                      iso_status_of(from, t), from->origin[t]);
+    iso_atom session =
+        alone ? 0
+              : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    uint32_t copy =
+        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
+                          iso_status_of(from, t), from->origin[t]);
     if (alone)
         into->session[copy] = ISO_NONE;
     copy_members(into, from, t);
@@ -41,8 +44,8 @@ uint32_t join_copy_whole(struct iso_history *into, const struct iso_history *fro
     return copy;
 }
 
-uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, const struct iso_history *from,
-                               uint32_t t)
+uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into,
+                               const struct iso_history *from, uint32_t t)
 {
     uint32_t copy = join_copy_head(into, from, t);
     bool hides_own = join_hides_own(join, from, t);
@@ -55,8 +58,9 @@ uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, 
             continue;
         iso_history_copy_operation(into, from, o, true);
         if (join_is_caseless(join, &from->atoms, key))
-            into->key[into->operation_count - 1] = iso_history_key(
-                into, iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[number]));
+            into->key[into->operation_count - 1] =
+                iso_history_key(into, iso_atoms_copy(&into->atoms, &join->keys.names.atoms,
+                                                     join->keys.names.key_atom[number]));
     }
     return copy;
 }

@@ -1,8 +1,9 @@
 /* What was finished, so that what a sender repeats after a restart is known for what it is.
  *
- * Two rings of fixed size: entries, one a transaction, and digests, one a row (32 bits of its identity within the
- * transaction, 32 of its content). What is older than the rings is forgotten; a repeat of it would count as delivered
- * again. Dgraph's senders go back by three minutes at most, Connect by its offset flush interval.
+ * Two rings of fixed size: entries, one a transaction, and digests, one a row (32 bits of its
+ * identity within the transaction, 32 of its content). What is older than the rings is forgotten; a
+ * repeat of it would count as delivered again. Dgraph's senders go back by three minutes at most,
+ * Connect by its offset flush interval.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -30,24 +31,29 @@ static void reserve(struct join_dedup *dedup)
     dedup->digests = iso_column_grow(NULL, 0, JOIN_DEDUP_DIGESTS * sizeof *dedup->digests);
 }
 
-/* A row of a source that gives rows no identity is known by its key alone: what is finished is not added to, and a
- * sender that starts over in the middle of what it repeats shifts all counts. So is one of a binlog: after a failover
- * it is repeated from another server's, where it stands elsewhere. */
-static uint32_t row_digest(const struct iso_join *join, struct join_identity of, uint32_t key, uint64_t ordinal)
+/* A row of a source that gives rows no identity is known by its key alone: what is finished is not
+ * added to, and a sender that starts over in the middle of what it repeats shifts all counts. So is
+ * one of a binlog: after a failover it is repeated from another server's, where it stands
+ * elsewhere. */
+static uint32_t row_digest(const struct iso_join *join, struct join_identity of, uint32_t key,
+                           uint64_t ordinal)
 {
-    bool by_key = join->capability->spans || (join->capability->positions && of.tag == JOIN_BY_TEXT);
+    bool by_key =
+        join->capability->spans || (join->capability->positions && of.tag == JOIN_BY_TEXT);
     return digest_of(key, by_key ? 0 : ordinal);
 }
 
 /* The map has the number of an entry, cut to 32 bits: the ring is far smaller. */
 static void index_entry(struct join_dedup *dedup, uint64_t number)
 {
-    join_map_put(&dedup->map, entry_at(dedup, number)->identity, (uint32_t)(number % JOIN_DEDUP_ENTRIES));
+    join_map_put(&dedup->map, entry_at(dedup, number)->identity,
+                 (uint32_t)(number % JOIN_DEDUP_ENTRIES));
 }
 
 void join_dedup_index(struct join_dedup *dedup)
 {
-    uint64_t count = dedup->next_entry < JOIN_DEDUP_ENTRIES ? dedup->next_entry : JOIN_DEDUP_ENTRIES;
+    uint64_t count =
+        dedup->next_entry < JOIN_DEDUP_ENTRIES ? dedup->next_entry : JOIN_DEDUP_ENTRIES;
     join_map_release(&dedup->map);
     for (uint64_t i = dedup->next_entry - count; i < dedup->next_entry; i++)
         index_entry(dedup, i);
@@ -67,7 +73,8 @@ static bool is_text(iso_atom atom)
     return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT;
 }
 
-void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts)
+void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
+                    uint64_t cts)
 {
     struct join_dedup *dedup = &join->dedup;
     uint64_t number = dedup->next_entry;
@@ -85,15 +92,17 @@ void join_dedup_add(struct iso_join *join, const struct join_transaction *transa
         if (join->keys.list[it->key].part == JOIN_PART_CELL) /* its row says all */
             continue;
         dedup->digests[dedup->next_digest++ % JOIN_DEDUP_DIGESTS] =
-            (uint64_t)row_digest(join, transaction->identity, it->key, it->ordinal) << 32 | it->content;
+            (uint64_t)row_digest(join, transaction->identity, it->key, it->ordinal) << 32 |
+            it->content;
     }
-    dedup->has_texts |=
-        is_text(tid) || transaction->identity.tag == JOIN_BY_TEXT || transaction->identity.tag == JOIN_BY_MARKER;
+    dedup->has_texts |= is_text(tid) || transaction->identity.tag == JOIN_BY_TEXT ||
+                        transaction->identity.tag == JOIN_BY_MARKER;
     dedup->next_entry++;
     index_entry(dedup, number);
 }
 
-void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts)
+void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_atom tid,
+                     uint64_t cts)
 {
     join_dedup_add(join, &(struct join_transaction){.identity = identity}, tid, cts);
 }
@@ -108,8 +117,8 @@ struct join_dedup_entry *join_dedup_find(struct iso_join *join, struct join_iden
     return is_kept(dedup, entry) ? entry : NULL;
 }
 
-enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry *entry, uint32_t key, uint64_t ordinal,
-                                  uint32_t content)
+enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry *entry,
+                                  uint32_t key, uint64_t ordinal, uint32_t content)
 {
     const struct join_dedup *dedup = &join->dedup;
     uint32_t digest = row_digest(join, entry->identity, key, ordinal);

@@ -1,8 +1,9 @@
-/* What leaves the join: transactions for the engine, and for the joined history the same as any engine can read them.
+/* What leaves the join: transactions for the engine, and for the joined history the same as any
+ * engine can read them.
  *
- * In the engine's block a transaction that no client recorded has no start timestamp and no session: it is a version
- * and nothing else. A file has no such thing; there it starts right below its commit, in a session of its own, and
- * writes under a lock, which says the same.
+ * In the engine's block a transaction that no client recorded has no start timestamp and no
+ * session: it is a version and nothing else. A file has no such thing; there it starts right below
+ * its commit, in a session of its own, and writes under a lock, which says the same.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -54,9 +55,11 @@ static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32
 {
     struct join_key *state = &join->keys.list[key];
     if (into != &join->out.block)
-        return iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
+        return iso_atoms_copy(&into->atoms, &join->keys.names.atoms,
+                              join->keys.names.key_atom[key]);
     if (state->out_block != join->counters.out_blocks) {
-        state->out = iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
+        state->out =
+            iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
         state->out_block = join->counters.out_blocks;
     }
     return state->out;
@@ -76,14 +79,16 @@ static char *put_digits(char *at, uint64_t number)
     return at + sizeof digits - first;
 }
 
-static size_t put_name(const struct iso_join *join, struct join_identity identity, char name[NAME_BYTES])
+static size_t put_name(const struct iso_join *join, struct join_identity identity,
+                       char name[NAME_BYTES])
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     memcpy(name, "cdc:", 4);
     if (identity.tag != JOIN_BY_TEXT)
         return (size_t)(put_digits(name + 4, identity.number) - name);
-    const char *text = iso_atom_text(&join->texts.atoms, (iso_atom)identity.number, buffer, &length);
+    const char *text =
+        iso_atom_text(&join->texts.atoms, (iso_atom)identity.number, buffer, &length);
     length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
     memcpy(name + 4, text, length);
     return length + 4;
@@ -103,15 +108,16 @@ iso_atom join_name(struct iso_join *join, const struct join_transaction *transac
 
 /* ---- clients' transactions ---- */
 
-/* A record's position in its session, where it does not say one: that of its arrival. Records leave in another order
- * than they arrived. */
-uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction)
+/* A record's position in its session, where it does not say one: that of its arrival. Records leave
+ * in another order than they arrived. */
+uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block,
+                          uint32_t transaction)
 {
     return block->finished && block->sno ? block->sno[transaction] : join->counters.taken;
 }
 
-/* The transaction that was added last says all that it wrote, and where it stands in its session. That the order of its own
- * writes is not known stays with it. */
+/* The transaction that was added last says all that it wrote, and where it stands in its session.
+ * That the order of its own writes is not known stays with it. */
 static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
     if (into->marks)
@@ -120,13 +126,15 @@ static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t 
         iso_history_set_sno(into, position);
 }
 
-void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t position)
+void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction,
+                      uint64_t position)
 {
     struct iso_history *into = &join->out.joined;
     if (!join->options.keep_joined)
         return;
-    uint32_t copy = from == &join->records.kept ? join_copy_whole(into, from, transaction)
-                                                : join_copy_transaction(join, into, from, transaction);
+    uint32_t copy = from == &join->records.kept
+                        ? join_copy_whole(into, from, transaction)
+                        : join_copy_transaction(join, into, from, transaction);
     join_spell_last(join, into);
     end_joined(into, copy, position);
 }
@@ -136,13 +144,14 @@ static void ask_initial(struct iso_join *join)
 {
     const struct iso_history *block = &join->out.block;
     uint32_t t = block->transaction_count - 1;
-    bool known =
-        (join->start.complete && join->start.snapshots) || join->options.initial_known || !join->capability->positions;
+    bool known = (join->start.complete && join->start.snapshots) || join->options.initial_known ||
+                 !join->capability->positions;
     if (known && !join->tables.varies)
         return;
     for (uint32_t o = block->first_operation[t]; o < block->operation_count; o++)
         if (!iso_kind_writes(block->kind[o]))
-            join_ask_initial(join, join_key_find(join, &block->atoms, block->key_atom[block->key[o]]));
+            join_ask_initial(join,
+                             join_key_find(join, &block->atoms, block->key_atom[block->key[o]]));
 }
 
 void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
@@ -157,7 +166,8 @@ void join_emit_block(struct iso_join *join, const struct iso_history *block, uin
         join_emit_joined(join, block, transaction, position);
 }
 
-/* Whatever it was placed by stays with it in the joined history; to the engine its timestamps are all there is. */
+/* Whatever it was placed by stays with it in the joined history; to the engine its timestamps are
+ * all there is. */
 void join_emit_kept(struct iso_join *join, uint32_t record)
 {
     assert(join->records.list[record].kept != ISO_NONE);
@@ -172,28 +182,32 @@ void join_emit_kept(struct iso_join *join, uint32_t record)
 }
 
 /* A transaction without its reads. */
-static uint32_t copy_writes(struct iso_history *into, const struct iso_history *from, uint32_t transaction)
+static uint32_t copy_writes(struct iso_history *into, const struct iso_history *from,
+                            uint32_t transaction)
 {
     uint32_t copy = join_copy_head(into, from, transaction);
-    for (uint32_t o = from->first_operation[transaction]; o < from->first_operation[transaction + 1]; o++)
+    for (uint32_t o = from->first_operation[transaction];
+         o < from->first_operation[transaction + 1]; o++)
         if (iso_kind_writes(from->kind[o]))
             iso_history_copy_operation(into, from, o, true);
     return copy;
 }
 
-/* The transaction of a record whose snapshots have their positions. In the block these stand for xid and snapshot; the
- * joined history keeps both. What it read before the stream's start is not judged: others may have written in between,
- * of whom the stream says nothing. */
+/* The transaction of a record whose snapshots have their positions. In the block these stand for
+ * xid and snapshot; the joined history keeps both. What it read before the stream's start is not
+ * judged: others may have written in between, of whom the stream says nothing. */
 void join_emit_placed(struct iso_join *join, uint32_t number)
 {
-    struct iso_history *kept = &join->records.kept, *block = &join->out.block, *joined = &join->out.joined;
+    struct iso_history *kept = &join->records.kept, *block = &join->out.block,
+                       *joined = &join->out.joined;
     struct join_record *record = &join->records.list[number];
     uint32_t t = record->kept;
     bool before = record->flags & JOIN_RECORD_BEFORE;
     assert(record->kept != ISO_NONE);
     join_spell_kept(join, record);
     if (join->options.keep_joined)
-        end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t), kept->sno[t]);
+        end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t),
+                   kept->sno[t]);
     if (before) {
         join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
         record->reads = 0;
@@ -230,7 +244,8 @@ struct target {
     bool file; /* the joined history */
 };
 
-static void begin(const struct target *target, const char *tid, size_t length, uint64_t cts, uint64_t origin)
+static void begin(const struct target *target, const char *tid, size_t length, uint64_t cts,
+                  uint64_t origin)
 {
     struct iso_history *into = target->history;
     iso_atom name = iso_atoms_add_string(&into->atoms, tid, length);
@@ -242,8 +257,8 @@ static void begin(const struct target *target, const char *tid, size_t length, u
         into->session[t] = ISO_NONE;
 }
 
-static void operate(struct iso_join *join, const struct target *target, enum iso_operation_kind kind, uint32_t key,
-                    iso_atom value)
+static void operate(struct iso_join *join, const struct target *target,
+                    enum iso_operation_kind kind, uint32_t key, iso_atom value)
 {
     struct iso_history *into = target->history;
     iso_history_operation(into, kind, key_atom(join, into, key),
@@ -252,25 +267,27 @@ static void operate(struct iso_join *join, const struct target *target, enum iso
         iso_history_set_lock(into);
 }
 
-static void write_row(struct iso_join *join, const struct target *target, const struct join_row *row)
+static void write_row(struct iso_join *join, const struct target *target,
+                      const struct join_row *row)
 {
     if (row->flags & (JOIN_ROW_WITHOUT | JOIN_ROW_UNTOUCHED))
         return;
     operate(join, target, row->after == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, row->key, row->after);
 }
 
-/* One of unknown outcome for each row, since rows of one transaction arrive one by one. It may have committed at any
- * time after its position in the log. */
+/* One of unknown outcome for each row, since rows of one transaction arrive one by one. It may have
+ * committed at any time after its position in the log. */
 void join_emit_unknown(struct iso_join *join, const struct join_transaction *transaction)
 {
     struct target target = {&join->out.block, false};
     struct iso_history *into = target.history;
     char name[NAME_BYTES];
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         size_t length = put_name(join, transaction->identity, name);
         length = length < NAME_BYTES - 40 ? length : NAME_BYTES - 40;
-        length += (size_t)snprintf(name + length, NAME_BYTES - length, "/%" PRIu32 "/%" PRIu64, join->rows.list[r].key,
-                                   join->rows.list[r].ordinal);
+        length += (size_t)snprintf(name + length, NAME_BYTES - length, "/%" PRIu32 "/%" PRIu64,
+                                   join->rows.list[r].key, join->rows.list[r].ordinal);
         iso_atom tid = iso_atoms_add_string(&into->atoms, name, length);
         uint32_t t = iso_history_begin(into, tid, 0, ISO_UNKNOWN, transaction->origin);
         into->session[t] = ISO_NONE;
@@ -282,18 +299,20 @@ void join_emit_unknown(struct iso_join *join, const struct join_transaction *tra
     }
 }
 
-/* Each row as a read, where its before image is known, and a write. Where rows have no identity their order is no more
- * than the order in which they arrived last: then only the final ones. */
-static void fill(struct iso_join *join, const struct target *target, const struct join_transaction *transaction,
-                 uint64_t cts, bool reads)
+/* Each row as a read, where its before image is known, and a write. Where rows have no identity
+ * their order is no more than the order in which they arrived last: then only the final ones. */
+static void fill(struct iso_join *join, const struct target *target,
+                 const struct join_transaction *transaction, uint64_t cts, bool reads)
 {
     uint32_t mark = join_mark_finals(join, transaction);
     char name[NAME_BYTES];
     begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
     const struct join_chain *rows = &transaction->rows;
-    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows); i++, r = join_next_turn(join, rows, r)) {
+    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows);
+         i++, r = join_next_turn(join, rows, r)) {
         const struct join_row *row = &join->rows.list[r];
-        if (!join_is_turn(join, rows, i, r) || (join->capability->spans && !join_is_final(join, r, mark)))
+        if (!join_is_turn(join, rows, i, r) ||
+            (join->capability->spans && !join_is_final(join, r, mark)))
             continue;
         if (reads && row->flags & JOIN_ROW_BEFORE && !join_is_lacking(join, row->key)) {
             operate(join, target, ISO_READ, row->key, row->before);
@@ -305,14 +324,15 @@ static void fill(struct iso_join *join, const struct target *target, const struc
 
 static bool writes_anything(const struct iso_join *join, const struct join_transaction *transaction)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
         if (!(join->rows.list[r].flags & (JOIN_ROW_WITHOUT | JOIN_ROW_UNTOUCHED)))
             return true;
     return false;
 }
 
-static void emit_transaction(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts,
-                             bool reads)
+static void emit_transaction(struct iso_join *join, const struct join_transaction *transaction,
+                             uint64_t cts, bool reads)
 {
     if (!writes_anything(join, transaction))
         return;
@@ -324,33 +344,38 @@ static void emit_transaction(struct iso_join *join, const struct join_transactio
         fill(join, &(struct target){&join->out.joined, true}, transaction, cts, reads);
 }
 
-void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts)
 {
     emit_transaction(join, transaction, cts, false);
 }
 
-void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts)
 {
     emit_transaction(join, transaction, cts, true);
 }
 
 /* ---- what was there before ---- */
 
-/* A row and its cells, which one message said, are one transaction, if nothing came between them. */
-static bool adds_to_last(const struct join_started *last, const struct iso_history *history, uint64_t origin, int which)
+/* A row and its cells, which one message said, are one transaction, if nothing came between
+ * them. */
+static bool adds_to_last(const struct join_started *last, const struct iso_history *history,
+                         uint64_t origin, int which)
 {
     return last->origin == origin && history->transaction_count &&
            last->transaction[which] == history->transaction_count;
 }
 
-static void emit_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value, uint64_t cts,
-                         uint64_t origin)
+static void emit_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value,
+                         uint64_t cts, uint64_t origin)
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
     struct join_started *last = &join->start.last;
     char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    const char *text =
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
     if (length < NAME_BYTES - 48)
         snprintf(name, sizeof name, "cdc:%s:%.*s", what, (int)length, text);
     else
@@ -370,12 +395,14 @@ static void emit_version(struct iso_join *join, const char *what, uint32_t key, 
     last->origin = origin;
 }
 
-void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool delivered)
+void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin,
+                       bool delivered)
 {
     emit_version(join, delivered ? "snapshot" : "before", key, value, ISO_JOIN_START, origin);
 }
 
-void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position, uint64_t origin)
+void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position,
+                             uint64_t origin)
 {
     char what[32];
     snprintf(what, sizeof what, "table:%" PRIu64, position);
@@ -387,7 +414,8 @@ static void emit_unknown(struct iso_join *join, uint32_t key, iso_atom value)
 {
     struct target target = {&join->out.joined, true};
     char name[NAME_BYTES];
-    begin(&target, name, (size_t)snprintf(name, sizeof name, "cdc:unknown:%u", key), ISO_JOIN_START, UINT64_MAX);
+    begin(&target, name, (size_t)snprintf(name, sizeof name, "cdc:unknown:%u", key), ISO_JOIN_START,
+          UINT64_MAX);
     operate(join, &target, ISO_WRITE, key, value);
 }
 
@@ -403,7 +431,8 @@ void join_emit_start(struct iso_join *join, uint32_t key, iso_atom value)
         emit_unknown(join, key, value);
 }
 
-void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts)
 {
     const struct join_chain *altered = &transaction->altered;
     for (uint32_t i = 0, r = altered->first; i < altered->count; i++, r = join->rows.list[r].next) {
@@ -424,18 +453,22 @@ static bool has_column(const struct iso_join *join, uint32_t key, uint32_t table
                                          : state->part == JOIN_PART_ALL && state->of_table == table;
 }
 
-static void emit_respelt_column(struct iso_join *join, uint32_t table, uint32_t column, uint64_t origin)
+static void emit_respelt_column(struct iso_join *join, uint32_t table, uint32_t column,
+                                uint64_t origin)
 {
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA);
-    uint64_t newest = join->tables.list[table].newest, position = (newest ? newest : ISO_JOIN_START) + 1;
-    join->tables.list[join_has_cells(join, &join->tables.list[table]) ? column : table].respelt = position;
+    uint64_t newest = join->tables.list[table].newest,
+             position = (newest ? newest : ISO_JOIN_START) + 1;
+    join->tables.list[join_has_cells(join, &join->tables.list[table]) ? column : table].respelt =
+        position;
     for (uint32_t key = 0; key < join->keys.names.key_count; key++)
         if (has_column(join, key, table, column))
             join_emit_table_version(join, key, unknown, position, origin);
 }
 
-/* PostgreSQL tells nobody of ALTER TABLE: its rows show columns of other types, or none, some time after it. What older
- * rows have in such a column may have been rewritten at any moment since the last change of the table. */
+/* PostgreSQL tells nobody of ALTER TABLE: its rows show columns of other types, or none, some time
+ * after it. What older rows have in such a column may have been rewritten at any moment since the
+ * last change of the table. */
 void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction)
 {
     const struct join_chain *altered = &transaction->altered;
@@ -446,11 +479,13 @@ void join_emit_respelt(struct iso_join *join, const struct join_transaction *tra
     }
 }
 
-void join_note_newest(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_note_newest(struct iso_join *join, const struct join_transaction *transaction,
+                      uint64_t cts)
 {
     if (transaction->identity.tag != JOIN_BY_XID)
         return;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         uint32_t table = join->keys.list[join->rows.list[r].key].of_table;
         if (table != ISO_NONE && join->tables.list[table].newest < cts)
             join->tables.list[table].newest = cts;
@@ -462,23 +497,24 @@ void join_emit_beyond(struct iso_join *join, uint32_t record)
     add_step(join, ISO_JOIN_BEYOND)->tid = join_out(join, join->records.list[record].tid);
 }
 
-void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint32_t table,
-                    uint64_t cts)
+void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
+                    uint32_t table, uint64_t cts)
 {
     struct iso_join_step *step = add_step(join, ISO_JOIN_LOST);
     step->cts = cts;
     step->lost = (struct iso_join_lost){.first = UINT64_MAX, .last = UINT64_MAX, .end = UINT64_MAX};
     step->lost.name = transaction ? join_out(join, join_name(join, transaction)) : ISO_ABSENT;
     step->lost.tid = tid == ISO_ABSENT ? ISO_ABSENT : join_out(join, tid);
-    step->lost.table = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms, join->tables.list[table].name);
+    step->lost.table = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms,
+                                      join->tables.list[table].name);
     join_tell_lost(join, transaction, table, &step->lost);
 }
 
 /* ---- probes ---- */
 
 /* Reads `value` just below `cts`; an EXT violation of it is a CDC violation of `kind` of `tid`. */
-void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
-                     uint64_t cts, uint64_t origin)
+void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid,
+                     uint32_t key, iso_atom value, uint64_t cts, uint64_t origin)
 {
     struct iso_history *into = &join->out.block;
     char name[NAME_BYTES + 64], buffer[ISO_ATOM_TEXT_MAX];
@@ -494,7 +530,8 @@ void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     char *end = put_digits(name + 3 + length, key);
     *end = '/';
     size_t used = (size_t)(put_digits(end + 1, cts) - name);
-    uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, used), 0, ISO_COMMITTED, origin);
+    uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, used), 0,
+                                   ISO_COMMITTED, origin);
     into->session[t] = ISO_NONE;
     iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
     iso_history_operation(into, ISO_READ, key_atom(join, into, key), join_out(join, value));
@@ -503,8 +540,8 @@ void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     join->stats.probe_reads++;
 }
 
-bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind, const char **text,
-                       size_t *length)
+bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind,
+                       const char **text, size_t *length)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     if (tid == ISO_ABSENT || !iso_atom_is_string(atoms, tid))
@@ -523,7 +560,8 @@ bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_vio
 
 /* ---- findings ---- */
 
-struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key)
+struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kind kind,
+                                   iso_atom tid, uint32_t key)
 {
     struct iso_join_step *step = add_step(join, ISO_JOIN_FINDING);
     step->finding = (struct iso_join_finding){
@@ -543,10 +581,11 @@ void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64
 {
     char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    const char *text =
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
     length = length < NAME_BYTES - 16 ? length : NAME_BYTES - 16;
-    int used =
-        snprintf(name, sizeof name, "cdc:%s:%.*s", origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);
+    int used = snprintf(name, sizeof name, "cdc:%s:%.*s",
+                        origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);
     struct iso_join_finding *finding =
         join_find(join, ISO_GAP, iso_atoms_add_string(&join->texts.atoms, name, (size_t)used), key);
     finding->actual = value == ISO_ABSENT ? ISO_ABSENT : join_out(join, value);

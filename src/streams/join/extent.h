@@ -1,35 +1,48 @@
-/* extent: up to where the inputs are known to be whole, what is missing, and what follows for a read.
+/* extent: up to where the inputs are known to be whole, what is missing, and what follows for a
+ * read.
  *
- * A change stream is delivered in the order of its commits, so what is whole is a *position*, by each source's own
- * measure:
+ * A change stream is delivered in the order of its commits, so what is whole is a *position*, by
+ * each source's own measure:
  *
- *     PostgreSQL    a snapshot: the largest that a delivered transaction had, or that ends before a delivered
- *                   transaction's xid. What it saw committed stands in the log before that transaction, so it was
- *                   delivered before; what it saw end without that is no commit of this stream: it aborted, is another
- *                   database's, or touched no table that is covered. That a snapshot does not see a delivered
- *                   transaction proves less: commits stand in the log in another order than they become visible.
- *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions have passed
+ *     PostgreSQL    a snapshot: the largest that a delivered transaction had, or that ends before a
+ *                   delivered
+ *                   transaction's xid. What it saw committed stands in the log before that
+ *                     transaction, so it was
+ *                   delivered before; what it saw end without that is no commit of this stream: it
+ *                     aborted, is another
+ *                   database's, or touched no table that is covered. That a snapshot does not see a
+ *                     delivered
+ *                   transaction proves less: commits stand in the log in another order than they
+ *                     become visible.
+ *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions
+ *                   have passed
  *     in-band       a record's timestamp: the largest whose transaction came whole
  *     TiCDC         a timestamp: the stream's watermark
- *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest that came of it
- *     Dgraph        a commit timestamp, of each group: what is below the largest that came. Nothing says which groups there
+ *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest
+ *                   that came of it
+ *     Dgraph        a commit timestamp, of each group: what is below the largest that came. Nothing
+ *                   says which groups there
  *                   are, so that is one for each predicate; `one-group` says that it is one for all
  *
- * Behind the extent everything has an outcome. Beyond it, and only once nothing more arrives, three things may be
- * (enum join_reach):
+ * Behind the extent everything has an outcome. Beyond it, and only once nothing more arrives, three
+ * things may be (enum join_reach):
  *
  *     within     all that it may rest on was delivered
- *     beyond     nothing says that a transaction is missing, and nothing that none is: who reads there and agrees with
+ *     beyond     nothing says that a transaction is missing, and nothing that none is: who reads
+ *                there and agrees with
  *                what came is right; who differs waits for what did not come
- *     lacking    it sees a transaction that was not delivered, and of which a record says that it committed, or of which
+ *     lacking    it sees a transaction that was not delivered, and of which a record says that it
+ *                committed, or of which
  *                rows came without their END: it waits as a whole, and so does that record
  *
- * What is missing behind the extent is *lost*: a transaction of which not all rows came that its END counts, or none
- * at all although its record says what it wrote. It stands at its commit, and what it may have written is of unknown
- * value (`incomplete`) from there on: the keys that its record lists and that have no row; where it leaves that to the
- * stream, all keys of the collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
+ * What is missing behind the extent is *lost*: a transaction of which not all rows came that its
+ * END counts, or none at all although its record says what it wrote. It stands at its commit, and
+ * what it may have written is of unknown value (`incomplete`) from there on: the keys that its
+ * record lists and that have no row; where it leaves that to the stream, all keys of the
+ * collections that END counts more of (join_lose). It accuses nobody, and the verdict names it.
  *
- * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond the extent.
+ * Threads: those of the join. Cost: a snapshot's reach is a walk over the xids that it sees beyond
+ * the extent.
  */
 #ifndef ISO_JOIN_EXTENT_H
 #define ISO_JOIN_EXTENT_H
@@ -50,21 +63,22 @@ struct join_missing {
     bool wrote; /* its record says so, or rows of it came; else it may have */
 };
 
-/* What is sent in the order of its commit timestamps: a part of an input, a tablet or a predicate. */
+/* What is sent in the order of its commit timestamps: a part of an input, a tablet or a
+ * predicate. */
 struct join_channel {
     uint32_t input, part;
     uint64_t largest; /* commit timestamp of it that came: those below it came before */
 };
 
 struct join_extent {
-    bool closed;                   /* nothing more arrives */
-    uint64_t sure;                 /* binlog: the last place that was reached; TiCDC, when closed: the watermark */
+    bool closed;   /* nothing more arrives */
+    uint64_t sure; /* binlog: the last place that was reached; TiCDC, when closed: the watermark */
     struct join_channel *channels; /* YugabyteDB, Dgraph */
     uint32_t channel_count, channel_capacity;
     struct join_map by_channel;
-    struct iso_history reached;   /* PostgreSQL: at most one snapshot */
-    uint64_t delivered;           /* the largest xid of a transaction that was delivered */
-    uint64_t floor;               /* xids below it had ended before the stream began; 0: not known */
+    struct iso_history reached; /* PostgreSQL: at most one snapshot */
+    uint64_t delivered;         /* the largest xid of a transaction that was delivered */
+    uint64_t floor;             /* xids below it had ended before the stream began; 0: not known */
     struct join_missing *missing; /* when closed, by xid */
     uint32_t missing_count, missing_capacity;
 };
@@ -74,7 +88,8 @@ void join_extent_release(struct join_extent *extent);
 
 /* ---- passed.c: timestamps, and places in a log ---- */
 
-/* A row of the key arrived; and, where a source counts on ENDs, one of a commit at that place did. */
+/* A row of the key arrived; and, where a source counts on ENDs, one of a commit at that place
+ * did. */
 void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key);
 void join_extent_pass_end(struct iso_join *join, uint64_t position);
 
@@ -84,14 +99,16 @@ void join_extent_misplace(struct iso_join *join, const struct join_transaction *
 /* Nothing more arrives, and nothing at or below the timestamp is missing: TiCDC. */
 void join_extent_close_at(struct iso_join *join, uint64_t whole);
 
-/* Nothing more arrives. Records that commit beyond the extent, and of which not all came, get JOIN_RECORD_BEYOND. */
+/* Nothing more arrives. Records that commit beyond the extent, and of which not all came, get
+ * JOIN_RECORD_BEYOND. */
 void join_extent_close(struct iso_join *join);
 
-/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its own does not lie
- * behind the last of them, its own was lost. */
+/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its
+ * own does not lie behind the last of them, its own was lost. */
 bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
 
-/* Whether all that concerns the key up to the position came, as long as nothing says that it did not. */
+/* Whether all that concerns the key up to the position came, as long as nothing says that it did
+ * not. */
 bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position);
 
 /* ---- reach.c: PostgreSQL ---- */
@@ -99,19 +116,22 @@ bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t pos
 /* A client's snapshot arrives. */
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot);
 
-/* A transaction of the stream was delivered, up to its commit; `record` is what its client said, or ISO_NONE. */
+/* A transaction of the stream was delivered, up to its commit; `record` is what its client said, or
+ * ISO_NONE. */
 void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t record);
 
 /* Whether the xid has an outcome, and a commit of it was delivered. */
 bool join_extent_has(const struct iso_join *join, uint64_t xid);
 
-/* Nothing more arrives. Records that are missing, or rest on something that is, get JOIN_RECORD_BEYOND. */
+/* Nothing more arrives. Records that are missing, or rest on something that is, get
+ * JOIN_RECORD_BEYOND. */
 void join_extent_close_snapshots(struct iso_join *join);
 
 /* Of a snapshot of a record that is kept. */
 enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot);
 
-/* The same of one of its records: who may have written, and of whom nothing came, is beyond it itself. */
+/* The same of one of its records: who may have written, and of whom nothing came, is beyond it
+ * itself. */
 enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link);
 
 #endif

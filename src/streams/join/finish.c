@@ -1,18 +1,21 @@
 /* Settling: a transaction as delivered against what its client said of it.
  *
- * Final writes are compared. Equal, and closed: finished at once. Different: only once no row can be added to it.
- * Without a record it is foreign, once no record can arrive for it; in cdc mode it is judged by itself.
+ * Final writes are compared. Equal, and closed: finished at once. Different: only once no row can
+ * be added to it. Without a record it is foreign, once no record can arrive for it; in cdc mode it
+ * is judged by itself.
  */
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 
 /* ---- comparing ---- */
 
-/* The rows that count, the final one of each key: `state->row` of those whose `state->mark` is what this returns. */
+/* The rows that count, the final one of each key: `state->row` of those whose `state->mark` is what
+ * this returns. */
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction)
 {
     uint32_t mark = ++join->counters.marks;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         struct join_key *state = &join->keys.list[join->rows.list[r].key];
         if ((join->rows.list[r].flags & JOIN_ROW_WITHOUT) ||
             (state->mark == mark && join->rows.list[state->row].rank > join->rows.list[r].rank))
@@ -30,35 +33,44 @@ bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark)
 }
 
 /* Whole rows of other columns: the client saw the table before or after a change of its schema. */
-static bool cannot_compare(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
+static bool cannot_compare(const struct iso_join *join, const struct join_row *row,
+                           const struct join_row *write)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (!join->options.is_whole_row || row->after == write->after)
         return false;
-    const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[row->key], buffer, &length);
+    const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[row->key],
+                                    buffer, &length);
     return join->options.is_whole_row(join->options.context, key, length) &&
-           iso_rows_cannot_compare(&join->texts.atoms, row->after, &join->texts.atoms, write->after);
+           iso_rows_cannot_compare(&join->texts.atoms, row->after, &join->texts.atoms,
+                                   write->after);
 }
 
-bool join_agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write)
+bool join_agrees(const struct iso_join *join, const struct join_row *row,
+                 const struct join_row *write)
 {
-    return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after || cannot_compare(join, row, write);
+    return !(row->flags & JOIN_ROW_AFTER) || row->after == write->after ||
+           cannot_compare(join, row, write);
 }
 
 /* Whether the last row of a key left what the first one found. */
-static bool changed_nothing(const struct iso_join *join, const struct join_transaction *transaction, uint32_t last)
+static bool changed_nothing(const struct iso_join *join, const struct join_transaction *transaction,
+                            uint32_t last)
 {
     const struct join_row *final = &join->rows.list[last];
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (row->key == final->key)
-            return (row->flags & JOIN_ROW_BEFORE) && (final->flags & JOIN_ROW_AFTER) && row->before == final->after;
+            return (row->flags & JOIN_ROW_BEFORE) && (final->flags & JOIN_ROW_AFTER) &&
+                   row->before == final->after;
     }
     return false;
 }
 
-/* A cell without a row: all that the client did to its row arrived without it, so that it kept its value. */
+/* A cell without a row: all that the client did to its row arrived without it, so that it kept its
+ * value. */
 static bool is_unchanged(struct iso_join *join, const struct join_row *write, uint32_t mark)
 {
     const struct join_key *state = &join->keys.list[write->key];
@@ -69,24 +81,28 @@ static bool is_unchanged(struct iso_join *join, const struct join_row *write, ui
     return row->changes >= row->writes;
 }
 
-/* Whether a final row is nothing that the client should have listed: the stream knows the cells of rows that it wrote. */
-static bool is_left_to_stream(const struct iso_join *join, const struct join_record *record, const struct join_row *row,
-                              uint32_t mark)
+/* Whether a final row is nothing that the client should have listed: the stream knows the cells of
+ * rows that it wrote. */
+static bool is_left_to_stream(const struct iso_join *join, const struct join_record *record,
+                              const struct join_row *row, uint32_t mark)
 {
     return row->flags & (JOIN_ROW_CLAIMED | JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED) ||
            record->flags & JOIN_RECORD_TAKES ||
            (record->flags & JOIN_RECORD_ROWS && join_is_of_claimed(join, row->key, mark));
 }
 
-/* Whether anything that the client wrote is not there, or in another way, or something is there that it did not write.
+/* Whether anything that the client wrote is not there, or in another way, or something is there
+ * that it did not write.
  */
-static bool differs(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
+static bool differs(struct iso_join *join, const struct join_transaction *transaction,
+                    const struct join_record *record)
 {
     uint32_t mark = join_mark_finals(join, transaction);
     join_spell_writes(join, record);
     if (record->flags & JOIN_RECORD_ROWS && join->capability->closing == JOIN_CLOSES_WITH_RECORD)
         join_tally(join, record, transaction);
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next) {
         const struct join_row *write = &join->rows.list[w];
         const struct join_key *state = &join->keys.list[write->key];
         if (write->flags & JOIN_ROW_WITHOUT)
@@ -97,8 +113,10 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
         if (state->mark == mark)
             join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
     }
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
-        if (join_is_final(join, r, mark) && !is_left_to_stream(join, record, &join->rows.list[r], mark))
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
+        if (join_is_final(join, r, mark) &&
+            !is_left_to_stream(join, record, &join->rows.list[r], mark))
             return true;
     return false;
 }
@@ -115,29 +133,32 @@ struct comparison {
     uint32_t mark; /* of the final rows */
 };
 
-static struct iso_join_finding *finding_of(const struct comparison *comparison, enum iso_violation_kind kind,
-                                           uint32_t key)
+static struct iso_join_finding *finding_of(const struct comparison *comparison,
+                                           enum iso_violation_kind kind, uint32_t key)
 {
-    struct iso_join_finding *finding = join_find(comparison->join, kind, comparison->record->tid, key);
+    struct iso_join_finding *finding =
+        join_find(comparison->join, kind, comparison->record->tid, key);
     finding->client = comparison->record->origin;
     finding->sts = comparison->record->sts;
     finding->cts = comparison->cts;
     return finding;
 }
 
-/* What is written to its table may stand in the log as another transaction: tables without transactions. */
+/* What is written to its table may stand in the log as another transaction: tables without
+ * transactions. */
 static bool is_unreported(const struct iso_join *join, uint32_t key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (!join->options.is_unreported)
         return false;
-    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    const char *text =
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
     return join->options.is_unreported(join->options.context, text, length);
 }
 
-/* Net changes without rows before: an update may have moved a row, and then nothing shows that it is gone from its old
- * key. */
+/* Net changes without rows before: an update may have moved a row, and then nothing shows that it
+ * is gone from its old key. */
 static bool may_have_moved(const struct comparison *comparison, const struct join_row *write)
 {
     const struct iso_join *join = comparison->join;
@@ -145,7 +166,8 @@ static bool may_have_moved(const struct comparison *comparison, const struct joi
     uint32_t table = join->keys.list[write->key].of_table;
     if (!transaction || !join->capability->net || write->after != ISO_ABSENT)
         return false;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (row->operation == ISO_ROW_UPDATE && !(row->flags & JOIN_ROW_BEFORE) &&
             join->keys.list[row->key].of_table == table)
@@ -161,8 +183,8 @@ static bool lacks_its_start(const struct join_transaction *transaction)
            join_events_of(transaction) < transaction->expected;
 }
 
-/* A write without a row. It may have changed nothing, and then some sources send none: whether it did, the engine
- * knows. */
+/* A write without a row. It may have changed nothing, and then some sources send none: whether it
+ * did, the engine knows. */
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
 {
     struct iso_join *join = comparison->join;
@@ -178,14 +200,15 @@ static void report_missing(const struct comparison *comparison, const struct joi
         join->stats.lost++;
     } else if (!sure && comparison->has_cts) {
         join_note_asked(join, write->key); /* what nobody delivered may have been there */
-        join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after, comparison->cts,
-                        comparison->record->origin);
+        join_emit_probe(join, ISO_MISSING, comparison->record->tid, write->key, write->after,
+                        comparison->cts, comparison->record->origin);
     } else if (write->after != ISO_ABSENT) {
         finding_of(comparison, ISO_MISSING, write->key)->expected = join_out(join, write->after);
     }
 }
 
-static void report_value(const struct comparison *comparison, const struct join_row *write, const struct join_row *row)
+static void report_value(const struct comparison *comparison, const struct join_row *write,
+                         const struct join_row *row)
 {
     struct iso_join_finding *finding = finding_of(comparison, ISO_OTHER_VALUE, write->key);
     finding->expected = join_out(comparison->join, write->after);
@@ -207,7 +230,8 @@ static bool is_gone(const struct comparison *comparison, const struct join_row *
 /* Its encoder lost the value: nothing says whether it is the client's. */
 static bool is_lost(const struct iso_join *join, const struct join_row *row)
 {
-    return !(row->flags & JOIN_ROW_AFTER) && iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
+    return !(row->flags & JOIN_ROW_AFTER) &&
+           iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
 }
 
 /* What the client wrote; rows of its keys become its own. */
@@ -228,7 +252,8 @@ static void report_writes(const struct comparison *comparison)
         join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;
         join->stats.incomparable += cannot_compare(join, &join->rows.list[state->row], write);
         join->stats.lost += is_lost(join, &join->rows.list[state->row]);
-        if (!join_is_lacking(join, write->key) && !join_agrees(join, &join->rows.list[state->row], write))
+        if (!join_is_lacking(join, write->key) &&
+            !join_agrees(join, &join->rows.list[state->row], write))
             report_value(comparison, write, &join->rows.list[state->row]);
     }
 }
@@ -253,9 +278,11 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (!join_is_final(join, r, comparison->mark) ||
-            (kind == ISO_ABORTED_ROW ? row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)
-                                     : is_left_to_stream(join, comparison->record, row, comparison->mark)) ||
-            changed_nothing(join, comparison->transaction, r) || is_of_reported_row(comparison, row))
+            (kind == ISO_ABORTED_ROW
+                 ? row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED)
+                 : is_left_to_stream(join, comparison->record, row, comparison->mark)) ||
+            changed_nothing(join, comparison->transaction, r) ||
+            is_of_reported_row(comparison, row))
             continue;
         struct iso_join_finding *finding = finding_of(comparison, kind, row->key);
         finding->actual = join_out(join, row->after);
@@ -263,7 +290,8 @@ static void report_rows(const struct comparison *comparison, enum iso_violation_
     }
 }
 
-/* The first row of a key must have the version that it replaced (a probe), every later one what the row before it left.
+/* The first row of a key must have the version that it replaced (a probe), every later one what the
+ * row before it left.
  */
 static void check_before_image(const struct comparison *comparison, const struct join_row *row,
                                const struct join_row *before)
@@ -277,8 +305,8 @@ static void check_before_image(const struct comparison *comparison, const struct
             if (!join->capability->positions)
                 join_ask_initial(join, row->key);
         }
-        join_emit_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before, comparison->cts,
-                        row->origin);
+        join_emit_probe(join, ISO_BEFORE_IMAGE, comparison->record->tid, row->key, row->before,
+                        comparison->cts, row->origin);
     } else if ((before->flags & JOIN_ROW_AFTER) && before->after != row->before) {
         struct iso_join_finding *finding = finding_of(comparison, ISO_BEFORE_IMAGE, row->key);
         finding->expected = join_out(join, before->after);
@@ -291,17 +319,22 @@ static void check_before_image(const struct comparison *comparison, const struct
 static void check_before_images(const struct comparison *comparison, bool own)
 {
     struct iso_join *join = comparison->join;
-    const struct join_chain *rows = &comparison->transaction->rows, *writes = &comparison->record->writes;
+    const struct join_chain *rows = &comparison->transaction->rows,
+                            *writes = &comparison->record->writes;
     uint32_t wanted = join->counters.marks + 1, seen = join->counters.marks + 2;
     join->counters.marks += 2;
-    for (uint32_t i = 0, w = writes->first; own && i < writes->count; i++, w = join->rows.list[w].next)
+    for (uint32_t i = 0, w = writes->first; own && i < writes->count;
+         i++, w = join->rows.list[w].next)
         join->keys.list[join->rows.list[w].key].mark = wanted;
-    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows); i++, r = join_next_turn(join, rows, r)) {
+    for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows);
+         i++, r = join_next_turn(join, rows, r)) {
         struct join_key *state = &join->keys.list[join->rows.list[r].key];
-        if (!join_is_turn(join, rows, i, r) || (own && state->mark != wanted && state->mark != seen) ||
+        if (!join_is_turn(join, rows, i, r) ||
+            (own && state->mark != wanted && state->mark != seen) ||
             join_is_lacking(join, join->rows.list[r].key))
             continue;
-        check_before_image(comparison, &join->rows.list[r], state->mark == seen ? &join->rows.list[state->row] : NULL);
+        check_before_image(comparison, &join->rows.list[r],
+                           state->mark == seen ? &join->rows.list[state->row] : NULL);
         state->mark = seen;
         state->row = r;
     }
@@ -328,7 +361,8 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     record->status = committed ? ISO_COMMITTED : ISO_ABORTED;
     if (record->kept != ISO_NONE) {
         struct iso_history *kept = &join->records.kept;
-        kept->flags[record->kept] = (uint8_t)((kept->flags[record->kept] & ~ISO_STATUS_MASK) | record->status);
+        kept->flags[record->kept] =
+            (uint8_t)((kept->flags[record->kept] & ~ISO_STATUS_MASK) | record->status);
         if (committed && !(record->flags & JOIN_RECORD_PLACED)) {
             kept->flags[record->kept] |= ISO_HAS_CTS;
             kept->cts[record->kept] = cts;
@@ -338,7 +372,8 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
         return;
     join_emit_resolution(join, record->tid, committed, cts);
     if (record->kept != ISO_NONE)
-        join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
+        join_emit_joined(join, &join->records.kept, record->kept,
+                         join->records.kept.sno[record->kept]);
 }
 
 /* A record that waited for its commit timestamp. */
@@ -354,13 +389,14 @@ static void emit_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 
 /* ---- one record and its transaction ---- */
 
-/* Keys that went with their table, and those of tables of which clients do not say what they write: versions beside its
- * own.
+/* Keys that went with their table, and those of tables of which clients do not say what they write:
+ * versions beside its own.
  */
 static void emit_unlisted(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction);
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         struct join_row *row = &join->rows.list[r];
         bool unlisted = row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED);
         if (!join_is_final(join, r, mark) || !unlisted || (row->flags & JOIN_ROW_CLAIMED))
@@ -369,17 +405,19 @@ static void emit_unlisted(struct iso_join *join, struct join_transaction *transa
     join_emit_foreign(join, transaction, cts);
 }
 
-static bool shares_timestamps(const struct iso_join *join, const struct join_transaction *transaction)
+static bool shares_timestamps(const struct iso_join *join,
+                              const struct join_transaction *transaction)
 {
     return (transaction->flags & JOIN_SHARED) ||
            (transaction->identity.tag == JOIN_BY_CTS && !join->capability->unique_cts);
 }
 
-static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction, uint64_t cts,
-                    bool has_cts)
+static void compare(struct iso_join *join, uint32_t number, struct join_transaction *transaction,
+                    uint64_t cts, bool has_cts)
 {
     struct join_record *record = &join->records.list[number];
-    struct comparison comparison = {join, record, transaction, cts, has_cts, join_mark_finals(join, transaction)};
+    struct comparison comparison = {join, record,  transaction,
+                                    cts,  has_cts, join_mark_finals(join, transaction)};
     bool shared = shares_timestamps(join, transaction);
     join_spell_writes(join, record);
     join->stats.joined++;
@@ -404,7 +442,8 @@ static void emit_reader(struct iso_join *join, uint32_t number)
     struct join_record *record = &join->records.list[number];
     const struct iso_history *kept = &join->records.kept;
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
-        join->stats.without_start -= join_reads_at_start(kept, record->kept); /* it was taken for a writer */
+        join->stats.without_start -=
+            join_reads_at_start(kept, record->kept); /* it was taken for a writer */
         join_emit_joined(join, kept, record->kept, kept->sno[record->kept]);
         join_note_timeless(join, number);
         return;
@@ -416,45 +455,51 @@ static void emit_reader(struct iso_join *join, uint32_t number)
 static void emit_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
-    if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_CTS && !(record->flags & JOIN_RECORD_PLACED)) {
+    if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_CTS &&
+        !(record->flags & JOIN_RECORD_PLACED)) {
         join_adopt(join, number, ISO_NONE);
         emit_with_cts(join, number, record->cts);
-    } else if (record->flags & JOIN_RECORD_TAKES && !record->writes.count && !(record->flags & JOIN_RECORD_PLACED) &&
-               record->kept != ISO_NONE)
+    } else if (record->flags & JOIN_RECORD_TAKES && !record->writes.count &&
+               !(record->flags & JOIN_RECORD_PLACED) && record->kept != ISO_NONE)
         emit_reader(join, number);
     else
         join->stats.unplaced++;
 }
 
-/* Of a record that the engine had before its outcome was known: what it does not list are versions beside it. */
+/* Of a record that the engine had before its outcome was known: what it does not list are versions
+ * beside it. */
 static void leave_unlisted(struct iso_join *join, const struct join_record *record,
                            struct join_transaction *transaction)
 {
     bool takes = record->flags & JOIN_RECORD_TAKES;
     if (takes)
         join_tally(join, record, transaction);
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         struct join_row *row = &join->rows.list[r];
-        bool unlisted =
-            join->keys.list[row->key].part == JOIN_PART_CELL || (takes && !join_tally_of(join, row->key)->writes);
+        bool unlisted = join->keys.list[row->key].part == JOIN_PART_CELL ||
+                        (takes && !join_tally_of(join, row->key)->writes);
         bool is_new = unlisted && !(row->flags & JOIN_ROW_UNREPORTED);
         transaction->unreported += is_new;
         row->flags |= is_new ? JOIN_ROW_UNREPORTED : 0;
     }
 }
 
-static void finish_claim(struct iso_join *join, uint32_t number, struct join_transaction *transaction)
+static void finish_claim(struct iso_join *join, uint32_t number,
+                         struct join_transaction *transaction)
 {
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
-    if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) && record->flags & JOIN_RECORD_GIVEN &&
-        record->status == ISO_UNKNOWN)
+    if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) &&
+        record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
         leave_unlisted(join, record, transaction);
     join_mark_lacking(join, transaction);
-    bool wrote = join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
+    bool wrote =
+        join_adopt(join, number, (uint32_t)(transaction - join->open.list)) || record->writes.count;
     if (record->flags & JOIN_RECORD_CTS) {
-        join->source.domains_differ |= !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
+        join->source.domains_differ |=
+            !(transaction->flags & JOIN_HAS_CTS) && has_cts && cts != record->cts;
         cts = record->cts;
         has_cts = true;
     }
@@ -471,11 +516,14 @@ static void finish_claim(struct iso_join *join, uint32_t number, struct join_tra
 
 static void report_undelivered(struct iso_join *join, const struct join_record *record)
 {
-    struct comparison comparison = {
-        .join = join, .record = record, .cts = record->cts, .has_cts = record->flags & JOIN_RECORD_CTS};
+    struct comparison comparison = {.join = join,
+                                    .record = record,
+                                    .cts = record->cts,
+                                    .has_cts = record->flags & JOIN_RECORD_CTS};
     join->counters.lacks++;
     join_spell_writes(join, record);
-    if (record->status == ISO_COMMITTED && !(record->flags & (JOIN_RECORD_LISTS | JOIN_RECORD_BEFORE)))
+    if (record->status == ISO_COMMITTED &&
+        !(record->flags & (JOIN_RECORD_LISTS | JOIN_RECORD_BEFORE)))
         report_writes(&comparison);
 }
 
@@ -484,7 +532,8 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
 {
     if (transaction == ISO_NONE) {
         join_adopt(join, record, ISO_NONE);
-        if (join->records.list[record].writes.count && !(join->records.list[record].flags & JOIN_RECORD_BEFORE))
+        if (join->records.list[record].writes.count &&
+            !(join->records.list[record].flags & JOIN_RECORD_BEFORE))
             join_lose_whole(join, record, cts);
         return;
     }
@@ -496,9 +545,10 @@ void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transac
 
 /* ---- a transaction ---- */
 
-/* This record, or the next one of its chain, that may be the transaction's: of those that share a commit timestamp, the
- * one that started when the rows say. */
-static uint32_t fitting_claim(const struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
+/* This record, or the next one of its chain, that may be the transaction's: of those that share a
+ * commit timestamp, the one that started when the rows say. */
+static uint32_t fitting_claim(const struct iso_join *join,
+                              const struct join_transaction *transaction, uint32_t record)
 {
     bool has_start = transaction->identity.tag == JOIN_BY_STS;
     while (record != ISO_NONE && has_start && join->records.list[record].flags & JOIN_RECORD_STS &&
@@ -507,7 +557,8 @@ static uint32_t fitting_claim(const struct iso_join *join, const struct join_tra
     return record;
 }
 
-static uint32_t next_claim(const struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
+static uint32_t next_claim(const struct iso_join *join, const struct join_transaction *transaction,
+                           uint32_t record)
 {
     return fitting_claim(join, transaction, join->records.list[record].next_equal);
 }
@@ -515,12 +566,15 @@ static uint32_t next_claim(const struct iso_join *join, const struct join_transa
 static uint32_t claim_of(const struct iso_join *join, const struct join_transaction *transaction)
 {
     uint32_t record = join_map_get(&join->records.by_claim, transaction->identity);
-    if (record == ISO_NONE && (transaction->flags & JOIN_HAS_CTS) && transaction->identity.tag != JOIN_BY_CTS)
-        record = join_map_get(&join->records.by_claim, (struct join_identity){transaction->cts, JOIN_BY_CTS});
+    if (record == ISO_NONE && (transaction->flags & JOIN_HAS_CTS) &&
+        transaction->identity.tag != JOIN_BY_CTS)
+        record = join_map_get(&join->records.by_claim,
+                              (struct join_identity){transaction->cts, JOIN_BY_CTS});
     return fitting_claim(join, transaction, record);
 }
 
-static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint64_t cts, enum iso_row_class class)
+static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint64_t cts,
+                   enum iso_row_class class)
 {
     iso_atom tid = record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid;
     join_lose(join, number, record, cts);
@@ -537,13 +591,15 @@ static void note_record(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t cts)
 {
     if (join->options.markers || shares_timestamps(join, transaction))
-        join_dedup_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid, cts);
+        join_dedup_note(join, (struct join_identity){record->tid, JOIN_BY_MARKER}, record->tid,
+                        cts);
 }
 
 /* Its rows wait for a position, and are compared when it is known. */
 static void start_placing(struct iso_join *join, uint32_t number, uint32_t record)
 {
-    join_dedup_add(join, &join->open.list[number], record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid, 0);
+    join_dedup_add(join, &join->open.list[number],
+                   record == ISO_NONE ? ISO_ABSENT : join->records.list[record].tid, 0);
     if (record != ISO_NONE)
         note_record(join, &join->records.list[record], &join->open.list[number], 0);
     join_finish_markers(join, &join->open.list[number], 0);
@@ -556,11 +612,11 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
 {
     struct join_transaction *transaction = &join->open.list[number];
     bool clients = join->options.clients || join->source.in_band;
-    bool sure = !clients || (join->options.records_first && !join->log.waiting) || join->source.in_band ||
-                (final & JOIN_RECORDS_FINAL);
+    bool sure = !clients || (join->options.records_first && !join->log.waiting) ||
+                join->source.in_band || (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
-    bool undecided =
-        join->source.expects_in_band && !join->source.in_band; /* the first record shows how positions are counted */
+    bool undecided = join->source.expects_in_band &&
+                     !join->source.in_band; /* the first record shows how positions are counted */
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
     join->stats.foreign += clients && transaction->rows.count;
@@ -581,14 +637,18 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
         join_emit_foreign(join, transaction, cts);
     else
         join_emit_changes(join, transaction, cts);
-    finish(join, number, ISO_NONE, cts, !placed ? ISO_ROWS_UNPLACED : clients ? ISO_ROWS_FOREIGN : ISO_ROWS_JUDGED);
+    finish(join, number, ISO_NONE, cts,
+           !placed   ? ISO_ROWS_UNPLACED
+           : clients ? ISO_ROWS_FOREIGN
+                     : ISO_ROWS_JUDGED);
 }
 
 /* Rows of a shared timestamp that nobody claims are another transaction's. */
 static void emit_rest(struct iso_join *join, struct join_transaction *transaction, uint64_t cts)
 {
     uint32_t mark = join_mark_finals(join, transaction), rest = 0;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         const struct join_key *state = &join->keys.list[join->rows.list[r].key];
         if (state->mark == mark && (join->rows.list[state->row].flags & JOIN_ROW_CLAIMED))
             join->rows.list[r].flags |= JOIN_ROW_WITHOUT;
@@ -609,7 +669,8 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     }
     bool shared = shares_timestamps(join, transaction);
     join_emit_respelt(join, transaction);
-    for (uint32_t record = first; record != ISO_NONE; record = next_claim(join, transaction, record)) {
+    for (uint32_t record = first; record != ISO_NONE;
+         record = next_claim(join, transaction, record)) {
         if (join->source.in_band && transaction->flags & JOIN_COMPLETE)
             join_extent_pass_end(join, join->records.list[record].cts);
         finish_claim(join, record, transaction);
@@ -630,7 +691,8 @@ void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
-    if (record == ISO_NONE || join->records.list[record].flags & JOIN_RECORD_BEYOND) /* versions, as far as they came */
+    if (record == ISO_NONE ||
+        join->records.list[record].flags & JOIN_RECORD_BEYOND) /* versions, as far as they came */
         finish_alone(join, number, final);
     else if (!(final & JOIN_RECORDS_FINAL) && !join_has_all_records(join, transaction, record))
         return;
@@ -640,8 +702,8 @@ void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
 
 /* ---- a record without any row ---- */
 
-/* Whether a row of it would have been known: by its write set, or by an id that the stream has. A stream without start
- * timestamps does not have that of a record that has nothing else. */
+/* Whether a row of it would have been known: by its write set, or by an id that the stream has. A
+ * stream without start timestamps does not have that of a record that has nothing else. */
 static bool outcome_shows(const struct iso_join *join, const struct join_record *record)
 {
     if (!record->identity_count)
@@ -656,7 +718,8 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
 {
     join->stats.unresolved++;
     if (record->kept != ISO_NONE)
-        join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
+        join_emit_joined(join, &join->records.kept, record->kept,
+                         join->records.kept.sno[record->kept]);
 }
 
 void join_finish_undelivered(struct iso_join *join, uint32_t number)

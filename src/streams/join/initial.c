@@ -1,14 +1,15 @@
 /* What keys had before the stream.
  *
- * A connector's first snapshot says it, row by row, before it sends any change; an incremental one says it while
- * changes stream. A row of either is initial state: a version before all others, whenever it arrives. Until the
- * snapshot is complete the engine learns, of each key that a client reads, that its initial value is not known, so that
- * such reads wait.
+ * A connector's first snapshot says it, row by row, before it sends any change; an incremental one
+ * says it while changes stream. A row of either is initial state: a version before all others,
+ * whenever it arrives. Until the snapshot is complete the engine learns, of each key that a client
+ * reads, that its initial value is not known, so that such reads wait.
  *
- * Complete: nothing of a first snapshot will arrive any more. In a partition its rows stand before all changes; so it
- * is once every partition has shown something else, or stands at its end while changes stream elsewhere. Then a key
- * that no row names had no value. Without any snapshot nobody says what was there: the first change's whole before
- * image does, else the read lowest in position (the engine's affair).
+ * Complete: nothing of a first snapshot will arrive any more. In a partition its rows stand before
+ * all changes; so it is once every partition has shown something else, or stands at its end while
+ * changes stream elsewhere. Then a key that no row names had no value. Without any snapshot nobody
+ * says what was there: the first change's whole before image does, else the read lowest in position
+ * (the engine's affair).
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -50,8 +51,9 @@ void join_note_start(struct iso_join *join, uint32_t input, const struct iso_eve
     if (is_row && (event->flags & ISO_EVENT_INCREMENTAL))
         return;
     if (!is_row) {
-        bool speaks = event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_END || event->type == ISO_EVENT_BEGIN ||
-                      event->type == ISO_EVENT_DROP || (event->flags & ISO_EVENT_HAS_ID);
+        bool speaks = event->type == ISO_EVENT_ROW || event->type == ISO_EVENT_END ||
+                      event->type == ISO_EVENT_BEGIN || event->type == ISO_EVENT_DROP ||
+                      (event->flags & ISO_EVENT_HAS_ID);
         lane->beyond_snapshot |= speaks;
         lane->snapshot_again &= !speaks;
         if (speaks)
@@ -95,24 +97,29 @@ static bool varies(const struct iso_join *join, uint32_t key)
 static void answer(struct iso_join *join)
 {
     bool known = join->start.snapshots;
-    iso_atom value = known ? ISO_ABSENT : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START);
+    iso_atom value =
+        known ? ISO_ABSENT : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START);
     for (uint32_t key = 0; join->start.asked && key < join->keys.names.key_count; key++) {
         if (join->keys.list[key].initial != JOIN_INITIAL_ASKED)
             continue;
         bool unsaid = varies(join, key);
-        join->keys.list[key].initial = known && !unsaid ? JOIN_INITIAL_DELIVERED : JOIN_INITIAL_UNKNOWN;
+        join->keys.list[key].initial =
+            known && !unsaid ? JOIN_INITIAL_DELIVERED : JOIN_INITIAL_UNKNOWN;
         join->start.asked--;
-        join_emit_start(join, key, unsaid ? iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA) : value);
+        join_emit_start(
+            join, key, unsaid ? iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA) : value);
     }
 }
 
-/* What is not whole yet says nothing of what was before its rows: one that stood before them may be missing. */
+/* What is not whole yet says nothing of what was before its rows: one that stood before them may be
+ * missing. */
 static uint32_t mark_open(struct iso_join *join)
 {
     uint32_t mark = ++join->counters.marks;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_chain *rows = &join->open.list[i].rows;
-        for (uint32_t j = 0, r = rows->first; j < rows->count && !(join->open.list[i].flags & JOIN_COMPLETE);
+        for (uint32_t j = 0, r = rows->first;
+             j < rows->count && !(join->open.list[i].flags & JOIN_COMPLETE);
              j++, r = join->rows.list[r].next)
             join->keys.list[join->rows.list[r].key].mark = mark;
     }
@@ -125,14 +132,17 @@ static void note_lacking(struct iso_join *join)
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
         if (join_mark_lacking(join, &join->open.list[i]))
             for (uint32_t table = 0; table < join->tables.count; table++)
-                join->tables.list[table].has_lost |= join->tables.list[table].lacks == join->counters.lacks;
+                join->tables.list[table].has_lost |=
+                    join->tables.list[table].lacks == join->counters.lacks;
 }
 
 bool join_start_is_open(const struct iso_join *join, uint32_t table)
 {
     const struct join_start *start = &join->start;
-    bool tells = start->marks || !start->ended; /* whoever marks no table's last row marks the last of all */
-    return start->snapshots && tells && !start->proven && join->tables.list[table].start != JOIN_START_WHOLE;
+    bool tells =
+        start->marks || !start->ended; /* whoever marks no table's last row marks the last of all */
+    return start->snapshots && tells && !start->proven &&
+           join->tables.list[table].start != JOIN_START_WHOLE;
 }
 
 bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
@@ -149,19 +159,22 @@ static void set_initial(struct iso_join *join, uint32_t key, enum join_initial h
     state->initial = (uint8_t)how;
 }
 
-/* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with another table's.
- * Where a statement in front of the change has not been delivered yet, nobody knows. */
+/* A snapshot was sent, and a key of it that changed was not in it: its row is lost, or arrived with
+ * another table's. Where a statement in front of the change has not been delivered yet, nobody
+ * knows. */
 static void report_learned(struct iso_join *join, bool ended)
 {
     uint32_t open = join->start.learned ? mark_open(join) : 0;
     if (open)
         note_lacking(join);
-    for (uint32_t key = 0; join->start.snapshots && join->start.learned && key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0;
+         join->start.snapshots && join->start.learned && key < join->keys.names.key_count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;
         bool may_lack = state->mark == open || join->tables.list[state->of_table].has_lost;
-        bool excused = varies(join, key) || join_was_replaced(join, key) || join_start_is_open(join, state->of_table) ||
+        bool excused = varies(join, key) || join_was_replaced(join, key) ||
+                       join_start_is_open(join, state->of_table) ||
                        (!ended && join_log_lacks_statement(join, state->first));
         if (may_lack) /* and what it found may be forgotten yet (join_unlearn) */
             continue;
@@ -198,8 +211,8 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
         join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
         return;
     }
-    if (state->initial != JOIN_INITIAL_DEFAULT || state->is_header || !join->capability->positions ||
-        join->options.initial_known)
+    if (state->initial != JOIN_INITIAL_DEFAULT || state->is_header ||
+        !join->capability->positions || join->options.initial_known)
         return;
     if (start->complete && start->snapshots) {
         state->initial = JOIN_INITIAL_DELIVERED;
@@ -209,9 +222,9 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
     state->initial = waits ? JOIN_INITIAL_ASKED : JOIN_INITIAL_UNKNOWN;
     join->start.asked += waits;
     join_emit_start(join, key,
-                    waits
-                        ? iso_atoms_add_string(&join->texts.atoms, ISO_UNKNOWN_INITIAL, sizeof ISO_UNKNOWN_INITIAL - 1)
-                        : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START));
+                    waits ? iso_atoms_add_string(&join->texts.atoms, ISO_UNKNOWN_INITIAL,
+                                                 sizeof ISO_UNKNOWN_INITIAL - 1)
+                          : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START));
 }
 
 bool iso_join_initial_is_known(const struct iso_join *join)
@@ -239,11 +252,13 @@ static void note_table(struct iso_join *join, uint32_t number, const struct iso_
         table->start++;
 }
 
-/* It had something, and what a change found there may be what another one left that did not come. */
+/* It had something, and what a change found there may be what another one left that did not
+ * come. */
 static void forget_initial(struct iso_join *join, uint32_t key)
 {
     set_initial(join, key, JOIN_INITIAL_DELIVERED);
-    join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
+    join_emit_table_version(join, key,
+                            iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
                             ISO_JOIN_START + 1, UINT64_MAX);
 }
 
@@ -253,11 +268,14 @@ void join_unlearn(struct iso_join *join, uint32_t key)
         forget_initial(join, key);
 }
 
-void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row)
+void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event,
+                        const struct join_row *row)
 {
     struct join_key *state = &join->keys.list[key];
-    bool delivered = state->initial == JOIN_INITIAL_DELIVERED || state->initial == JOIN_INITIAL_LEARNED;
-    if (!join->capability->positions || join->options.initial_known || delivered || !(row->flags & JOIN_ROW_BEFORE))
+    bool delivered =
+        state->initial == JOIN_INITIAL_DELIVERED || state->initial == JOIN_INITIAL_LEARNED;
+    if (!join->capability->positions || join->options.initial_known || delivered ||
+        !(row->flags & JOIN_ROW_BEFORE))
         return;
     bool asked = state->initial != JOIN_INITIAL_DEFAULT;
     if (event->operation == ISO_ROW_INSERT || row->before == ISO_ABSENT) {
@@ -274,14 +292,14 @@ void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_ev
     join_emit_initial(join, key, row->before, event->origin, false);
 }
 
-/* Behind a change of its key, in the same partition, a row of a snapshot shows the newest version; a slot was lost, and
- * the table read again, where it does not. */
-static void take_again(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                       uint32_t key)
+/* Behind a change of its key, in the same partition, a row of a snapshot shows the newest version;
+ * a slot was lost, and the table read again, where it does not. */
+static void take_again(struct iso_join *join, const struct iso_history *block,
+                       const struct iso_event *event, uint32_t key)
 {
     const struct join_key *state = &join->keys.list[key];
-    bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content && join->capability->positions &&
-                 state->lane == iso_origin_input(event->origin);
+    bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content &&
+                 join->capability->positions && state->lane == iso_origin_input(event->origin);
     uint32_t content = known ? join_content(&block->atoms, event->after) : 0;
     join->stats.rows_gone[ISO_ROWS_REPEATED] += event->type != ISO_EVENT_CELL;
     join->stats.repeats += event->type != ISO_EVENT_CELL;
@@ -289,8 +307,8 @@ static void take_again(struct iso_join *join, const struct iso_history *block, c
         join_report_gap(join, key, join_text(join, block, event->after), event->origin);
 }
 
-void join_take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                       uint32_t key)
+void join_take_initial(struct iso_join *join, const struct iso_history *block,
+                       const struct iso_event *event, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
     bool known = event->flags & ISO_EVENT_HAS_AFTER;
@@ -305,7 +323,8 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
     }
     join->stats.rows_gone[ISO_ROWS_INITIAL] += event->type != ISO_EVENT_CELL;
     join->stats.snapshot_rows += event->type != ISO_EVENT_CELL;
-    if (state->initial == JOIN_INITIAL_LEARNED) { /* its partition was read later than the change's */
+    if (state->initial ==
+        JOIN_INITIAL_LEARNED) { /* its partition was read later than the change's */
         set_initial(join, key, JOIN_INITIAL_DELIVERED);
         return;
     }
@@ -323,6 +342,7 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block, c
     uint32_t shown_by = state->part == JOIN_PART_CELL ? state->of_column : state->of_table;
     uint64_t respelt = shown_by == ISO_NONE ? 0 : join->tables.list[shown_by].respelt;
     if (respelt && state->part != JOIN_PART_ROW)
-        join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA), respelt,
+        join_emit_table_version(join, key,
+                                iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA), respelt,
                                 event->origin);
 }

@@ -56,7 +56,8 @@ void iso_join_free(struct iso_join *join)
     iso_history_release(&join->scratch.adopted);
     iso_text_release(&join->scratch.normalised);
     iso_text_release(&join->scratch.column);
-    iso_column_free(join->scratch.tallies, join->scratch.tally_capacity * sizeof *join->scratch.tallies);
+    iso_column_free(join->scratch.tallies,
+                    join->scratch.tally_capacity * sizeof *join->scratch.tallies);
     iso_free(join->scratch.own.changes);
     iso_free(join->scratch.own.seen);
     join_dedup_release(&join->dedup);
@@ -86,7 +87,8 @@ void iso_join_expect_in_band(struct iso_join *join)
 /* ---- events ---- */
 
 /* A record that travelled inside the transaction that it describes. */
-static void take_in_band(struct iso_join *join, const struct iso_history *block, const struct iso_event *event)
+static void take_in_band(struct iso_join *join, const struct iso_history *block,
+                         const struct iso_event *event)
 {
     struct join_identity identity;
     join->source.in_band = true;
@@ -97,8 +99,8 @@ static void take_in_band(struct iso_join *join, const struct iso_history *block,
         join_take_other(join, block, event);
 }
 
-enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                              uint64_t now, struct iso_error *error)
+enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block,
+                              const struct iso_event *event, uint64_t now, struct iso_error *error)
 {
     join->progress.now = now;
     join->counters.work++;
@@ -150,8 +152,8 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     return ISO_OK;
 }
 
-void iso_join_take_records(struct iso_join *join, const struct iso_history *block, uint32_t first, uint32_t count,
-                           uint64_t now)
+void iso_join_take_records(struct iso_join *join, const struct iso_history *block, uint32_t first,
+                           uint32_t count, uint64_t now)
 {
     join->progress.now = now;
     join->counters.work += count;
@@ -193,15 +195,17 @@ static bool has_rows(const struct iso_join *join, const struct join_record *reco
     return false;
 }
 
-/* Whether a row of it would have arrived by now. Of unknown outcome: it was on its way when `horizon` was the newest
- * timestamp, which says nothing of a record out of a file. (Should it commit after all, it is a transaction without a
- * record.) Committed at a time that only the stream knows: the end of the stream alone can say. */
-static bool is_due(const struct iso_join *join, const struct join_record *record, uint64_t timestamp)
+/* Whether a row of it would have arrived by now. Of unknown outcome: it was on its way when
+ * `horizon` was the newest timestamp, which says nothing of a record out of a file. (Should it
+ * commit after all, it is a transaction without a record.) Committed at a time that only the stream
+ * knows: the end of the stream alone can say. */
+static bool is_due(const struct iso_join *join, const struct join_record *record,
+                   uint64_t timestamp)
 {
     if (record->flags & JOIN_RECORD_CTS)
         return record->cts <= timestamp;
-    return record->status == ISO_UNKNOWN && !join->options.records_first && record->horizon <= timestamp &&
-           !has_rows(join, record);
+    return record->status == ISO_UNKNOWN && !join->options.records_first &&
+           record->horizon <= timestamp && !has_rows(join, record);
 }
 
 static void finish_records(struct iso_join *join, uint64_t timestamp)
@@ -213,8 +217,9 @@ static void finish_records(struct iso_join *join, uint64_t timestamp)
     }
 }
 
-/* Where several partitions are used nothing is known: they are sent side by side. A sender that is behind what is whole
- * repeats what arrived: until it has caught up, the row delivered last of a key need not be its last. */
+/* Where several partitions are used nothing is known: they are sent side by side. A sender that is
+ * behind what is whole repeats what arrived: until it has caught up, the row delivered last of a
+ * key need not be its last. */
 static bool is_behind(const struct iso_join *join)
 {
     uint32_t used = 0;
@@ -234,7 +239,8 @@ static void close_group(struct iso_join *join)
         return;
     if (join->options.clients && !join->options.records_first && join->progress.clients < watermark)
         watermark = join->progress.clients;
-    for (uint32_t i = join->records.oldest; join->records.unknown && i != ISO_NONE; i = join->records.list[i].newer) {
+    for (uint32_t i = join->records.oldest; join->records.unknown && i != ISO_NONE;
+         i = join->records.list[i].newer) {
         const struct join_record *record = &join->records.list[i];
         if (record->status == ISO_UNKNOWN && !record->identity_count && record->sts <= watermark)
             watermark = record->sts ? record->sts - 1 : 0;
@@ -276,7 +282,8 @@ void iso_join_end_batch(struct iso_join *join)
 {
     join_close_passed(join);
     join_check_start(join, false);
-    if (join->counters.work >= (join->open.waiting + join->positions.link_count + join->log.waiting) / 8) {
+    if (join->counters.work >=
+        (join->open.waiting + join->positions.link_count + join->log.waiting) / 8) {
         join->counters.work = 0;
         join_log_release(join, false);
         join_place(join, false);
@@ -294,7 +301,8 @@ void iso_join_tick(struct iso_join *join, uint64_t now)
 {
     uint64_t patience = join->options.patience_ms;
     join->progress.now = now;
-    while (patience && join->open.oldest != ISO_NONE && now - join->open.list[join->open.oldest].arrived >= patience) {
+    while (patience && join->open.oldest != ISO_NONE &&
+           now - join->open.list[join->open.oldest].arrived >= patience) {
         join->stats.forced += !(join->open.list[join->open.oldest].flags & JOIN_CLOSED);
         join_finish(join, join->open.oldest, JOIN_ROWS_FINAL | JOIN_RECORDS_FINAL);
     }
@@ -348,7 +356,8 @@ void iso_join_drained(struct iso_join *join)
 
 void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats)
 {
-    stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted = stats->oldest_record_ms = 0;
+    stats->waiting_row_events = stats->waiting_reads = stats->waiting_aborted =
+        stats->oldest_record_ms = 0;
     stats->oldest_record = UINT64_MAX;
     for (uint32_t i = 0; i < join->open.count; i++)
         if (join->open.list[i].identity.tag)
@@ -371,13 +380,15 @@ void iso_join_stats(const struct iso_join *join, struct iso_join_stats *stats)
     stats->start_complete = join->start.complete || !join->capability->positions;
     stats->open_tables = 0;
     for (uint32_t i = 0; i < join->tables.count; i++)
-        stats->open_tables += join->tables.list[i].start == JOIN_START_ROWS && join_start_is_open(join, i);
+        stats->open_tables +=
+            join->tables.list[i].start == JOIN_START_ROWS && join_start_is_open(join, i);
     stats->start_known = join->start.snapshots || !join->capability->positions;
     stats->waiting_transactions = join->open.waiting;
     stats->waiting_records = join->records.waiting + join->log.waiting;
     stats->waiting_rows = join->rows.in_use;
-    stats->oldest_ms =
-        join->open.oldest == ISO_NONE ? 0 : join->progress.now - join->open.list[join->open.oldest].arrived;
+    stats->oldest_ms = join->open.oldest == ISO_NONE
+                           ? 0
+                           : join->progress.now - join->open.list[join->open.oldest].arrived;
     stats->oldest_row = UINT64_MAX;
     if (join->open.oldest != ISO_NONE && join->open.list[join->open.oldest].rows.count)
         stats->oldest_row = join->rows.list[join->open.list[join->open.oldest].rows.first].origin;
@@ -390,7 +401,8 @@ void iso_join_open_table(const struct iso_join *join, char *name, size_t size)
     for (uint32_t i = 0; i < join->tables.count; i++) {
         if (join->tables.list[i].start != JOIN_START_ROWS || !join_start_is_open(join, i))
             continue;
-        const char *text = iso_atom_text(&join->keys.names.atoms, join->tables.list[i].name, buffer, &length);
+        const char *text =
+            iso_atom_text(&join->keys.names.atoms, join->tables.list[i].name, buffer, &length);
         snprintf(name, size, "%.*s", (int)length, text);
         return;
     }

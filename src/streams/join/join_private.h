@@ -1,4 +1,5 @@
-/* What the files of the join share: its parts, each in a header of its own, and what works on several of them. */
+/* What the files of the join share: its parts, each in a header of its own, and what works on
+ * several of them. */
 #ifndef ISO_JOIN_PRIVATE_H
 #define ISO_JOIN_PRIVATE_H
 
@@ -99,40 +100,49 @@ struct iso_join {
 
 /* carry.c */
 void join_carry_table(struct iso_join *join, const struct join_change *change);
-/* A row of the key arrived, of that commit timestamp, maybe behind the statement; `again`: it stands behind others of
- * that timestamp. It goes where statements carry its table's rows. */
-void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value, bool again);
+/* A row of the key arrived, of that commit timestamp, maybe behind the statement; `again`: it
+ * stands behind others of that timestamp. It goes where statements carry its table's rows. */
+void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_atom value,
+                    bool again);
 bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
-/* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it leaves with theirs;
+/* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it
+ *   leaves with theirs;
  * false: it does not wait. */
-bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to, iso_atom value);
+bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to,
+                        iso_atom value);
 void join_emit_carried(struct iso_join *join, uint64_t watermark); /* of statements up to it */
 
-/* Rows of a transaction in turns: all, or where they are net changes what went, and then what came. */
+/* Rows of a transaction in turns: all, or where they are net changes what went, and then what
+ * came. */
 static inline uint32_t join_turns(const struct iso_join *join, const struct join_chain *rows)
 {
     return join->capability->net ? 2 * rows->count : rows->count;
 }
 
-static inline uint32_t join_next_turn(const struct iso_join *join, const struct join_chain *rows, uint32_t row)
+static inline uint32_t join_next_turn(const struct iso_join *join, const struct join_chain *rows,
+                                      uint32_t row)
 {
     return row == rows->last ? rows->first : join->rows.list[row].next;
 }
 
-static inline bool join_is_turn(const struct iso_join *join, const struct join_chain *rows, uint32_t turn, uint32_t row)
+static inline bool join_is_turn(const struct iso_join *join, const struct join_chain *rows,
+                                uint32_t turn, uint32_t row)
 {
-    return !join->capability->net || (join->rows.list[row].operation == ISO_ROW_DELETE) == (turn < rows->count);
+    return !join->capability->net ||
+           (join->rows.list[row].operation == ISO_ROW_DELETE) == (turn < rows->count);
 }
 
 /* dedup.c */
 enum join_repeat { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
 
-void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint64_t cts);
+void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
+                    uint64_t cts);
 /* The same, of an identity that no row has. */
-void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_atom tid, uint64_t cts);
+void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_atom tid,
+                     uint64_t cts);
 struct join_dedup_entry *join_dedup_find(struct iso_join *join, struct join_identity identity);
-enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry *entry, uint32_t key, uint64_t ordinal,
-                                  uint32_t content);
+enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry *entry,
+                                  uint32_t key, uint64_t ordinal, uint32_t content);
 void join_dedup_index(struct join_dedup *dedup); /* identities have changed */
 void join_dedup_release(struct join_dedup *dedup);
 
@@ -140,48 +150,58 @@ void join_dedup_release(struct join_dedup *dedup);
 void join_place_record(struct iso_join *join, uint32_t record);
 void join_place_commit(struct iso_join *join, uint32_t record, uint32_t transaction);
 void join_place(struct iso_join *join, bool ended);
-void join_place_forget(struct iso_join *join, uint32_t record);                     /* it aborted */
-bool join_may_write(const struct iso_join *join, const struct join_record *record); /* what is covered */
+void join_place_forget(struct iso_join *join, uint32_t record); /* it aborted */
+bool join_may_write(const struct iso_join *join,
+                    const struct join_record *record); /* what is covered */
 bool join_has_commit(const struct iso_join *join, uint64_t xid);
-const struct iso_snapshot *join_snapshot_of(const struct iso_join *join, const struct join_link *link);
+const struct iso_snapshot *join_snapshot_of(const struct iso_join *join,
+                                            const struct join_link *link);
 uint64_t join_xid_of(const struct iso_join *join, uint64_t low);
 void join_positions_release(struct join_positions *positions);
 
 /* log.c */
 /* An event that has a position. */
 void join_log_note(struct iso_join *join, const struct iso_event *event);
-/* BEGIN of a commit, or one that had no END: a statement of its own, which the schema topic may report. */
+/* BEGIN of a commit, or one that had no END: a statement of its own, which the schema topic may
+ * report. */
 void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_end);
 /* Whether the record waits for its position; it is copied. */
 bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint32_t transaction);
-/* Whether a statement that commits by itself stands, or may stand, in front of this position of a commit, and has not
- * been delivered. */
+/* Whether a statement that commits by itself stands, or may stand, in front of this position of a
+ * commit, and has not been delivered. */
 bool join_log_lacks_statement(const struct iso_join *join, uint64_t position);
 void join_log_release(struct iso_join *join, bool ended); /* those whose position is known now */
 
 /* lost.c: rows that END counts and that did not come, and what follows (extent.h) */
-void join_count_collection(struct iso_join *join, const struct join_table *table, uint64_t count); /* of the next END */
-void join_note_collections(struct iso_join *join, uint32_t transaction); /* END: those are its own */
+void join_count_collection(struct iso_join *join, const struct join_table *table,
+                           uint64_t count); /* of the next END */
+void join_note_collections(struct iso_join *join,
+                           uint32_t transaction); /* END: those are its own */
 void join_count_other(struct iso_join *join, uint32_t transaction, const struct join_table *table);
-void join_count_uncovered(struct iso_join *join, uint32_t table); /* between events: it was covered until now */
-/* Which tables it lacks rows of, as far as nothing more comes; false: of none. Until the next one is asked for. */
+void join_count_uncovered(struct iso_join *join,
+                          uint32_t table); /* between events: it was covered until now */
+/* Which tables it lacks rows of, as far as nothing more comes; false: of none. Until the next one
+ * is asked for. */
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);
-/* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value from there on. */
+/* The transaction, and its record, or ISO_NONE, stand at `cts`: what it lacks is of unknown value
+ * from there on. */
 void join_lose(struct iso_join *join, uint32_t transaction, uint32_t record, uint64_t cts);
 /* Counts, and where they stand; `transaction` NULL: nothing came. */
-void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction, uint32_t table,
-                    struct iso_join_lost *lost);
+void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction,
+                    uint32_t table, struct iso_join_lost *lost);
 /* Nothing of the record's transaction came, and nothing will. */
 void join_lose_whole(struct iso_join *join, uint32_t record, uint64_t cts);
 /* Its rows, and what its record says, have their place. */
-void join_find_again(struct iso_join *join, const struct join_transaction *transaction, uint32_t record);
+void join_find_again(struct iso_join *join, const struct join_transaction *transaction,
+                     uint32_t record);
 
-/* commit_name.c: a position is given to an xid; `transaction`: its rows, or ISO_NONE. 0: to none. */
+/* commit_name.c: a position is given to an xid; `transaction`: its rows, or ISO_NONE. 0: to
+ * none. */
 void join_commit_name_note(struct iso_join *join, uint64_t cts, uint64_t xid, uint32_t transaction);
 
-/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does nothing. As long as
- * going over all that waits. */
+/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does
+ * nothing. As long as going over all that waits. */
 void join_validate(const struct iso_join *join);
 
 /* Whether its number can be one of those that order commits: rows of another domain are refused. */
@@ -199,12 +219,14 @@ static inline void join_emit_reads(struct iso_join *join, struct join_record *re
 
 /* table.c */
 uint32_t join_table_of_key(struct iso_join *join, iso_atom key); /* atom of `keys` */
-struct join_table *join_table_named(struct iso_join *join, const struct iso_atoms *atoms, iso_atom name);
+struct join_table *join_table_named(struct iso_join *join, const struct iso_atoms *atoms,
+                                    iso_atom name);
 bool join_is_covered(struct iso_join *join, struct join_table *table);
 void join_note_rows(struct iso_join *join, struct join_table *table); /* one has arrived */
 /* Whether an operation of a client is to be judged ... */
 bool join_is_judged(struct iso_join *join, uint32_t key);
-void join_leave_out(struct iso_join *join, uint32_t key); /* ... and if not, it is counted with its table, or column */
+void join_leave_out(struct iso_join *join,
+                    uint32_t key); /* ... and if not, it is counted with its table, or column */
 bool join_is_key_covered(struct iso_join *join, uint32_t key);
 uint32_t join_add_table(struct iso_join *join, iso_atom name); /* of `keys`; or the known one */
 void join_tables_release(struct join_tables *tables);
@@ -213,36 +235,43 @@ void join_tables_release(struct join_tables *tables);
 bool join_has_cells(struct iso_join *join, struct join_table *table);
 void join_note_part(struct iso_join *join, uint32_t key); /* of a new key, whose table is known */
 bool join_column_is_covered(struct iso_join *join, struct join_table *column);
-void join_note_unseen(struct iso_join *join, uint32_t key); /* a client's operation on it is judged for now */
-void join_end_columns(struct iso_join *join);               /* those that never came were not covered */
+void join_note_unseen(struct iso_join *join,
+                      uint32_t key);          /* a client's operation on it is judged for now */
+void join_end_columns(struct iso_join *join); /* those that never came were not covered */
 /* Table and column of a column's name; the column is the join's until the next one. */
-void join_split_column(struct iso_join *join, const struct join_table *column, char buffer[ISO_ATOM_TEXT_MAX],
-                       struct iso_json_text *table, struct iso_json_text *name);
-void join_take_column(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+void join_split_column(struct iso_join *join, const struct join_table *column,
+                       char buffer[ISO_ATOM_TEXT_MAX], struct iso_json_text *table,
+                       struct iso_json_text *name);
+void join_take_column(struct iso_join *join, const struct iso_history *block,
+                      const struct iso_event *event);
 /* A cell of the row that arrived last. */
-void join_take_cell(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+void join_take_cell(struct iso_join *join, const struct iso_history *block,
+                    const struct iso_event *event);
 /* Of a transaction: rows that messages were about. */
 static inline uint32_t join_messages_of(const struct join_transaction *transaction)
 {
     return transaction->rows.count - transaction->dropped - transaction->cells;
 }
 /* Counts both sides by key. */
-void join_tally(struct iso_join *join, const struct join_record *record, const struct join_transaction *transaction);
+void join_tally(struct iso_join *join, const struct join_record *record,
+                const struct join_transaction *transaction);
 struct join_tally *join_tally_of(struct iso_join *join, uint32_t key); /* until the next one */
-/* Whether reads of the client's transaction may be of cells that it wrote and does not list: then, operation by operation
- * from join->counters.tallies + 1 on, which of them may. */
-bool join_hides_own(const struct iso_join *join, const struct iso_history *block, uint32_t transaction);
+/* Whether reads of the client's transaction may be of cells that it wrote and does not list: then,
+ * operation by operation from join->counters.tallies + 1 on, which of them may. */
+bool join_hides_own(const struct iso_join *join, const struct iso_history *block,
+                    uint32_t transaction);
 bool join_may_be_own(struct iso_join *join, uint32_t key, bool is_write);
 /* Whether the key is a cell's whose row `mark` has as one that a client says it wrote. */
 bool join_is_of_claimed(const struct iso_join *join, uint32_t key, uint32_t mark);
 
 /* initial.c */
-void join_take_initial(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                       uint32_t key);
+void join_take_initial(struct iso_join *join, const struct iso_history *block,
+                       const struct iso_event *event, uint32_t key);
 /* A client reads the key: the engine must know whether its initial value is known. */
 void join_ask_initial(struct iso_join *join, uint32_t key);
 /* The first change of the key that arrived. */
-void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event, const struct join_row *row);
+void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_event *event,
+                        const struct join_row *row);
 void join_note_start(struct iso_join *join, uint32_t input, const struct iso_event *event);
 /* Nothing said that all rows that the table had at first have come. */
 bool join_start_is_open(const struct iso_join *join, uint32_t table);
@@ -262,7 +291,7 @@ uint32_t join_key_number(struct iso_join *join, const struct iso_history *block,
 iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_atom text);
 uint32_t join_digest(const struct iso_atoms *atoms, iso_atom atom);
 uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms,
-                       iso_atom key);                                              /* not of the batch's block */
+                       iso_atom key); /* not of the batch's block */
 static inline uint32_t join_content(const struct iso_atoms *atoms, iso_atom value) /* never 0 */
 {
     uint32_t digest = join_digest(atoms, value);
@@ -277,29 +306,37 @@ void join_forget_transaction(struct iso_join *join, uint32_t transaction, enum i
 void join_leave_open(struct iso_join *join, uint32_t transaction); /* out of the map and the list */
 uint32_t join_new_record(struct iso_join *join);
 void join_forget_record(struct iso_join *join, uint32_t record); /* counted as it stands ... */
-void join_forget_record_as(struct iso_join *join, uint32_t record, enum iso_record_class class); /* ... or so */
+void join_forget_record_as(struct iso_join *join, uint32_t record,
+                           enum iso_record_class class); /* ... or so */
 void join_enter_claim(struct iso_join *join, uint32_t record);
 void join_leave_claim(struct iso_join *join, uint32_t record);
 void join_rebuild_texts(struct iso_join *join); /* if it is worth it */
 
 /* assemble.c */
-enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                              struct iso_error *error);
-void join_take_end(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
-void join_take_other(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
-void join_take_drop(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
-void join_take_collection(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
-void join_take_schema(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
-void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table, uint32_t key,
-                     iso_atom value);
-bool join_identity_of(struct iso_join *join, const struct iso_history *block, const struct iso_event *event,
-                      struct join_identity *identity);
-uint32_t join_open(struct iso_join *join, struct join_identity identity, const struct iso_event *event); /* or known */
+enum iso_status join_take_row(struct iso_join *join, const struct iso_history *block,
+                              const struct iso_event *event, struct iso_error *error);
+void join_take_end(struct iso_join *join, const struct iso_history *block,
+                   const struct iso_event *event);
+void join_take_other(struct iso_join *join, const struct iso_history *block,
+                     const struct iso_event *event);
+void join_take_drop(struct iso_join *join, const struct iso_history *block,
+                    const struct iso_event *event);
+void join_take_collection(struct iso_join *join, const struct iso_history *block,
+                          const struct iso_event *event);
+void join_take_schema(struct iso_join *join, const struct iso_history *block,
+                      const struct iso_event *event);
+void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
+                     uint32_t key, iso_atom value);
+bool join_identity_of(struct iso_join *join, const struct iso_history *block,
+                      const struct iso_event *event, struct join_identity *identity);
+uint32_t join_open(struct iso_join *join, struct join_identity identity,
+                   const struct iso_event *event); /* or known */
 void join_check_complete(struct iso_join *join, uint32_t transaction);
 uint64_t join_events_of(const struct join_transaction *transaction);
 struct join_input *join_input(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
-uint64_t join_all_have_passed(const struct iso_join *join); /* the place in the log that all inputs have reached */
+uint64_t join_all_have_passed(
+    const struct iso_join *join); /* the place in the log that all inputs have reached */
 /* Where in the log the event's transaction commits, as far as it says. */
 uint64_t join_commit_position(struct join_identity identity, const struct iso_event *event);
 void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions */
@@ -308,18 +345,22 @@ void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions 
 void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,
                       const struct join_identity *in_band);
 
-bool join_reads_at_start(const struct iso_history *history, uint32_t transaction); /* a read has no time of its own */
-void join_note_timeless(struct iso_join *join, uint32_t record); /* it only read, and nothing tells when */
+bool join_reads_at_start(const struct iso_history *history,
+                         uint32_t transaction); /* a read has no time of its own */
+void join_note_timeless(struct iso_join *join,
+                        uint32_t record); /* it only read, and nothing tells when */
 
 /* finish.c */
 uint32_t join_mark_finals(struct iso_join *join, const struct join_transaction *transaction);
 bool join_is_final(const struct iso_join *join, uint32_t row, uint32_t mark);
 /* Whether a row that was delivered is what the record's write says. */
-bool join_agrees(const struct iso_join *join, const struct join_row *row, const struct join_row *write);
+bool join_agrees(const struct iso_join *join, const struct join_row *row,
+                 const struct join_row *write);
 #define JOIN_ROWS_FINAL 0x01u    /* no row will be added */
 #define JOIN_RECORDS_FINAL 0x02u /* no record will claim it */
 void join_finish(struct iso_join *join, uint32_t transaction, uint32_t final);
-void join_finish_undelivered(struct iso_join *join, uint32_t record); /* no row of it arrived, and none will */
+void join_finish_undelivered(struct iso_join *join,
+                             uint32_t record); /* no row of it arrived, and none will */
 void join_resolve(struct iso_join *join, uint32_t record, bool committed, uint64_t cts);
 void join_finish_placed(struct iso_join *join, uint32_t record, uint32_t transaction, uint64_t cts);
 bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t *cts);
@@ -328,32 +369,41 @@ bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t 
 void join_spell_last(struct iso_join *join, struct iso_history *into); /* of the last transaction */
 void join_spell_kept(struct iso_join *join, const struct join_record *record);
 void join_spell_writes(struct iso_join *join, const struct join_record *record);
-/* Whether a client's value of the key may be the stream's, in another spelling; atoms of `texts`. */
+/* Whether a client's value of the key may be the stream's, in another spelling; atoms of
+ * `texts`. */
 bool join_may_equal(struct iso_join *join, uint32_t key, iso_atom delivered, iso_atom said);
 
 /* marker.c */
-void join_note_marker(struct iso_join *join, uint32_t transaction, iso_atom tid); /* the stream gives it */
-void join_await_marker(struct iso_join *join, uint32_t record);                   /* an identity of a new record */
+void join_note_marker(struct iso_join *join, uint32_t transaction,
+                      iso_atom tid);                            /* the stream gives it */
+void join_await_marker(struct iso_join *join, uint32_t record); /* an identity of a new record */
 void join_forget_markers(struct iso_join *join, struct join_transaction *transaction);
 void join_enter_markers(struct iso_join *join, uint32_t transaction);
 /* Those that no record has claimed. */
-void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
-bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first);
+void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction,
+                         uint64_t cts);
+bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction,
+                          uint32_t first);
 /* Whether a committed transaction would have been delivered. */
 bool join_leaves_marker(const struct iso_join *join, const struct join_record *record);
 
 /* change.c */
-void join_take_table_change(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+void join_take_table_change(struct iso_join *join, const struct iso_history *block,
+                            const struct iso_event *event);
 /* It has a version there; `found_some`: which replaced another one. */
 void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, bool found_some);
 void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin);
-bool join_was_replaced(const struct iso_join *join, uint32_t key); /* by another table, before its first version */
+bool join_was_replaced(const struct iso_join *join,
+                       uint32_t key); /* by another table, before its first version */
 /* Whether a statement changed the table between these positions. */
-bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after, uint64_t before);
-void join_note_asked(struct iso_join *join, uint32_t key); /* a client reads it for the first time */
+bool join_is_altered_between(const struct iso_join *join, uint32_t table, uint64_t after,
+                             uint64_t before);
+void join_note_asked(struct iso_join *join,
+                     uint32_t key); /* a client reads it for the first time */
 
 /* aborted.c */
-void join_take_begin(struct iso_join *join, const struct iso_history *block, const struct iso_event *event);
+void join_take_begin(struct iso_join *join, const struct iso_history *block,
+                     const struct iso_event *event);
 void join_note_ended(struct iso_join *join, struct join_identity identity);
 void join_undo_marker(struct iso_join *join, iso_atom tid); /* a row of what was undone has it */
 void join_forget_without_position(struct iso_join *join,
@@ -363,46 +413,62 @@ void join_forget_without_position(struct iso_join *join,
 void join_match_unknown(struct iso_join *join);
 
 /* emit.c */
-uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block, uint32_t transaction);
+uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block,
+                          uint32_t transaction);
 void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction);
 void join_emit_kept(struct iso_join *join, uint32_t record);
 void join_emit_placed(struct iso_join *join, uint32_t record);
-void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction, uint64_t position);
-void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+void join_emit_joined(struct iso_join *join, const struct iso_history *from, uint32_t transaction,
+                      uint64_t position);
+void join_emit_foreign(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts);
 void join_emit_unknown(struct iso_join *join,
                        const struct join_transaction *transaction); /* its outcome is not known */
-void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
-/* A version before all others; `delivered`: by a row of a snapshot, else by a change's before image. */
-void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin, bool delivered);
+void join_emit_changes(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts);
+/* A version before all others; `delivered`: by a row of a snapshot, else by a change's before
+ * image. */
+void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin,
+                       bool delivered);
 /* A version of the key that its whole table got at `position`. */
-void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position, uint64_t origin);
+void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position,
+                             uint64_t origin);
 /* What the engine is to take for the initial value of a key that has no such version. */
 void join_emit_start(struct iso_join *join, uint32_t key, iso_atom value);
-/* A row of a snapshot contradicts what was streamed (or, without an origin, was not sent): changes are missing. */
+/* A row of a snapshot contradicts what was streamed (or, without an origin, was not sent): changes
+ * are missing. */
 void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin);
-void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
+void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction,
+                       uint64_t cts);
 /* Of a transaction that has its position: before its own versions ... */
 void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction);
 /* ... and behind them. */
-void join_note_newest(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts);
-void join_emit_beyond(struct iso_join *join, uint32_t record); /* what it reads otherwise than it came waits */
-void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid, uint32_t table,
-                    uint64_t cts);
-void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key, iso_atom value,
-                     uint64_t cts, uint64_t origin);
+void join_note_newest(struct iso_join *join, const struct join_transaction *transaction,
+                      uint64_t cts);
+void join_emit_beyond(struct iso_join *join,
+                      uint32_t record); /* what it reads otherwise than it came waits */
+void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
+                    uint32_t table, uint64_t cts);
+void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid,
+                     uint32_t key, iso_atom value, uint64_t cts, uint64_t origin);
 void join_emit_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts);
 void join_emit_watermark(struct iso_join *join, uint64_t timestamp);
-struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid, uint32_t key);
-iso_atom join_name(struct iso_join *join, const struct join_transaction *transaction); /* atom of `texts` */
+struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kind kind,
+                                   iso_atom tid, uint32_t key);
+iso_atom join_name(struct iso_join *join,
+                   const struct join_transaction *transaction); /* atom of `texts` */
 iso_atom join_name_of(struct iso_join *join, struct join_identity identity);
 iso_atom join_out(struct iso_join *join, iso_atom text); /* the same in the output's block */
 
 /* copy.c */
-uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t transaction);
-uint32_t join_copy_whole(struct iso_history *into, const struct iso_history *from, uint32_t transaction);
-/* The same of a client's transaction of the batch's block: without operations that are not judged. */
-uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into, const struct iso_history *from,
-                               uint32_t transaction);
+uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from,
+                        uint32_t transaction);
+uint32_t join_copy_whole(struct iso_history *into, const struct iso_history *from,
+                         uint32_t transaction);
+/* The same of a client's transaction of the batch's block: without operations that are not
+ * judged. */
+uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into,
+                               const struct iso_history *from, uint32_t transaction);
 /* The last transaction's position in its session, where it does not say one itself. */
 void join_set_position(struct iso_history *into, uint64_t position);
 

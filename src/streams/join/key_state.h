@@ -11,25 +11,27 @@ struct join_key {
     uint64_t ordinal;           /* ... and its last row's */
     uint32_t span, occurrences; /* in the span of that number */
     uint32_t mark, row;         /* scratch of comparisons */
-    uint32_t out_block;         /* the number of the output's block of which `out` is the key's atom */
+    uint32_t out_block; /* the number of the output's block of which `out` is the key's atom */
     iso_atom out;
-    iso_atom table;             /* of `keys` */
-    iso_atom value;             /* as delivered last; where nothing asks for it, only whether there is one */
-    uint32_t content;           /* digest of what was delivered last; 0: not known */
-    uint32_t lane;              /* the input that it came from */
-    uint32_t channel;           /* + 1; of the extent's channels (extent.h) */
-    uint32_t of_table;          /* number in `tables` */
-    uint32_t of_row, of_column; /* of a cell: the key of its row, the number of its column in `tables` */
-    uint8_t part;               /* enum join_part */
-    uint8_t initial;            /* enum join_initial */
-    uint64_t first;             /* position of its first version, where statements change tables; 0: none has arrived */
-    uint64_t last;              /* commit timestamp of `value`, where rows are net changes */
-    bool asked;                 /* a client has read it since tables change (change.c) */
-    bool was_changed;           /* some transaction has changed it */
-    bool lost;                  /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
-    bool was_there;             /* its first version replaced something, where rows are net changes */
-    bool is_misplaced;          /* a change of it has no moment: its record did not come with it (in-band) */
-    bool is_header;             /* `TABLE#`, of queries (iso/history.h): it never has a value */
+    iso_atom table;    /* of `keys` */
+    iso_atom value;    /* as delivered last; where nothing asks for it, only whether there is one */
+    uint32_t content;  /* digest of what was delivered last; 0: not known */
+    uint32_t lane;     /* the input that it came from */
+    uint32_t channel;  /* + 1; of the extent's channels (extent.h) */
+    uint32_t of_table; /* number in `tables` */
+    uint32_t of_row,
+        of_column;     /* of a cell: the key of its row, the number of its column in `tables` */
+    uint8_t part;      /* enum join_part */
+    uint8_t initial;   /* enum join_initial */
+    uint64_t first;    /* position of its first version, where statements change tables; 0: none has
+                          arrived */
+    uint64_t last;     /* commit timestamp of `value`, where rows are net changes */
+    bool asked;        /* a client has read it since tables change (change.c) */
+    bool was_changed;  /* some transaction has changed it */
+    bool lost;         /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
+    bool was_there;    /* its first version replaced something, where rows are net changes */
+    bool is_misplaced; /* a change of it has no moment: its record did not come with it (in-band) */
+    bool is_header;    /* `TABLE#`, of queries (iso/history.h): it never has a value */
 };
 
 /* What of a row a key is (cell.c). */
@@ -48,8 +50,11 @@ enum join_initial {
     JOIN_INITIAL_DELIVERED /* a row of a snapshot, or an insert, said it */
 };
 
-static const struct join_key join_key_new = {
-    .table = ISO_ABSENT, .value = ISO_ABSENT, .of_table = ISO_NONE, .of_row = ISO_NONE, .of_column = ISO_NONE};
+static const struct join_key join_key_new = {.table = ISO_ABSENT,
+                                             .value = ISO_ABSENT,
+                                             .of_table = ISO_NONE,
+                                             .of_row = ISO_NONE,
+                                             .of_column = ISO_NONE};
 
 struct join_keys {
     struct iso_history names; /* numbers and atoms */
@@ -63,31 +68,35 @@ struct join_texts {
     uint32_t kept; /* of the last rebuild */
 };
 
-/* ---- tables (table.c), and columns that are cells (cell.c): a column is a table of a name "table#column" ---- */
+/* ---- tables (table.c), and columns that are cells (cell.c): a column is a table of a name
+ * "table#column" ---- */
 
 enum join_coverage { JOIN_NOT_ASKED, JOIN_COVERED, JOIN_UNCOVERED };
 
-/* What came of a table's first snapshot. One row may be all: that of the first table is marked as the first alone. */
+/* What came of a table's first snapshot. One row may be all: that of the first table is marked as
+ * the first alone. */
 enum join_table_start { JOIN_START_UNSEEN, JOIN_START_ONE, JOIN_START_ROWS, JOIN_START_WHOLE };
 
 struct join_table {
-    iso_atom name;               /* of `keys`: what stands in a key before the first '/' */
-    uint8_t coverage;            /* enum join_coverage */
-    uint64_t since;              /* how many records came before a source covered it */
-    bool collected;              /* the stream names it among its collections */
-    bool asked_again;            /* the stream has shown that it cannot be covered */
-    bool has_rows;               /* rows of it arrive all the same */
-    bool is_column, varies;      /* not all rows of its table have the column */
-    uint8_t cells;               /* enum join_coverage: whether its columns are cells */
-    uint8_t start;               /* enum join_table_start */
-    uint32_t lacks;              /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
-    bool has_lost;               /* some transaction may lack rows of it, and nobody says of which keys */
-    uint64_t left_out;           /* clients' operations on its keys that were not judged */
-    uint64_t unseen;             /* of a column: those from before anything of it was known */
+    iso_atom name;          /* of `keys`: what stands in a key before the first '/' */
+    uint8_t coverage;       /* enum join_coverage */
+    uint64_t since;         /* how many records came before a source covered it */
+    bool collected;         /* the stream names it among its collections */
+    bool asked_again;       /* the stream has shown that it cannot be covered */
+    bool has_rows;          /* rows of it arrive all the same */
+    bool is_column, varies; /* not all rows of its table have the column */
+    uint8_t cells;          /* enum join_coverage: whether its columns are cells */
+    uint8_t start;          /* enum join_table_start */
+    uint32_t lacks;    /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
+    bool has_lost;     /* some transaction may lack rows of it, and nobody says of which keys */
+    uint64_t left_out; /* clients' operations on its keys that were not judged */
+    uint64_t unseen;   /* of a column: those from before anything of it was known */
     struct iso_value_type value; /* of its rows' values, as it was when `types` types were known */
     uint32_t types;
-    uint64_t newest;  /* the largest position of a commit with rows of it, where no event tells of statements */
-    uint64_t respelt; /* from this position on nobody knows what older rows have (of a column: in it); 0: no such */
+    uint64_t newest;  /* the largest position of a commit with rows of it, where no event tells of
+                         statements */
+    uint64_t respelt; /* from this position on nobody knows what older rows have (of a column: in
+                         it); 0: no such */
 };
 
 struct join_tables {

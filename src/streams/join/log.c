@@ -1,13 +1,13 @@
 /* Snapshots that are known by a position in MariaDB's binlog.
  *
- * A record whose `snapshot` is FILE.NUMBER:OFFSET sees what the log has up to there. Commits are ordered by their
- * GTIDs, which continue over servers, and positions do not; so the join notes at which position each GTID stands, and a
- * record waits until it is known which is the last one in front of its own. That is known once the commit behind it has
- * arrived, and all between the two: what the transaction topic gives up to there is whole. At the end of the input all
- * is known.
+ * A record whose `snapshot` is FILE.NUMBER:OFFSET sees what the log has up to there. Commits are
+ * ordered by their GTIDs, which continue over servers, and positions do not; so the join notes at
+ * which position each GTID stands, and a record waits until it is known which is the last one in
+ * front of its own. That is known once the commit behind it has arrived, and all between the two:
+ * what the transaction topic gives up to there is whole. At the end of the input all is known.
  *
- * Where a replica has taken over, one position may be of two logs: as soon as positions do not rise with GTIDs no
- * record has one. What a snapshot from before the connector's own saw nobody says.
+ * Where a replica has taken over, one position may be of two logs: as soon as positions do not rise
+ * with GTIDs no record has one. What a snapshot from before the connector's own saw nobody says.
  */
 #include <string.h>
 
@@ -24,13 +24,15 @@ static uint32_t find_not_below(const struct join_log *log, uint64_t number, uint
     if (!log->count)
         return 0;
     const uint64_t *first = position ? &log->list->position : &log->list->number;
-    return iso_sorted_below(&(struct iso_sorted){first, sizeof *log->list, log->count}, position ? position : number);
+    return iso_sorted_below(&(struct iso_sorted){first, sizeof *log->list, log->count},
+                            position ? position : number);
 }
 
 /* Of the statements without a position, the first whose number is not below this one. */
 static uint32_t find_alone(const struct join_log *log, uint64_t number)
 {
-    return iso_sorted_below(&(struct iso_sorted){log->alone, sizeof *log->alone, log->alone_count}, number);
+    return iso_sorted_below(&(struct iso_sorted){log->alone, sizeof *log->alone, log->alone_count},
+                            number);
 }
 
 static void forget_oldest(struct join_log *log)
@@ -92,7 +94,8 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
     if (!without_end || !number || known || log->alone_count == POSITIONS_MOST)
         return;
     ISO_GROW(log->alone, log->alone_count, log->alone_capacity);
-    memmove(log->alone + alone + 1, log->alone + alone, (log->alone_count - alone) * sizeof *log->alone);
+    memmove(log->alone + alone + 1, log->alone + alone,
+            (log->alone_count - alone) * sizeof *log->alone);
     log->alone[alone] = number;
     log->alone_count++;
 }
@@ -109,13 +112,15 @@ static uint64_t whole(const struct iso_join *join)
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_transaction *transaction = &join->open.list[i];
         uint64_t own = transaction->position >> ISO_GTID_BITS;
-        if (!(transaction->flags & JOIN_COMPLETE) && (transaction->flags & JOIN_HAS_POSITION) && own <= number)
+        if (!(transaction->flags & JOIN_COMPLETE) && (transaction->flags & JOIN_HAS_POSITION) &&
+            own <= number)
             number = own - 1;
     }
     return number;
 }
 
-/* Whether nothing that stands in front of this position, behind the last entry that does, may still arrive. */
+/* Whether nothing that stands in front of this position, behind the last entry that does, may still
+ * arrive. */
 static bool is_known(const struct join_log *log, uint64_t position, uint64_t known)
 {
     uint32_t behind = find_not_below(log, 0, position);

@@ -1,10 +1,12 @@
-/* What is missing behind the extent (extent.h): which collections a transaction lacks rows of, and what follows.
+/* What is missing behind the extent (extent.h): which collections a transaction lacks rows of, and
+ * what follows.
  *
- * END counts the events of each collection. Where fewer came once no more can, the rest is lost: what they wrote is of
- * unknown value right behind the transaction's commit, for as long as nobody writes it again. Which keys that are, its
- * client's record may say; else it may be every key of the collection. A transaction whose END itself was lost may lack
- * rows of the tables that it has rows of. Where positions rise (PostgreSQL) a key that is of unknown value already is
- * not given one again: a partition that lags by thousands costs no more than one that lags by one.
+ * END counts the events of each collection. Where fewer came once no more can, the rest is lost:
+ * what they wrote is of unknown value right behind the transaction's commit, for as long as nobody
+ * writes it again. Which keys that are, its client's record may say; else it may be every key of
+ * the collection. A transaction whose END itself was lost may lack rows of the tables that it has
+ * rows of. Where positions rise (PostgreSQL) a key that is of unknown value already is not given
+ * one again: a partition that lags by thousands costs no more than one that lags by one.
  */
 #include <assert.h>
 
@@ -18,7 +20,8 @@ void join_count_collection(struct iso_join *join, const struct join_table *table
 {
     struct join_end *end = &join->end;
     ISO_GROW(end->counted, end->counted_count, end->counted_capacity);
-    end->counted[end->counted_count++] = (struct join_counted){(uint32_t)(table - join->tables.list), count};
+    end->counted[end->counted_count++] =
+        (struct join_counted){(uint32_t)(table - join->tables.list), count};
 }
 
 /* What is known of the table's events in the transaction. */
@@ -40,7 +43,8 @@ void join_note_collections(struct iso_join *join, uint32_t number)
     for (uint32_t i = 0; i < end->counted_count; i++) {
         uint32_t row = entry_of(join, number, end->counted[i].table); /* rows move */
         struct join_row *entry = &join->rows.list[row];
-        entry->ordinal = end->counted[i].count > entry->ordinal ? end->counted[i].count : entry->ordinal;
+        entry->ordinal =
+            end->counted[i].count > entry->ordinal ? end->counted[i].count : entry->ordinal;
     }
 }
 
@@ -50,15 +54,17 @@ void join_count_other(struct iso_join *join, uint32_t number, const struct join_
     join->rows.list[row].rank++;
 }
 
-/* Whether a message is about the row, and not about one that it is a column of, or about its whole table. */
+/* Whether a message is about the row, and not about one that it is a column of, or about its whole
+ * table. */
 static bool is_message_of(const struct iso_join *join, const struct join_row *row, uint32_t table)
 {
     const struct join_key *state = &join->keys.list[row->key];
-    return state->of_table == table && state->part != JOIN_PART_CELL && !(row->flags & JOIN_ROW_DROPPED);
+    return state->of_table == table && state->part != JOIN_PART_CELL &&
+           !(row->flags & JOIN_ROW_DROPPED);
 }
 
-void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction, uint32_t table,
-                    struct iso_join_lost *lost)
+void join_tell_lost(const struct iso_join *join, const struct join_transaction *transaction,
+                    uint32_t table, struct iso_join_lost *lost)
 {
     if (!transaction)
         return;
@@ -69,28 +75,32 @@ void join_tell_lost(const struct iso_join *join, const struct join_transaction *
             lost->counted = join->rows.list[r].ordinal;
             lost->came = join->rows.list[r].rank;
         }
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
         if (!is_message_of(join, row, table))
             continue;
         lost->came++;
         lost->first = row->origin < lost->first ? row->origin : lost->first;
-        lost->last = lost->last == UINT64_MAX || row->origin > lost->last ? row->origin : lost->last;
+        lost->last =
+            lost->last == UINT64_MAX || row->origin > lost->last ? row->origin : lost->last;
     }
 }
 
 /* ---- what is lacking ---- */
 
-static uint64_t rows_of(const struct iso_join *join, const struct join_transaction *transaction, uint32_t table)
+static uint64_t rows_of(const struct iso_join *join, const struct join_transaction *transaction,
+                        uint32_t table)
 {
     uint64_t rows = 0;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
         rows += is_message_of(join, &join->rows.list[r], table);
     return rows;
 }
 
-/* Events of the table, which is not covered any more, are not waited for: neither what ENDs counted of it nor what came
- * says whether a transaction is whole. */
+/* Events of the table, which is not covered any more, are not waited for: neither what ENDs counted
+ * of it nor what came says whether a transaction is whole. */
 void join_count_uncovered(struct iso_join *join, uint32_t table)
 {
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
@@ -103,7 +113,8 @@ void join_count_uncovered(struct iso_join *join, uint32_t table)
             r = join->rows.list[r].next;
         if (left) {
             struct join_row *entry = &join->rows.list[r];
-            assert(transaction->expected >= entry->ordinal && transaction->covered_others >= entry->rank);
+            assert(transaction->expected >= entry->ordinal &&
+                   transaction->covered_others >= entry->rank);
             transaction->expected -= entry->ordinal;
             transaction->covered_others -= (uint32_t)entry->rank;
             entry->ordinal = entry->rank = 0;
@@ -129,7 +140,8 @@ static void mark_counted(struct iso_join *join, const struct join_transaction *t
 
 static void mark_own(struct iso_join *join, const struct join_transaction *transaction)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
         mark(join, join->keys.list[join->rows.list[r].key].of_table);
 }
 
@@ -183,11 +195,13 @@ static void lose_key(struct iso_join *join, uint32_t key, uint64_t position, uin
         return;
     state->lost = true;
     join_unlearn(join, key);
-    join_emit_table_version(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE), position,
-                            origin);
+    join_emit_table_version(join, key,
+                            iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_INCOMPLETE),
+                            position, origin);
 }
 
-/* One that clients ask for, or the stream names, is a key; others get their version when they become one (change.c). */
+/* One that clients ask for, or the stream names, is a key; others get their version when they
+ * become one (change.c). */
 static void lose_table(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin)
 {
     join->tables.list[table].has_lost = true;
@@ -204,18 +218,20 @@ static bool is_whole(struct iso_join *join, uint32_t row, uint32_t finals)
     return tally->writes ? tally->changes >= tally->writes : join->keys.list[row].mark == finals;
 }
 
-/* What the record says it wrote where rows lack, and of which some did not come; of rows whose columns are cells all
- * cells.
+/* What the record says it wrote where rows lack, and of which some did not come; of rows whose
+ * columns are cells all cells.
  */
 static void lose_listed(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t position)
 {
     uint32_t finals = join_mark_finals(join, transaction), listed = ++join->counters.marks;
     join_tally(join, record, transaction);
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next) {
         uint32_t key = join->rows.list[w].key;
         const struct join_key *state = &join->keys.list[key];
-        if (!join_is_lacking(join, key) || is_whole(join, state->part == JOIN_PART_CELL ? state->of_row : key, finals))
+        if (!join_is_lacking(join, key) ||
+            is_whole(join, state->part == JOIN_PART_CELL ? state->of_row : key, finals))
             continue;
         join->keys.list[key].mark = listed;
         lose_key(join, key, position, record->origin);
@@ -234,8 +250,10 @@ static bool is_listed(const struct iso_join *join, const struct join_record *rec
     size_t length;
     if (!record || record->flags & (JOIN_RECORD_TAKES | JOIN_RECORD_LISTS))
         return false;
-    const char *name = iso_atom_text(&join->keys.names.atoms, join->tables.list[table].name, buffer, &length);
-    return !join->options.is_unreported || !join->options.is_unreported(join->options.context, name, length);
+    const char *name =
+        iso_atom_text(&join->keys.names.atoms, join->tables.list[table].name, buffer, &length);
+    return !join->options.is_unreported ||
+           !join->options.is_unreported(join->options.context, name, length);
 }
 
 void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts)
@@ -262,12 +280,16 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
     }
 }
 
-void join_find_again(struct iso_join *join, const struct join_transaction *transaction, uint32_t record)
+void join_find_again(struct iso_join *join, const struct join_transaction *transaction,
+                     uint32_t record)
 {
-    const struct join_chain *writes = record == ISO_NONE ? NULL : &join->records.list[record].writes;
-    for (uint32_t i = 0, w = writes ? writes->first : 0; writes && i < writes->count; i++, w = join->rows.list[w].next)
+    const struct join_chain *writes =
+        record == ISO_NONE ? NULL : &join->records.list[record].writes;
+    for (uint32_t i = 0, w = writes ? writes->first : 0; writes && i < writes->count;
+         i++, w = join->rows.list[w].next)
         join->keys.list[join->rows.list[w].key].lost = false;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].lost = false;
 }
 
@@ -277,7 +299,8 @@ void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
     const struct join_record *record = &join->records.list[number];
     join->counters.lacks++;
     join->stats.incomplete++;
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next)
         mark(join, join->keys.list[join->rows.list[w].key].of_table);
     lose_listed(join, record, &nothing, cts + join->capability->positions);
     for (uint32_t table = 0; table < join->tables.count; table++)

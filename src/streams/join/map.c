@@ -74,7 +74,8 @@ void join_map_put(struct join_map *map, struct join_identity identity, uint32_t 
     }
     if (!map->slots || map->used >= map->mask / 4 * 3)
         set_slots(map, map->slots ? (map->mask + 1) * 2 : LEAST_SLOTS);
-    struct join_entry *vacant = iso_slots_vacant(map->slots, map->mask, &kind, hash(identity.number, identity.tag));
+    struct join_entry *vacant =
+        iso_slots_vacant(map->slots, map->mask, &kind, hash(identity.number, identity.tag));
     *vacant = (struct join_entry){identity.number, identity.tag, value};
     map->used++;
 }

@@ -1,11 +1,13 @@
-/* Markers: the client's own id of a transaction, written by the transaction itself (connectors/cdc_common/marker.h).
+/* Markers: the client's own id of a transaction, written by the transaction itself
+ * (connectors/cdc_common/marker.h).
  *
- * A marker teaches a record the identity that its transaction has in the stream; from then on both meet as if the
- * client had known it. Until the record arrives, the transaction is found under its markers as well.
+ * A marker teaches a record the identity that its transaction has in the stream; from then on both
+ * meet as if the client had known it. Until the record arrives, the transaction is found under its
+ * markers as well.
  *
- * A row that is changed without setting the column keeps the marker of the change before. So a marker that belongs to
- * another transaction already is *stray*: it is counted and says nothing, and what no stream delivered under its own
- * marker may have arrived under none.
+ * A row that is changed without setting the column keeps the marker of the change before. So a
+ * marker that belongs to another transaction already is *stray*: it is counted and says nothing,
+ * and what no stream delivered under its own marker may have arrived under none.
  */
 #include "join/join_private.h"
 
@@ -25,8 +27,8 @@ static void bind(struct iso_join *join, struct join_record *record, struct join_
         record->xid = join_xid_of(join, identity.number);
 }
 
-/* Whether one identity of the stream may be several transactions: those of one commit timestamp, and of YugabyteDB's
- * logical connector, which makes up an id for all of one commit time. */
+/* Whether one identity of the stream may be several transactions: those of one commit timestamp,
+ * and of YugabyteDB's logical connector, which makes up an id for all of one commit time. */
 static bool may_share(const struct iso_join *join)
 {
     return !join->capability->positions && !join->capability->unique_cts;
@@ -39,7 +41,8 @@ void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
     uint32_t known = join_map_get(&join->open.by_identity, marker);
     if (known == number || tid == ISO_ABSENT)
         return;
-    if (known != ISO_NONE || join_dedup_find(join, marker) || (transaction->markers.count && !may_share(join))) {
+    if (known != ISO_NONE || join_dedup_find(join, marker) ||
+        (transaction->markers.count && !may_share(join))) {
         join->stats.stray_markers++;
         return;
     }
@@ -71,7 +74,8 @@ void join_enter_markers(struct iso_join *join, uint32_t number)
         join_map_put(&join->open.by_identity, marker_of(join->rows.list[r].after), number);
 }
 
-void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction, uint64_t cts)
+void join_finish_markers(struct iso_join *join, const struct join_transaction *transaction,
+                         uint64_t cts)
 {
     const struct join_chain *markers = &transaction->markers;
     for (uint32_t i = 0, r = markers->first; i < markers->count; i++, r = join->rows.list[r].next)
@@ -90,10 +94,12 @@ void join_await_marker(struct iso_join *join, uint32_t number)
         record->identity[record->identity_count++] = marker;
 }
 
-bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction, uint32_t first)
+bool join_has_all_records(const struct iso_join *join, const struct join_transaction *transaction,
+                          uint32_t first)
 {
     uint32_t claims = 0;
-    for (uint32_t record = first; record != ISO_NONE; record = join->records.list[record].next_equal)
+    for (uint32_t record = first; record != ISO_NONE;
+         record = join->records.list[record].next_equal)
         claims++;
     return claims >= transaction->markers.count;
 }
@@ -102,7 +108,8 @@ bool join_leaves_marker(const struct iso_join *join, const struct join_record *r
 {
     if (join->options.markers == ISO_JOIN_MARKER_ROWS)
         return true;
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next)
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next)
         if (join->rows.list[w].after != ISO_ABSENT)
             return true;
     return false;

@@ -1,7 +1,8 @@
 /* Records of unknown outcome from sources that share no id with the client (Dgraph).
  *
- * Such a record is the one transaction of the stream that no client claims, that has its whole final write set and
- * that commits after it started. Where several fit, or one fits several records, it stays unknown.
+ * Such a record is the one transaction of the stream that no client claims, that has its whole
+ * final write set and that commits after it started. Where several fit, or one fits several
+ * records, it stays unknown.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
@@ -19,12 +20,15 @@ static struct join_identity anchor_of(const struct join_row *row)
     return (struct join_identity){(uint64_t)row->key << 32 | row->after, JOIN_BY_CTS};
 }
 
-static bool fits(struct iso_join *join, const struct join_transaction *transaction, const struct join_record *record)
+static bool fits(struct iso_join *join, const struct join_transaction *transaction,
+                 const struct join_record *record)
 {
-    if (!(transaction->flags & JOIN_HAS_CTS) || !(record->flags & JOIN_RECORD_STS) || transaction->cts <= record->sts)
+    if (!(transaction->flags & JOIN_HAS_CTS) || !(record->flags & JOIN_RECORD_STS) ||
+        transaction->cts <= record->sts)
         return false;
     uint32_t mark = join_mark_finals(join, transaction);
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next) {
         const struct join_key *state = &join->keys.list[join->rows.list[w].key];
         bool there = state->mark == mark;
         if (there ? join->rows.list[state->row].after != join->rows.list[w].after
@@ -35,7 +39,8 @@ static bool fits(struct iso_join *join, const struct join_transaction *transacti
 }
 
 /* By anchor: the first candidate; the rest are chained by `next`. */
-static uint32_t collect(struct iso_join *join, struct candidate *candidates, uint32_t *next, struct join_map *anchors)
+static uint32_t collect(struct iso_join *join, struct candidate *candidates, uint32_t *next,
+                        struct join_map *anchors)
 {
     uint32_t count = 0;
     for (uint32_t i = join->records.oldest; i != ISO_NONE; i = join->records.list[i].newer) {
@@ -66,10 +71,12 @@ static void match_transaction(struct iso_join *join, uint32_t number, struct can
     uint32_t fitting = ISO_NONE;
     if (join_map_get(&join->records.by_claim, transaction->identity) != ISO_NONE)
         return;
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next) {
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next) {
         uint32_t candidate = join_map_get(anchors, anchor_of(&join->rows.list[r]));
         for (; candidate != ISO_NONE; candidate = next[candidate]) {
-            if (candidate == fitting || !fits(join, transaction, &join->records.list[candidates[candidate].record]))
+            if (candidate == fitting ||
+                !fits(join, transaction, &join->records.list[candidates[candidate].record]))
                 continue;
             if (fitting != ISO_NONE)
                 candidates[fitting].found = SEVERAL;
@@ -86,7 +93,8 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
     if (candidate->found == SEVERAL) {
         join->stats.unresolved++;
         if (record->kept != ISO_NONE)
-            join_emit_joined(join, &join->records.kept, record->kept, join->records.kept.sno[record->kept]);
+            join_emit_joined(join, &join->records.kept, record->kept,
+                             join->records.kept.sno[record->kept]);
         join_forget_record(join, candidate->record);
         return;
     }
@@ -105,7 +113,8 @@ void join_match_unknown(struct iso_join *join)
     struct candidate *candidates = iso_allocate(join->records.waiting * sizeof *candidates);
     uint32_t *next = iso_allocate(join->records.waiting * sizeof *next);
     uint32_t count = collect(join, candidates, next, &anchors);
-    for (uint32_t number = join->open.oldest; count && number != ISO_NONE; number = join->open.list[number].newer)
+    for (uint32_t number = join->open.oldest; count && number != ISO_NONE;
+         number = join->open.list[number].newer)
         match_transaction(join, number, candidates, next, &anchors);
     for (uint32_t i = 0; i < count; i++)
         conclude(join, &candidates[i]);

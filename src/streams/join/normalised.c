@@ -1,9 +1,10 @@
 /* Clients' values as the stream spells them.
  *
- * What a driver makes of a value is another text than the stream's. By the schema of its column both are made one
- * (values/spelling.h): the stream's by its decoder, a client's here, when it leaves or is compared. A record may arrive
- * before any row of its table has, and then nothing is known of its columns yet; what has left by then, the engine's
- * contradictions are checked again by whoever receives them.
+ * What a driver makes of a value is another text than the stream's. By the schema of its column
+ * both are made one (values/spelling.h): the stream's by its decoder, a client's here, when it
+ * leaves or is compared. A record may arrive before any row of its table has, and then nothing is
+ * known of its columns yet; what has left by then, the engine's contradictions are checked again by
+ * whoever receives them.
  */
 #include "values/spelling.h"
 #include "join/join_private.h"
@@ -30,7 +31,8 @@ static struct iso_value_type type_of(struct iso_join *join, struct join_table *t
             join_split_column(join, table, buffer, &name, &column);
         else
             name = name_of(join, table, buffer);
-        table->value = join->options.value_type(join->options.context, name.at, name.length, column.at, column.length);
+        table->value = join->options.value_type(join->options.context, name.at, name.length,
+                                                column.at, column.length);
         table->types = join->tables.types;
     }
     return table->value;
@@ -45,14 +47,17 @@ static struct iso_value_type type_of_column(void *context, struct iso_json_text 
 {
     const struct columns *columns = context;
     const struct iso_join_options *options = &columns->join->options;
-    return options->value_type(options->context, columns->table.at, columns->table.length, column.at, column.length);
+    return options->value_type(options->context, columns->table.at, columns->table.length,
+                               column.at, column.length);
 }
 
-static bool spell_row(struct iso_join *join, const struct join_table *table, struct iso_json_text text)
+static bool spell_row(struct iso_join *join, const struct join_table *table,
+                      struct iso_json_text text)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct columns columns = {join, name_of(join, table, buffer)};
-    return iso_row_spell(&(struct iso_column_types){type_of_column, &columns}, text, &join->scratch.normalised);
+    return iso_row_spell(&(struct iso_column_types){type_of_column, &columns}, text,
+                         &join->scratch.normalised);
 }
 
 /* Of a table whose values no text has several spellings of, or one that is spelt already. */
@@ -64,7 +69,8 @@ static bool stays(struct iso_value_type type, const struct iso_atoms *atoms, iso
            iso_atom_is_unknown(atoms, value);
 }
 
-static iso_atom spell(struct iso_join *join, struct join_table *table, struct iso_atoms *atoms, iso_atom value)
+static iso_atom spell(struct iso_join *join, struct join_table *table, struct iso_atoms *atoms,
+                      iso_atom value)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text text;
@@ -73,11 +79,14 @@ static iso_atom spell(struct iso_join *join, struct join_table *table, struct is
         return value;
     text.at = iso_atom_text(atoms, value, buffer, &text.length);
     join->scratch.normalised.used = 0;
-    bool normalised = type.kind == ISO_VALUE_ROW ? spell_row(join, table, text)
-                                                 : iso_value_spell(type, text, &join->scratch.normalised);
-    return normalised ? iso_atoms_text(atoms, join->scratch.normalised.bytes ? join->scratch.normalised.bytes : "",
-                                       join->scratch.normalised.used)
-                      : value;
+    bool normalised = type.kind == ISO_VALUE_ROW
+                          ? spell_row(join, table, text)
+                          : iso_value_spell(type, text, &join->scratch.normalised);
+    return normalised
+               ? iso_atoms_text(
+                     atoms, join->scratch.normalised.bytes ? join->scratch.normalised.bytes : "",
+                     join->scratch.normalised.used)
+               : value;
 }
 
 static bool nothing_is_known(const struct iso_join *join)
@@ -95,7 +104,8 @@ static void spell_operations(struct iso_join *join, struct iso_history *of, uint
 {
     if (nothing_is_known(join))
         return;
-    uint32_t end = transaction + 1 < of->transaction_count ? of->first_operation[transaction + 1] : of->operation_count;
+    uint32_t end = transaction + 1 < of->transaction_count ? of->first_operation[transaction + 1]
+                                                           : of->operation_count;
     for (uint32_t o = of->first_operation[transaction]; o < end; o++) {
         uint8_t kind = iso_kind_of(of, o);
         if (kind != ISO_READ && kind != ISO_WRITE)
@@ -125,8 +135,8 @@ bool join_may_equal(struct iso_join *join, uint32_t key, iso_atom delivered, iso
         return iso_values_compare(type, one, other, spellers) != ISO_VALUES_DIFFER;
     struct columns columns = {join, name_of(join, table, buffers[2])};
     struct iso_row_difference difference;
-    return iso_rows_compare(&(struct iso_column_types){type_of_column, &columns}, one, other, spellers, &difference) !=
-           ISO_VALUES_DIFFER;
+    return iso_rows_compare(&(struct iso_column_types){type_of_column, &columns}, one, other,
+                            spellers, &difference) != ISO_VALUES_DIFFER;
 }
 
 void join_spell_last(struct iso_join *join, struct iso_history *into)
@@ -144,9 +154,10 @@ void join_spell_writes(struct iso_join *join, const struct join_record *record)
 {
     if (nothing_is_known(join))
         return;
-    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count; i++, w = join->rows.list[w].next) {
-        iso_atom value =
-            spell(join, table_of(join, join->rows.list[w].key), &join->texts.atoms, join->rows.list[w].after);
+    for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
+         i++, w = join->rows.list[w].next) {
+        iso_atom value = spell(join, table_of(join, join->rows.list[w].key), &join->texts.atoms,
+                               join->rows.list[w].after);
         join->rows.list[w].after = value;
     }
 }

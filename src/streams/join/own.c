@@ -36,7 +36,8 @@ static void number_states(struct iso_join *join, const struct join_chain *rows)
         uint32_t unit = unit_of(join, row);
         struct join_tally *tally = join_tally_of(join, unit);
         tally->states += unit == row->key;
-        tally->is_mixed |= !tally->states || (row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED));
+        tally->is_mixed |=
+            !tally->states || (row->flags & (JOIN_ROW_DROPPED | JOIN_ROW_UNREPORTED));
         struct join_own_change change = {.row = r, .state = tally->states};
         tally = join_tally_of(join, row->key);
         change.previous = tally->latest;
@@ -47,13 +48,15 @@ static void number_states(struct iso_join *join, const struct join_chain *rows)
     }
 }
 
-/* A row that the record writes as often as it was changed, or more often, stands where the record has it. */
+/* A row that the record writes as often as it was changed, or more often, stands where the record
+ * has it. */
 static bool is_loose(struct iso_join *join, uint32_t unit, bool takes)
 {
     const struct join_tally *tally = join_tally_of(join, unit);
     if (!tally->states || tally->is_mixed || tally->changes == UINT32_MAX)
         return false;
-    return tally->writes ? tally->changes > tally->writes && (takes || join->keys.list[unit].part == JOIN_PART_ROW)
+    return tally->writes ? tally->changes > tally->writes &&
+                               (takes || join->keys.list[unit].part == JOIN_PART_ROW)
                          : takes;
 }
 
@@ -74,8 +77,8 @@ static bool find_loose(struct iso_join *join, bool takes)
 
 /* ---- what was seen of them ---- */
 
-/* Whether the key can have the value in that state. What it had before its first change the engine knows; the join only
- * where a change says what it replaced, and that is what the snapshot has. */
+/* Whether the key can have the value in that state. What it had before its first change the engine
+ * knows; the join only where a change says what it replaced, and that is what the snapshot has. */
 static bool admits(struct iso_join *join, uint32_t key, iso_atom value, uint32_t state)
 {
     const struct join_own *own = &join->scratch.own;
@@ -83,7 +86,8 @@ static bool admits(struct iso_join *join, uint32_t key, iso_atom value, uint32_t
     for (uint32_t i = join_tally_of(join, key)->latest; i; i = own->changes[i - 1].previous) {
         first = &join->rows.list[own->changes[i - 1].row];
         if (own->changes[i - 1].state <= state)
-            return !(first->flags & JOIN_ROW_AFTER) || join_may_equal(join, key, first->after, value);
+            return !(first->flags & JOIN_ROW_AFTER) ||
+                   join_may_equal(join, key, first->after, value);
     }
     return !first || !own->has_snapshot || !(first->flags & JOIN_ROW_BEFORE) ||
            join_may_equal(join, key, first->before, value);
@@ -96,7 +100,8 @@ static uint32_t key_of(struct iso_join *join, uint32_t o)
 }
 
 /* How many reads of the unit in operations `first` to `end` - 1 cannot be of that state. */
-static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t end, uint32_t unit, uint32_t state)
+static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t end, uint32_t unit,
+                              uint32_t state)
 {
     const struct iso_history *kept = &join->records.kept;
     uint32_t misfits = 0;
@@ -110,8 +115,8 @@ static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t en
     return misfits;
 }
 
-/* What operations `first` to `end` - 1, of one statement, read of the unit is of one state: the newest that all of it can be
- * of; or, if there is none, that most of it can be of. */
+/* What operations `first` to `end` - 1, of one statement, read of the unit is of one state: the
+ * newest that all of it can be of; or, if there is none, that most of it can be of. */
 static void look_at_unit(struct iso_join *join, uint32_t first, uint32_t end, uint32_t unit)
 {
     uint32_t bound = join_tally_of(join, unit)->bound, best = bound, least = UINT32_MAX;
@@ -159,7 +164,8 @@ static void note_writes(struct iso_join *join, uint32_t first, uint32_t end)
 static void look_at_statements(struct iso_join *join, uint32_t transaction, bool takes)
 {
     const struct iso_history *kept = &join->records.kept;
-    uint32_t origin = kept->first_operation[transaction], end = kept->first_operation[transaction + 1];
+    uint32_t origin = kept->first_operation[transaction],
+             end = kept->first_operation[transaction + 1];
     uint32_t first_set, sets;
     struct join_own *own = &join->scratch.own;
     first_set = iso_history_sets_of(kept, transaction, &sets);
@@ -182,7 +188,8 @@ static void look_at_statements(struct iso_join *join, uint32_t transaction, bool
     }
 }
 
-bool join_own_find(struct iso_join *join, const struct join_record *record, const struct join_chain *rows, bool takes)
+bool join_own_find(struct iso_join *join, const struct join_record *record,
+                   const struct join_chain *rows, bool takes)
 {
     join->scratch.own.has_snapshot = record->flags & JOIN_RECORD_PLACED;
     number_states(join, rows);

@@ -22,7 +22,8 @@ void join_extent_release(struct join_extent *extent)
 
 static bool has_channels(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_BY_LARGER || join->capability->closing == JOIN_CLOSES_WITH_RECORD;
+    return join->capability->closing == JOIN_CLOSES_BY_LARGER ||
+           join->capability->closing == JOIN_CLOSES_WITH_RECORD;
 }
 
 /* Dgraph's groups send in order, each a predicate of its own. */
@@ -49,9 +50,10 @@ void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint
     struct join_key *state = &join->keys.list[key];
     if (!has_channels(join) || !(event->flags & ISO_EVENT_HAS_CTS))
         return;
-    struct join_channel *channel =
-        channel_of(&join->extent, iso_origin_input(event->origin), is_by_table(join) ? state->of_table : event->domain);
-    channel->largest = event->cts.physical > channel->largest ? event->cts.physical : channel->largest;
+    struct join_channel *channel = channel_of(&join->extent, iso_origin_input(event->origin),
+                                              is_by_table(join) ? state->of_table : event->domain);
+    channel->largest =
+        event->cts.physical > channel->largest ? event->cts.physical : channel->largest;
     state->channel = (uint32_t)(channel - join->extent.channels) + 1;
 }
 
@@ -62,7 +64,8 @@ void join_extent_pass_end(struct iso_join *join, uint64_t position)
 
 void join_extent_misplace(struct iso_join *join, const struct join_transaction *transaction)
 {
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count; i++, r = join->rows.list[r].next)
+    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].is_misplaced = true;
 }
 
@@ -74,7 +77,8 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
     const struct join_extent *extent = &join->extent;
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < extent->channel_count; i++)
-        if ((table == ISO_NONE || extent->channels[i].part == table) && extent->channels[i].largest < least)
+        if ((table == ISO_NONE || extent->channels[i].part == table) &&
+            extent->channels[i].largest < least)
             least = extent->channels[i].largest;
     for (uint32_t i = 0; table == ISO_NONE && i < join->lanes.count; i++)
         if (join->lanes.list[i].declared && !join->lanes.list[i].begun)
@@ -85,20 +89,23 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 /* Without ENDs a binlog's partitions are all there is to go by. */
 static bool goes_by_lanes(const struct iso_join *join)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends && !join->source.in_band;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends &&
+           !join->source.in_band;
 }
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
 {
     if (goes_by_lanes(join))
-        return key != ISO_NONE && join->keys.list[key].was_changed ? join->lanes.list[join->keys.list[key].lane].reached
-                                                                   : join_all_have_passed(join);
+        return key != ISO_NONE && join->keys.list[key].was_changed
+                   ? join->lanes.list[join->keys.list[key].lane].reached
+                   : join_all_have_passed(join);
     if (!has_channels(join))
         return join->extent.sure;
     uint32_t channel = key == ISO_NONE ? 0 : join->keys.list[key].channel;
     bool by_table = is_by_table(join) && key != ISO_NONE;
-    uint64_t largest = channel ? join->extent.channels[channel - 1].largest
-                               : least_passed(join, by_table ? join->keys.list[key].of_table : ISO_NONE);
+    uint64_t largest =
+        channel ? join->extent.channels[channel - 1].largest
+                : least_passed(join, by_table ? join->keys.list[key].of_table : ISO_NONE);
     return largest ? largest - 1 : 0;
 }
 
@@ -106,7 +113,8 @@ bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t pos
 {
     if (!join->extent.closed || join->positions.active)
         return true;
-    return position <= sure_of(join, key) && (key == ISO_NONE || !join->keys.list[key].is_misplaced);
+    return position <= sure_of(join, key) &&
+           (key == ISO_NONE || !join->keys.list[key].is_misplaced);
 }
 
 /* ---- the end ---- */
@@ -131,26 +139,32 @@ static uint64_t commit_of(const struct iso_join *join, const struct join_record 
         (number != ISO_NONE && join_commit_timestamp(&join->open.list[number], &commit)))
         return commit;
     const char *text = iso_atom_text(&join->texts.atoms, record->tid, buffer, &length);
-    return join->source.numbered && iso_gtid_read(text, length, &gtid) ? iso_gtid_commit(gtid.number) : UINT64_MAX;
+    return join->source.numbered && iso_gtid_read(text, length, &gtid)
+               ? iso_gtid_commit(gtid.number)
+               : UINT64_MAX;
 }
 
-/* Who writes has an id, or a marker, in a log; who has none, and leaves its writes to the stream, wrote nothing. */
-static bool only_reads(const struct iso_join *join, const struct join_record *record, uint64_t commit)
+/* Who writes has an id, or a marker, in a log; who has none, and leaves its writes to the stream,
+ * wrote nothing. */
+static bool only_reads(const struct iso_join *join, const struct join_record *record,
+                       uint64_t commit)
 {
-    return join->capability->closing == JOIN_CLOSES_AT_END && !join->options.markers && commit == UINT64_MAX &&
-           !record->xid && !record->writes.count && record->flags & JOIN_RECORD_TAKES;
+    return join->capability->closing == JOIN_CLOSES_AT_END && !join->options.markers &&
+           commit == UINT64_MAX && !record->xid && !record->writes.count &&
+           record->flags & JOIN_RECORD_TAKES;
 }
 
-/* Whether all that the record did to the row of its write came; `mark`: that of final rows. PostgreSQL sends a row for
- * each write, others may leave out those that changed nothing. */
-static bool has_come(struct iso_join *join, const struct join_record *record, const struct join_row *write,
-                     uint32_t mark)
+/* Whether all that the record did to the row of its write came; `mark`: that of final rows.
+ * PostgreSQL sends a row for each write, others may leave out those that changed nothing. */
+static bool has_come(struct iso_join *join, const struct join_record *record,
+                     const struct join_row *write, uint32_t mark)
 {
     const struct join_key *state = &join->keys.list[write->key];
     uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
     const struct join_tally *tally = join_tally_of(join, row);
     bool all = tally->writes && tally->changes >= tally->writes;
-    return all || (!record->xid && state->mark == mark && join_agrees(join, &join->rows.list[state->row], write));
+    return all || (!record->xid && state->mark == mark &&
+                   join_agrees(join, &join->rows.list[state->row], write));
 }
 
 /* Whether a row that it wrote, and that did not come, may be on its way. */
@@ -158,21 +172,23 @@ static bool waits_for_rows(struct iso_join *join, const struct join_record *reco
 {
     uint32_t number = transaction_of(join, record), row = record->writes.first;
     uint64_t commit = commit_of(join, record);
-    const struct join_transaction *transaction = number == ISO_NONE ? NULL : &join->open.list[number];
+    const struct join_transaction *transaction =
+        number == ISO_NONE ? NULL : &join->open.list[number];
     uint32_t mark = transaction ? join_mark_finals(join, transaction) : 0;
     if (transaction)
         join_tally(join, record, transaction);
     for (uint32_t i = 0; i < record->writes.count; i++, row = join->rows.list[row].next) {
         const struct join_row *write = &join->rows.list[row];
         bool is_left_out = write->flags & JOIN_ROW_WITHOUT || !join_is_judged(join, write->key);
-        if (!is_left_out && commit > sure_of(join, write->key) && !(transaction && has_come(join, record, write, mark)))
+        if (!is_left_out && commit > sure_of(join, write->key) &&
+            !(transaction && has_come(join, record, write, mark)))
             return true;
     }
     return !transaction && record->flags & JOIN_RECORD_TAKES && commit > sure_of(join, ISO_NONE);
 }
 
-/* Nothing more than a marker says where in the log it is. Where as many transactions ended without a row as there are
- * such records, they are those. */
+/* Nothing more than a marker says where in the log it is. Where as many transactions ended without
+ * a row as there are such records, they are those. */
 static bool is_lost_on_its_way(const struct iso_join *join)
 {
     uint64_t records = 0;
@@ -188,7 +204,8 @@ static bool lacks_end(const struct iso_join *join, const struct join_record *rec
     return number == ISO_NONE || !(join->open.list[number].flags & (JOIN_ENDED | JOIN_COMPLETE));
 }
 
-static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit, bool empty)
+static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit,
+                      bool empty)
 {
     if (join->source.in_band)
         return lacks_end(join, record);
@@ -237,7 +254,8 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
     const struct join_extent *extent = &join->extent;
     if (join->capability->closing == JOIN_CLOSES_AT_WATERMARK)
         return extent->closed && transaction->cts > extent->sure;
-    if (join->capability->closing != JOIN_CLOSES_AT_END || transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
+    if (join->capability->closing != JOIN_CLOSES_AT_END ||
+        transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
         return false;
     bool by_xid = transaction->identity.tag == JOIN_BY_XID;
     return join->source.has_ends && (by_xid || extent->closed) &&
@@ -245,8 +263,10 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
             transaction->position > (by_xid ? join->end.last : extent->sure));
 }
 
-bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key, uint64_t position)
+bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
+                      uint64_t position)
 {
     return !join->extent.closed ||
-           join_extent_is_sure(join, key == ISO_ABSENT ? ISO_NONE : join_key_find(join, atoms, key), position);
+           join_extent_is_sure(join, key == ISO_ABSENT ? ISO_NONE : join_key_find(join, atoms, key),
+                               position);
 }

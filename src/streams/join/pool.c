@@ -1,7 +1,8 @@
 /* Where rows, transactions and records live, and the texts that they refer to.
  *
- * Columns with free lists: nothing is allocated once the most that ever waited was reached. Texts of values, ids and
- * tids have a table that is built anew from what is referred to when most of it is not.
+ * Columns with free lists: nothing is allocated once the most that ever waited was reached. Texts
+ * of values, ids and tids have a table that is built anew from what is referred to when most of it
+ * is not.
  */
 #include <assert.h>
 #include <string.h>
@@ -29,11 +30,14 @@ static void reserve_caches(struct iso_join *join, const struct iso_history *bloc
         join->scratch.cache.count = 0;
     }
     if (count > join->scratch.cache.capacity) {
-        join->scratch.cache.capacity = (uint32_t)iso_column_capacity(join->scratch.cache.capacity, count);
+        join->scratch.cache.capacity =
+            (uint32_t)iso_column_capacity(join->scratch.cache.capacity, count);
         join->scratch.cache.texts =
-            iso_reallocate(join->scratch.cache.texts, join->scratch.cache.capacity * sizeof *join->scratch.cache.texts);
+            iso_reallocate(join->scratch.cache.texts,
+                           join->scratch.cache.capacity * sizeof *join->scratch.cache.texts);
         join->scratch.cache.keys =
-            iso_reallocate(join->scratch.cache.keys, join->scratch.cache.capacity * sizeof *join->scratch.cache.keys);
+            iso_reallocate(join->scratch.cache.keys,
+                           join->scratch.cache.capacity * sizeof *join->scratch.cache.keys);
     }
     if (count > join->scratch.cache.count) {
         memset(join->scratch.cache.texts + join->scratch.cache.count, 0,
@@ -80,7 +84,8 @@ bool join_is_caseless(const struct iso_join *join, const struct iso_atoms *atoms
 }
 
 /* Where the name of a cell's column begins. */
-static size_t end_of_row(const struct iso_join *join, const char *text, const char *slash, size_t length)
+static size_t end_of_row(const struct iso_join *join, const char *text, const char *slash,
+                         size_t length)
 {
     bool has_cells = slash && join->options.has_cells &&
                      join->options.has_cells(join->options.context, text, (size_t)(slash - text));
@@ -88,7 +93,8 @@ static size_t end_of_row(const struct iso_join *join, const char *text, const ch
     return mark ? (size_t)(mark - text) : length;
 }
 
-/* The key in small letters, each of its columns without blanks at its end: one of those that are equal to it. */
+/* The key in small letters, each of its columns without blanks at its end: one of those that are
+ * equal to it. */
 static iso_atom fold_key(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -120,7 +126,8 @@ static bool is_header(const struct iso_join *join, uint32_t key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+    const char *text =
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
     return iso_history_is_header(text, length);
 }
 
@@ -129,7 +136,8 @@ uint32_t join_key_of(struct iso_join *join, iso_atom own)
     uint32_t number = iso_history_key(&join->keys.names, own);
     reserve_keys(join);
     if (join->keys.list[number].of_table == ISO_NONE) {
-        join->keys.list[number].of_table = join_table_of_key(join, join->keys.names.key_atom[number]);
+        join->keys.list[number].of_table =
+            join_table_of_key(join, join->keys.names.key_atom[number]);
         join->keys.list[number].is_header = is_header(join, number);
         join_note_part(join, number);
     }
@@ -138,8 +146,9 @@ uint32_t join_key_of(struct iso_join *join, iso_atom own)
 
 uint32_t join_key_find(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key)
 {
-    return join_key_of(join, join_is_caseless(join, atoms, key) ? fold_key(join, atoms, key)
-                                                                : iso_atoms_copy(&join->keys.names.atoms, atoms, key));
+    return join_key_of(join, join_is_caseless(join, atoms, key)
+                                 ? fold_key(join, atoms, key)
+                                 : iso_atoms_copy(&join->keys.names.atoms, atoms, key));
 }
 
 iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_atom text)
@@ -175,7 +184,8 @@ uint32_t join_new_row(struct iso_join *join, struct join_chain *chain)
         ISO_GROW_COLUMN(join->rows.list, join->rows.count, join->rows.capacity);
         row = join->rows.count++;
     }
-    join->rows.list[row] = (struct join_row){.next = ISO_NONE, .before = ISO_ABSENT, .after = ISO_ABSENT};
+    join->rows.list[row] =
+        (struct join_row){.next = ISO_NONE, .before = ISO_ABSENT, .after = ISO_ABSENT};
     if (chain->count++)
         join->rows.list[chain->last].next = row;
     else
@@ -395,13 +405,15 @@ static void keep_atom(struct iso_atoms *kept, const struct iso_atoms *all, iso_a
 
 static void keep_rows(struct iso_join *join, struct iso_atoms *kept, const struct join_chain *chain)
 {
-    for (uint32_t i = 0, row = chain->first; i < chain->count; i++, row = join->rows.list[row].next) {
+    for (uint32_t i = 0, row = chain->first; i < chain->count;
+         i++, row = join->rows.list[row].next) {
         keep_atom(kept, &join->texts.atoms, &join->rows.list[row].before);
         keep_atom(kept, &join->texts.atoms, &join->rows.list[row].after);
     }
 }
 
-static void keep_identity(struct iso_atoms *kept, const struct iso_atoms *all, struct join_identity *identity)
+static void keep_identity(struct iso_atoms *kept, const struct iso_atoms *all,
+                          struct join_identity *identity)
 {
     iso_atom atom = (iso_atom)identity->number;
     if (identity->tag != JOIN_BY_TEXT && identity->tag != JOIN_BY_MARKER)
@@ -444,7 +456,8 @@ static void keep_records(struct iso_join *join, struct iso_atoms *kept)
 static void keep_finished(struct iso_join *join, struct iso_atoms *kept)
 {
     struct join_dedup *dedup = &join->dedup;
-    uint64_t count = dedup->next_entry < JOIN_DEDUP_ENTRIES ? dedup->next_entry : JOIN_DEDUP_ENTRIES;
+    uint64_t count =
+        dedup->next_entry < JOIN_DEDUP_ENTRIES ? dedup->next_entry : JOIN_DEDUP_ENTRIES;
     if (!dedup->has_texts) /* a million entries to go through */
         return;
     for (uint64_t i = 0; i < count; i++) {

@@ -1,16 +1,20 @@
 /* PostgreSQL: positions in place of timestamps, as they become certain.
  *
- * All snapshots, ordered by how many commits they see, form a chain: each contains the one before (history/snapshot.h).
- * A commit stands just below the first snapshot that sees it; those between two snapshots by their LSN. Positions are
- * counted up: each commit has an odd one of its own, a snapshot the even one above the last commit that it sees.
+ * All snapshots, ordered by how many commits they see, form a chain: each contains the one before
+ * (history/snapshot.h). A commit stands just below the first snapshot that sees it; those between
+ * two snapshots by their LSN. Positions are counted up: each commit has an odd one of its own, a
+ * snapshot the even one above the last commit that it sees.
  *
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will arrive whose snapshot has a smaller xmin;
- *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The stream is in the order of
- *     commits; what such a snapshot saw committed was delivered before, and what it saw end without a row has aborted;
+ *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The
+ *     stream is in the order of
+ *     commits; what such a snapshot saw committed was delivered before, and what it saw end without
+ *       a row has aborted;
  *   - xids of transactions that are delivered in part.
- * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is contained in every
- * snapshot that will arrive: its position is final, if those that wait above the horizon contain it, too.
+ * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is
+ * contained in every snapshot that will arrive: its position is final, if those that wait above the
+ * horizon contain it, too.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -25,7 +29,8 @@ enum { PLACED_MOST = 1 << 17 };
 
 /* ---- xids ---- */
 
-/* All 64 bits of an xid of which the stream gives 32: it belongs to the epoch nearest to what clients saw last. */
+/* All 64 bits of an xid of which the stream gives 32: it belongs to the epoch nearest to what
+ * clients saw last. */
 uint64_t join_xid_of(const struct iso_join *join, uint64_t low)
 {
     uint64_t reference = join->positions.reference, epoch = reference & ~(uint64_t)0xffffffff;
@@ -45,8 +50,9 @@ static struct join_identity placed_key(uint64_t xid)
 /* Those of the list, whose first commits may be gone. */
 static struct iso_sorted waiting_xids(const struct join_positions *positions)
 {
-    return (struct iso_sorted){positions->commits ? &positions->commits[positions->commit_first].xid : NULL,
-                               sizeof *positions->commits, positions->commit_count - positions->commit_first};
+    return (struct iso_sorted){
+        positions->commits ? &positions->commits[positions->commit_first].xid : NULL,
+        sizeof *positions->commits, positions->commit_count - positions->commit_first};
 }
 
 /* Where in the list the commits of `xid` and above begin. */
@@ -60,7 +66,8 @@ bool join_has_commit(const struct iso_join *join, uint64_t xid)
 {
     const struct join_positions *positions = &join->positions;
     struct iso_sorted xids = waiting_xids(positions);
-    return iso_sorted_has(&xids, xid) || join_map_get(&positions->placed, placed_key(xid)) != ISO_NONE;
+    return iso_sorted_has(&xids, xid) ||
+           join_map_get(&positions->placed, placed_key(xid)) != ISO_NONE;
 }
 
 /* ---- what waits ---- */
@@ -73,12 +80,14 @@ static void add_link(struct iso_join *join, uint32_t record, uint32_t operation)
     join->records.list[record].unplaced++;
 }
 
-const struct iso_snapshot *join_snapshot_of(const struct iso_join *join, const struct join_link *link)
+const struct iso_snapshot *join_snapshot_of(const struct iso_join *join,
+                                            const struct join_link *link)
 {
     const struct iso_history *kept = &join->records.kept;
     uint32_t t = join->records.list[link->record].kept;
-    uint32_t snapshot = link->operation == ISO_NONE ? kept->snapshot[t]
-                                                    : (uint32_t)kept->ots[kept->first_operation[t] + link->operation];
+    uint32_t snapshot = link->operation == ISO_NONE
+                            ? kept->snapshot[t]
+                            : (uint32_t)kept->ots[kept->first_operation[t] + link->operation];
     return &kept->snapshots[snapshot];
 }
 
@@ -106,7 +115,8 @@ void join_place_record(struct iso_join *join, uint32_t number)
     if (join_may_write(join, record))
         record->unplaced++;
     else if (record->xid &&
-             record->status == ISO_COMMITTED) /* wrote nothing, and snapshots distinguish it all the same */
+             record->status ==
+                 ISO_COMMITTED) /* wrote nothing, and snapshots distinguish it all the same */
         join_place_commit(join, number, ISO_NONE);
 }
 
@@ -130,7 +140,8 @@ static void insert_commit(struct join_positions *positions, const struct join_co
 void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transaction)
 {
     struct join_positions *positions = &join->positions;
-    struct join_commit commit = {.position = UINT64_MAX, .record = number, .transaction = transaction};
+    struct join_commit commit = {
+        .position = UINT64_MAX, .record = number, .transaction = transaction};
     if (transaction != ISO_NONE) {
         const struct join_transaction *it = &join->open.list[transaction];
         if (it->flags & JOIN_HAS_POSITION)
@@ -138,8 +149,8 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
         if (it->identity.tag == JOIN_BY_XID)
             commit.xid = join_xid_of(join, it->identity.number);
     }
-    if (number != ISO_NONE &&
-        (join->records.list[number].flags & JOIN_RECORD_COMMITTED)) { /* a reader that has its position */
+    if (number != ISO_NONE && (join->records.list[number].flags &
+                               JOIN_RECORD_COMMITTED)) { /* a reader that has its position */
         join_forget_transaction(join, transaction, ISO_ROWS_LATE);
         return;
     }
@@ -156,7 +167,8 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
         if (transaction != ISO_NONE && xmin > positions->delivered)
             positions->delivered = xmin;
     }
-    if (transaction != ISO_NONE && join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
+    if (transaction != ISO_NONE &&
+        join->open.list[transaction].flags & (JOIN_COMPLETE | JOIN_ENDED))
         join_extent_deliver(join, commit.xid, number);
     insert_commit(positions, &commit);
 }
@@ -177,12 +189,14 @@ static uint64_t least_placed(const struct join_positions *positions, uint64_t fr
 {
     const struct join_map *placed = &positions->placed;
     for (uint32_t i = 0; placed->slots && i <= placed->mask; i++)
-        if (placed->slots[i].tag && placed->slots[i].number >= from && placed->slots[i].number < end)
+        if (placed->slots[i].tag && placed->slots[i].number >= from &&
+            placed->slots[i].number < end)
             end = placed->slots[i].number;
     return end;
 }
 
-/* A snapshot that a client made up may span all numbers: what is long is not walked, all that has a position is. */
+/* A snapshot that a client made up may span all numbers: what is long is not walked, all that has a
+ * position is. */
 static uint64_t next_committed(const void *context, uint64_t from, uint64_t end)
 {
     const struct join_positions *positions = context;
@@ -232,16 +246,17 @@ static int compare_commits(const void *left, const void *right)
 
 /* ---- giving positions ---- */
 
-/* Whether a snapshot, just placed, was taken before the stream begins: it sees no commit of it, and is older than the
- * connector's own, where there is one. */
+/* Whether a snapshot, just placed, was taken before the stream begins: it sees no commit of it, and
+ * is older than the connector's own, where there is one. */
 static bool is_before(const struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     bool sees_none = join->positions.position == ISO_JOIN_START && !join->options.initial_known;
-    return sees_none && (join->start.xid ? snapshot->xmax <= join->start.xid : !join->start.snapshots);
+    return sees_none &&
+           (join->start.xid ? snapshot->xmax <= join->start.xid : !join->start.snapshots);
 }
 
-/* Its snapshot is from before the stream begins, and no row of it arrived: what it wrote is part of what was there
- * then.
+/* Its snapshot is from before the stream begins, and no row of it arrived: what it wrote is part of
+ * what was there then.
  */
 static bool is_over_before(const struct join_record *record)
 {
@@ -306,18 +321,19 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     check_done(join, commit->record);
 }
 
-/* Places the commits of the list that `snapshot` sees (NULL: all), in the order of their LSN. Those in progress in it,
- * which are few, move up to those that come after it. */
+/* Places the commits of the list that `snapshot` sees (NULL: all), in the order of their LSN. Those
+ * in progress in it, which are few, move up to those that come after it. */
 static void place_commits(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     struct join_positions *positions = &join->positions;
-    uint32_t end = snapshot ? commits_below(positions, snapshot->xmax) : positions->commit_count, first = end,
-             count = 0;
+    uint32_t end = snapshot ? commits_below(positions, snapshot->xmax) : positions->commit_count,
+             first = end, count = 0;
     if (end == positions->commit_first)
         return;
     struct join_commit *seen = iso_allocate((end - positions->commit_first) * sizeof *seen);
     for (uint32_t i = end; i-- > positions->commit_first;) {
-        if (!snapshot || iso_snapshot_sees(&join->records.kept, snapshot, positions->commits[i].xid))
+        if (!snapshot ||
+            iso_snapshot_sees(&join->records.kept, snapshot, positions->commits[i].xid))
             seen[count++] = positions->commits[i];
         else
             positions->commits[--first] = positions->commits[i];
@@ -334,7 +350,8 @@ static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot
     struct iso_history *last = &join->positions.last;
     last->snapshot_count = 0;
     last->xip_count = 0;
-    iso_snapshot_copy(last, &join->records.kept, (uint32_t)(snapshot - join->records.kept.snapshots));
+    iso_snapshot_copy(last, &join->records.kept,
+                      (uint32_t)(snapshot - join->records.kept.snapshots));
 }
 
 static void report_snapshot_order(struct iso_join *join, const struct join_link *link)
@@ -350,7 +367,8 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     struct join_positions *positions = &join->positions;
     struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[link->record];
-    const struct iso_snapshot *last = positions->last.snapshot_count ? positions->last.snapshots : NULL;
+    const struct iso_snapshot *last =
+        positions->last.snapshot_count ? positions->last.snapshots : NULL;
     uint64_t before = positions->position;
     place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
     const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
@@ -361,8 +379,8 @@ static void place_link(struct iso_join *join, const struct join_link *link)
         positions->broken = lost;
     note_last(join, snapshot);
     if ((lost || gained) && positions->position == before) {
-        positions->position +=
-            2; /* a position of its own, though all that it sees was visible before: after a snapshot-order violation */
+        positions->position += 2; /* a position of its own, though all that it sees was visible
+                                     before: after a snapshot-order violation */
         join_commit_name_note(join, positions->position, 0, ISO_NONE);
     }
     if (positions->broken)
@@ -385,22 +403,27 @@ static void place_link(struct iso_join *join, const struct join_link *link)
 static uint64_t horizon_of(const struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
-    uint64_t horizon = positions->clients < positions->delivered ? positions->clients : positions->delivered;
+    uint64_t horizon =
+        positions->clients < positions->delivered ? positions->clients : positions->delivered;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_transaction *transaction = &join->open.list[i];
-        uint64_t xid = transaction->identity.tag == JOIN_BY_XID ? join_xid_of(join, transaction->identity.number) : 0;
+        uint64_t xid = transaction->identity.tag == JOIN_BY_XID
+                           ? join_xid_of(join, transaction->identity.number)
+                           : 0;
         horizon = xid < horizon ? xid : horizon;
     }
     return horizon;
 }
 
-/* Records below the horizon of which no row arrived: an unknown one has aborted, a committed one was not delivered. */
+/* Records below the horizon of which no row arrived: an unknown one has aborted, a committed one
+ * was not delivered. */
 static void finish_outcomes(struct iso_join *join, uint64_t horizon)
 {
     for (uint32_t i = join->records.oldest, next; i != ISO_NONE; i = next) {
         struct join_record *record = &join->records.list[i];
         next = record->newer;
-        if (!(record->flags & JOIN_RECORD_PLACED) || record->flags & (JOIN_RECORD_COMMITTED | JOIN_RECORD_BEYOND) ||
+        if (!(record->flags & JOIN_RECORD_PLACED) ||
+            record->flags & (JOIN_RECORD_COMMITTED | JOIN_RECORD_BEYOND) ||
             (horizon != UINT64_MAX && (!record->xid || record->xid >= horizon)))
             continue;
         if (record->status == ISO_UNKNOWN) {
@@ -417,7 +440,8 @@ static void finish_outcomes(struct iso_join *join, uint64_t horizon)
 static void forget_placed(struct join_positions *positions, uint64_t below)
 {
     struct join_map kept = {0};
-    if (positions->placed.used < 2 * PLACED_MOST) /* half of it goes, so that going through it pays */
+    if (positions->placed.used <
+        2 * PLACED_MOST) /* half of it goes, so that going through it pays */
         return;
     for (uint32_t i = 0; i <= positions->placed.mask; i++)
         if (positions->placed.slots[i].tag && positions->placed.slots[i].number >= below)
@@ -432,8 +456,10 @@ static int compare_xids(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The commits below the horizon that some snapshot which stays does not see, sorted; `*count`. To be freed. */
-static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t horizon, uint32_t *count)
+/* The commits below the horizon that some snapshot which stays does not see, sorted; `*count`. To
+ * be freed. */
+static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t horizon,
+                                           uint32_t *count)
 {
     const struct join_positions *positions = &join->positions;
     uint64_t *unseen = NULL;
@@ -441,7 +467,8 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
     for (uint32_t i = 0; i < positions->link_count; i++) {
         const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
         const uint64_t *xips = iso_snapshot_xips(&join->records.kept, snapshot);
-        for (uint32_t j = 0; snapshot->xmax > horizon && j < snapshot->xip_count && xips[j] < horizon; j++) {
+        for (uint32_t j = 0;
+             snapshot->xmax > horizon && j < snapshot->xip_count && xips[j] < horizon; j++) {
             ISO_GROW(unseen, used, capacity);
             unseen[used++] = xips[j];
         }
@@ -455,8 +482,8 @@ static uint64_t *unseen_by_those_that_stay(const struct iso_join *join, uint64_t
     return unseen;
 }
 
-/* Whether all snapshots that stay contain all those below the horizon, as PostgreSQL's do: a later one has a larger
- * xmax. Then what stays comes after what is placed now. */
+/* Whether all snapshots that stay contain all those below the horizon, as PostgreSQL's do: a later
+ * one has a larger xmax. Then what stays comes after what is placed now. */
 static bool is_contained(const struct iso_join *join, uint64_t horizon)
 {
     const struct join_positions *positions = &join->positions;
@@ -465,7 +492,8 @@ static bool is_contained(const struct iso_join *join, uint64_t horizon)
     bool contained = true;
     for (uint32_t i = 0; i < positions->link_count && contained; i++) {
         const struct iso_snapshot *snapshot = join_snapshot_of(join, &positions->links[i]);
-        for (uint32_t j = 0; snapshot->xmax <= horizon && j < count && unseen[j] < snapshot->xmax; j++)
+        for (uint32_t j = 0; snapshot->xmax <= horizon && j < count && unseen[j] < snapshot->xmax;
+             j++)
             contained &= !iso_snapshot_sees(&join->records.kept, snapshot, unseen[j]);
     }
     iso_free(unseen);
@@ -488,8 +516,9 @@ static uint64_t cut(const struct iso_join *join, uint64_t horizon)
     return horizon;
 }
 
-/* Snapshots that stay and are older than some below the horizon keep those, too. Only a lie brings that about; sessions
- * whose transactions always overlap leave no cut for long, and must not wait for one. */
+/* Snapshots that stay and are older than some below the horizon keep those, too. Only a lie brings
+ * that about; sessions whose transactions always overlap leave no cut for long, and must not wait
+ * for one. */
 static uint64_t below_those_that_stay(const struct iso_join *join, uint64_t horizon)
 {
     return is_contained(join, horizon) ? horizon : cut(join, horizon);
@@ -518,8 +547,9 @@ static struct join_link *take_certain(struct iso_join *join, uint64_t horizon, u
     return certain;
 }
 
-/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will arrive, a whole
- * transaction of a smaller xid has no record: it is somebody else's, and delays nothing. */
+/* A transaction's snapshot is older than its xid. So once clients promise that no smaller xmin will
+ * arrive, a whole transaction of a smaller xid has no record: it is somebody else's, and delays
+ * nothing. */
 static void finish_foreign(struct iso_join *join)
 {
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
@@ -555,7 +585,8 @@ void join_place(struct iso_join *join, bool ended)
         place_commits(join, NULL);
     else if (count)
         join_emit_watermark(join, positions->position);
-    forget_placed(positions, positions->delivered > PLACED_MOST ? positions->delivered - PLACED_MOST : 0);
+    forget_placed(positions,
+                  positions->delivered > PLACED_MOST ? positions->delivered - PLACED_MOST : 0);
 }
 
 void join_positions_release(struct join_positions *positions)

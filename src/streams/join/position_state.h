@@ -1,4 +1,5 @@
-/* PostgreSQL's positions (position.c), and what PostgreSQL calls the commits that stand there (commit_name.c). */
+/* PostgreSQL's positions (position.c), and what PostgreSQL calls the commits that stand there
+ * (commit_name.c). */
 #pragma once
 
 #include "iso/history.h"
@@ -23,14 +24,16 @@ struct join_commit_name { /* 0: not known */
 enum { JOIN_COMMIT_NAMES = 1 << 18 };
 
 struct join_commit_names {
-    struct join_commit_name *list; /* a ring of JOIN_COMMIT_NAMES, by position; NULL: none was taken */
-    uint64_t taken;                /* the number of the latest, from 1; 0: none */
-    uint64_t latest;               /* time */
+    struct join_commit_name
+        *list;       /* a ring of JOIN_COMMIT_NAMES, by position; NULL: none was taken */
+    uint64_t taken;  /* the number of the latest, from 1; 0: none */
+    uint64_t latest; /* time */
 };
 
 struct join_positions {
-    struct join_commit *commits;                          /* by xid */
-    uint32_t commit_first, commit_count, commit_capacity; /* those before the first have a position */
+    struct join_commit *commits; /* by xid */
+    uint32_t commit_first, commit_count,
+        commit_capacity; /* those before the first have a position */
     struct join_link *links;
     uint32_t link_count, link_capacity;
     uint64_t position;  /* the last one given */

@@ -17,7 +17,8 @@ static const struct iso_snapshot *reached(const struct join_extent *extent)
 }
 
 /* Snapshots form a chain: a larger one contains the others. */
-static void reach(struct join_extent *extent, const struct iso_history *of, const struct iso_snapshot *snapshot)
+static void reach(struct join_extent *extent, const struct iso_history *of,
+                  const struct iso_snapshot *snapshot)
 {
     const struct iso_snapshot *before = reached(extent);
     if (before && (snapshot->xmin < before->xmin || snapshot->xmax < before->xmax))
@@ -30,7 +31,8 @@ static void reach(struct join_extent *extent, const struct iso_history *of, cons
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     struct join_extent *extent = &join->extent;
-    extent->floor = extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
+    extent->floor =
+        extent->floor && extent->floor < snapshot->xmin ? extent->floor : snapshot->xmin;
 }
 
 void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
@@ -46,8 +48,8 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
 }
 
-/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the snapshot sees stands
- * before that commit in the log. */
+/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the
+ * snapshot sees stands before that commit in the log. */
 static void reach_older(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
@@ -58,8 +60,8 @@ static void reach_older(struct iso_join *join)
     }
 }
 
-/* Below it everything had ended when the first client looked. Where nothing came but the connector's first snapshot,
- * what changed since that was read is missing, too. */
+/* Below it everything had ended when the first client looked. Where nothing came but the
+ * connector's first snapshot, what changed since that was read is missing, too. */
 static uint64_t floor_of(const struct iso_join *join)
 {
     bool is_read = join->start.snapshots && !join->start.streams;
@@ -83,7 +85,8 @@ bool join_extent_has(const struct iso_join *join, uint64_t xid)
 
 static int compare_missing(const void *left, const void *right)
 {
-    uint64_t a = ((const struct join_missing *)left)->xid, b = ((const struct join_missing *)right)->xid;
+    uint64_t a = ((const struct join_missing *)left)->xid,
+             b = ((const struct join_missing *)right)->xid;
     return (a > b) - (a < b);
 }
 
@@ -96,7 +99,8 @@ static void add_missing(struct join_extent *extent, uint64_t xid, bool wrote)
 /* Whether nothing of the record's transaction came, and nothing says that it has no rows. */
 static bool is_missing(const struct iso_join *join, const struct join_record *record)
 {
-    bool waits = (record->flags & (JOIN_RECORD_PLACED | JOIN_RECORD_COMMITTED)) == JOIN_RECORD_PLACED;
+    bool waits =
+        (record->flags & (JOIN_RECORD_PLACED | JOIN_RECORD_COMMITTED)) == JOIN_RECORD_PLACED;
     return waits && record->xid && join_may_write(join, record) && !has_ended(join, record->xid);
 }
 
@@ -128,11 +132,13 @@ static void find_missing(struct iso_join *join)
 }
 
 /* The worst of what is missing and the snapshot sees. */
-static enum join_reach reach_missing(const struct iso_join *join, const struct iso_snapshot *snapshot)
+static enum join_reach reach_missing(const struct iso_join *join,
+                                     const struct iso_snapshot *snapshot)
 {
     const struct join_extent *extent = &join->extent;
     enum join_reach reach = JOIN_WITHIN;
-    for (uint32_t i = 0; i < extent->missing_count && extent->missing[i].xid < snapshot->xmax; i++) {
+    for (uint32_t i = 0; i < extent->missing_count && extent->missing[i].xid < snapshot->xmax;
+         i++) {
         const struct join_missing *missing = &extent->missing[i];
         if (!iso_snapshot_sees(&join->records.kept, snapshot, missing->xid))
             continue;
@@ -146,7 +152,8 @@ static enum join_reach reach_missing(const struct iso_join *join, const struct i
 /* Whether it was delivered, or its client says that it changed nothing. */
 static bool has_outcome(const struct iso_join *join, uint64_t xid)
 {
-    uint32_t record = join_map_get(&join->records.by_claim, (struct join_identity){(uint32_t)xid, JOIN_BY_XID});
+    uint32_t record =
+        join_map_get(&join->records.by_claim, (struct join_identity){(uint32_t)xid, JOIN_BY_XID});
     return has_ended(join, xid) || join_has_commit(join, xid) ||
            (record != ISO_NONE && join->records.list[record].xid == xid &&
             join->records.list[record].status == ISO_ABORTED);
@@ -170,15 +177,17 @@ enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_
 static bool is_listed_missing(const struct join_extent *extent, uint64_t xid)
 {
     struct join_missing wanted = {xid, false};
-    return extent->missing_count &&
-           bsearch(&wanted, extent->missing, extent->missing_count, sizeof *extent->missing, compare_missing);
+    return extent->missing_count && bsearch(&wanted, extent->missing, extent->missing_count,
+                                            sizeof *extent->missing, compare_missing);
 }
 
 enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link)
 {
     const struct join_record *record = &join->records.list[link->record];
     enum join_reach reach = join_extent_reach(join, join_snapshot_of(join, link));
-    return reach == JOIN_WITHIN && record->xid && is_listed_missing(&join->extent, record->xid) ? JOIN_BEYOND : reach;
+    return reach == JOIN_WITHIN && record->xid && is_listed_missing(&join->extent, record->xid)
+               ? JOIN_BEYOND
+               : reach;
 }
 
 void join_extent_close_snapshots(struct iso_join *join)
@@ -189,7 +198,8 @@ void join_extent_close_snapshots(struct iso_join *join)
     for (uint32_t i = 0; i < positions->link_count; i++) {
         struct join_record *record = &join->records.list[positions->links[i].record];
         bool delivered = record->flags & JOIN_RECORD_COMMITTED && join_may_write(join, record);
-        if (!delivered && join_extent_reach(join, join_snapshot_of(join, &positions->links[i])) == JOIN_LACKING)
+        if (!delivered &&
+            join_extent_reach(join, join_snapshot_of(join, &positions->links[i])) == JOIN_LACKING)
             record->flags |= JOIN_RECORD_BEYOND;
     }
 }

@@ -1,12 +1,15 @@
 /* Client records: what is expected of the stream, and what the engine may have at once.
  *
- * A record with all its timestamps goes to the engine as it arrives; what stays is what it wrote. One that lacks its
- * commit timestamp waits until the stream gives it, one with a snapshot until its position is known.
+ * A record with all its timestamps goes to the engine as it arrives; what stays is what it wrote.
+ * One that lacks its commit timestamp waits until the stream gives it, one with a snapshot until
+ * its position is known.
  */
 #include "base/memory.h"
 #include "join/join_private.h"
 
-enum { ABORTED_MOST = 1 << 17 }; /* aborted records that are remembered, in case rows of them arrive */
+enum {
+    ABORTED_MOST = 1 << 17
+}; /* aborted records that are remembered, in case rows of them arrive */
 
 struct taking {
     struct iso_join *join;
@@ -84,17 +87,19 @@ static void add_write(const struct taking *taking, uint32_t operation)
     row->ordinal = operation - block->first_operation[taking->transaction];
 }
 
-/* Cells of rows that it deleted afterwards, or wrote once more without listing them: what they have in the end, the stream
- * knows. */
+/* Cells of rows that it deleted afterwards, or wrote once more without listing them: what they have
+ * in the end, the stream knows. */
 static void leave_overwritten(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_chain *writes = &join->records.list[taking->record].writes;
     for (uint32_t i = 0, w = writes->first; i < writes->count; i++, w = join->rows.list[w].next) {
         const struct join_key *state = &join->keys.list[join->rows.list[w].key];
-        if (state->part != JOIN_PART_CELL || join->keys.list[state->of_row].mark != join->counters.marks)
+        if (state->part != JOIN_PART_CELL ||
+            join->keys.list[state->of_row].mark != join->counters.marks)
             continue;
-        if (join->rows.list[join->keys.list[state->of_row].row].ordinal > join->rows.list[w].ordinal)
+        if (join->rows.list[join->keys.list[state->of_row].row].ordinal >
+            join->rows.list[w].ordinal)
             join->rows.list[w].flags |= JOIN_ROW_WITHOUT;
     }
 }
@@ -122,7 +127,8 @@ static bool has_snapshot(const struct taking *taking)
 /* Its timestamps are positions among snapshots: explicit ones win. */
 static bool is_placed(const struct taking *taking)
 {
-    bool explicit = (taking->flags & ISO_HAS_STS) && ((taking->flags & ISO_HAS_CTS) || !(taking->flags & ISO_WRITES));
+    bool explicit = (taking->flags & ISO_HAS_STS) &&
+                    ((taking->flags & ISO_HAS_CTS) || !(taking->flags & ISO_WRITES));
     return taking->join->capability->positions && has_snapshot(taking) && !explicit;
 }
 
@@ -130,8 +136,10 @@ static void keep_record(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     struct join_record *record = &join->records.list[taking->record];
-    record->kept = join_copy_transaction(join, &join->records.kept, taking->block, taking->transaction);
-    join_set_position(&join->records.kept, join_position_of(join, taking->block, taking->transaction));
+    record->kept =
+        join_copy_transaction(join, &join->records.kept, taking->block, taking->transaction);
+    join_set_position(&join->records.kept,
+                      join_position_of(join, taking->block, taking->transaction));
     join->records.kept_open++;
 }
 
@@ -173,8 +181,10 @@ static bool arrived_before(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records.list[taking->record];
-    if (record->identity_count && join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
-        join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid == record->tid)
+    if (record->identity_count &&
+        join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER}) &&
+        join_dedup_find(join, (struct join_identity){record->tid, JOIN_BY_MARKER})->tid ==
+            record->tid)
         return true;
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t other = join_map_get(&join->records.by_claim, record->identity[i]);
@@ -217,7 +227,8 @@ static bool has_no_position(const struct taking *taking)
     return false;
 }
 
-/* One of its snapshots is older than clients promised that any would be: what arrived after it has its position already. */
+/* One of its snapshots is older than clients promised that any would be: what arrived after it has
+ * its position already. */
 static bool is_below_promise(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
@@ -227,7 +238,8 @@ static bool is_below_promise(const struct taking *taking)
         return false;
     bool below = block->snapshots[block->snapshot[t]].xmin < promise;
     for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-        below |= block->kind[o] & ISO_OPERATION_SNAPSHOT && block->snapshots[block->ots[o]].xmin < promise;
+        below |= block->kind[o] & ISO_OPERATION_SNAPSHOT &&
+                 block->snapshots[block->ots[o]].xmin < promise;
     return below;
 }
 
@@ -235,7 +247,8 @@ static bool is_below_promise(const struct taking *taking)
 static bool waits_for_marker(const struct taking *taking)
 {
     const struct iso_join *join = taking->join;
-    return join->options.markers && join->capability->positions && taking->status == ISO_COMMITTED &&
+    return join->options.markers && join->capability->positions &&
+           taking->status == ISO_COMMITTED &&
            !(taking->flags & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS)) && !has_snapshot(taking);
 }
 
@@ -265,8 +278,10 @@ static void pass_on(const struct taking *taking)
 
 bool join_reads_at_start(const struct iso_history *history, uint32_t transaction)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
-        if (!iso_kind_writes(history->kind[o]) && !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
+        if (!iso_kind_writes(history->kind[o]) &&
+            !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
             return true;
     return false;
 }
@@ -288,14 +303,17 @@ void join_note_timeless(struct iso_join *join, uint32_t number)
     record->flags |= record->reads ? 0 : JOIN_RECORD_GIVEN; /* nothing to judge */
 }
 
-/* It only reads, at a moment that nothing tells: a statement outside of transactions, or a transaction of READ COMMITTED. */
+/* It only reads, at a moment that nothing tells: a statement outside of transactions, or a
+ * transaction of READ COMMITTED. */
 static bool is_timeless(const struct taking *taking)
 {
-    return taking->status == ISO_COMMITTED && !(taking->flags & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS)) &&
-           !is_placed(taking) && !waits_for_marker(taking);
+    return taking->status == ISO_COMMITTED &&
+           !(taking->flags & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS)) && !is_placed(taking) &&
+           !waits_for_marker(taking);
 }
 
-/* The engine judges by timestamps, and does not get it; the joined history has it, where an order may be sought. */
+/* The engine judges by timestamps, and does not get it; the joined history has it, where an order
+ * may be sought. */
 static void take_timeless(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
@@ -311,7 +329,8 @@ static bool is_done(const struct taking *taking)
     const struct join_record *record = &taking->join->records.list[taking->record];
     if (!(record->flags & JOIN_RECORD_GIVEN))
         return false;
-    return !(taking->flags & ISO_WRITES) || (taking->status != ISO_UNKNOWN && !record->identity_count);
+    return !(taking->flags & ISO_WRITES) ||
+           (taking->status != ISO_UNKNOWN && !record->identity_count);
 }
 
 /* What of it is judged: operations on tables without a source are counted and left out. */
@@ -320,10 +339,11 @@ static void survey(struct taking *taking)
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
     struct join_record *record = &join->records.list[taking->record];
-    bool writes = record->flags & JOIN_RECORD_TAKES, hides_own = join_hides_own(join, block, taking->transaction);
+    bool writes = record->flags & JOIN_RECORD_TAKES,
+         hides_own = join_hides_own(join, block, taking->transaction);
     join->counters.tallies += hides_own;
-    for (uint32_t o = block->first_operation[taking->transaction]; o < block->first_operation[taking->transaction + 1];
-         o++) {
+    for (uint32_t o = block->first_operation[taking->transaction];
+         o < block->first_operation[taking->transaction + 1]; o++) {
         uint32_t key = join_key_number(join, block, block->key_atom[block->key[o]]);
         bool is_write = iso_kind_writes(block->kind[o]), judged = join_is_judged(join, key);
         join->stats.reads += !is_write;
@@ -365,7 +385,8 @@ static void forget_aborted(struct iso_join *join)
 static void find_rows(struct iso_join *join, uint32_t number)
 {
     for (uint32_t i = 0; i < join->records.list[number].identity_count; i++) {
-        uint32_t transaction = join_map_get(&join->open.by_identity, join->records.list[number].identity[i]);
+        uint32_t transaction =
+            join_map_get(&join->open.by_identity, join->records.list[number].identity[i]);
         if (transaction == ISO_NONE)
             continue;
         uint32_t flags = join->open.list[transaction].flags;
@@ -378,14 +399,19 @@ static void find_rows(struct iso_join *join, uint32_t number)
 void join_take_record(struct iso_join *join, const struct iso_history *block, uint32_t transaction,
                       const struct join_identity *in_band)
 {
-    struct taking taking = {
-        join, block, transaction, join_new_record(join), block->flags[transaction], iso_status_of(block, transaction)};
+    struct taking taking = {join,
+                            block,
+                            transaction,
+                            join_new_record(join),
+                            block->flags[transaction],
+                            iso_status_of(block, transaction)};
     uint32_t number = taking.record;
     join->records.list[number].taken = join->counters.taken++;
     join->stats.records++;
     fill_record(&taking);
     survey(&taking);
-    if ((taking.flags & ISO_WRITES) || join->records.list[number].xid || in_band || waits_for_marker(&taking))
+    if ((taking.flags & ISO_WRITES) || join->records.list[number].xid || in_band ||
+        waits_for_marker(&taking))
         set_identities(&taking, in_band);
     if (arrived_before(&taking)) {
         join->stats.record_repeats++;

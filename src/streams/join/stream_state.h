@@ -19,8 +19,9 @@ struct join_input {               /* an input of rows */
     struct join_identity current; /* tag 0: none */
     uint64_t cts;
     uint32_t span;
-    uint64_t reached;  /* position in the log: all transactions that commit up to here have arrived */
-    uint64_t number;   /* the largest number of a commit that it has delivered rows of ... */
+    uint64_t
+        reached;     /* position in the log: all transactions that commit up to here have arrived */
+    uint64_t number; /* the largest number of a commit that it has delivered rows of ... */
     uint64_t position; /* ... and where in the log its last row stands */
     bool goes_back;    /* it repeats what it delivered, and has not yet reached a larger one */
     bool used, declared;
@@ -46,20 +47,23 @@ struct join_begun {
 };
 
 /* The state before the stream (initial.c). */
-/* What one message said of a row and its cells: the last transaction of the block, and of the joined history. */
+/* What one message said of a row and its cells: the last transaction of the block, and of the
+ * joined history. */
 struct join_started {
     uint64_t origin;
     uint32_t transaction[2]; /* its number + 1 */
 };
 
 struct join_start {
-    bool streams;     /* changes stream: a first snapshot was sent whole */
-    bool snapshots;   /* rows of a first snapshot have arrived, or its end */
-    bool ended;       /* its end has */
-    bool complete;    /* nothing of it will arrive any more */
-    bool proven;      /* every partition was read up to behind it, and not only as far as the input goes */
-    bool marks;       /* its sender marks the last row of each table */
-    bool begun;       /* every partition has shown its first message: whether there is a snapshot is known */
+    bool streams;   /* changes stream: a first snapshot was sent whole */
+    bool snapshots; /* rows of a first snapshot have arrived, or its end */
+    bool ended;     /* its end has */
+    bool complete;  /* nothing of it will arrive any more */
+    bool proven; /* every partition was read up to behind it, and not only as far as the input goes
+                  */
+    bool marks;  /* its sender marks the last row of each table */
+    bool begun; /* every partition has shown its first message: whether there is a snapshot is known
+                 */
     uint64_t xid;     /* the least that took one; 0: not known */
     uint32_t asked;   /* keys that are JOIN_INITIAL_ASKED */
     uint32_t learned; /* keys that are JOIN_INITIAL_LEARNED */
@@ -102,8 +106,9 @@ struct join_change {
     uint64_t position, origin;
     uint32_t table; /* number in `tables` */
     uint32_t from;  /* whose rows it has since then; ISO_NONE: nobody said it */
-    uint32_t keys;  /* LOST: how many there were: later ones get their version when they are asked for */
-    uint8_t kind;   /* enum iso_table_change */
+    uint32_t
+        keys; /* LOST: how many there were: later ones get their version when they are asked for */
+    uint8_t kind; /* enum iso_table_change */
     bool is_database;
     bool is_over; /* a watermark has closed it */
 };
@@ -137,12 +142,14 @@ struct join_log_position {
 struct join_log {
     struct join_log_position *list; /* both rise */
     uint32_t count, capacity;
-    uint64_t *alone; /* numbers that had a BEGIN alone: the schema topic may still say where they stand; sorted */
+    uint64_t *alone; /* numbers that had a BEGIN alone: the schema topic may still say where they
+                        stand; sorted */
     uint32_t alone_count, alone_capacity;
-    uint64_t begun,
-        start;           /* the largest number of which BEGIN arrived; the position of the connector's snapshot, or 0 */
-    bool broken, forgot; /* it is two servers' logs; the list lacks older ones */
-    struct iso_history records; /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
+    uint64_t begun, start; /* the largest number of which BEGIN arrived; the position of the
+                              connector's snapshot, or 0 */
+    bool broken, forgot;   /* it is two servers' logs; the list lacks older ones */
+    struct iso_history
+        records; /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
     uint32_t waiting;
     uint64_t reads; /* of those that wait */
 };

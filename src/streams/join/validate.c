@@ -11,8 +11,9 @@ static uint32_t chained_rows(const struct iso_join *join)
     for (uint32_t i = 0; i < join->open.count; i++) {
         const struct join_transaction *transaction = &join->open.list[i];
         if (transaction->identity.tag)
-            rows += transaction->rows.count + transaction->markers.count + transaction->last_others.count +
-                    transaction->altered.count + transaction->counted.count;
+            rows += transaction->rows.count + transaction->markers.count +
+                    transaction->last_others.count + transaction->altered.count +
+                    transaction->counted.count;
     }
     for (uint32_t i = 0; i < join->records.count; i++)
         if (!(join->records.list[i].flags & JOIN_RECORD_FREE))
@@ -60,7 +61,8 @@ static void validate_records(const struct iso_join *join)
     assert(records->count <= records->capacity);
     for (uint32_t i = records->oldest; i != ISO_NONE; i = records->list[i].newer) {
         const struct join_record *record = &records->list[i];
-        assert(i < records->count && record->older == before && !(record->flags & JOIN_RECORD_FREE));
+        assert(i < records->count && record->older == before &&
+               !(record->flags & JOIN_RECORD_FREE));
         assert(record->kept == ISO_NONE || record->kept < records->kept.transaction_count);
         before = i;
         waiting++;
@@ -68,11 +70,13 @@ static void validate_records(const struct iso_join *join)
     assert(records->newest == before && records->waiting == waiting);
 }
 
-/* Commits without a position are sorted by xid; snapshots without a position belong to records that wait. */
+/* Commits without a position are sorted by xid; snapshots without a position belong to records that
+ * wait. */
 static void validate_positions(const struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;
-    assert(positions->commit_first <= positions->commit_count && positions->commit_count <= positions->commit_capacity);
+    assert(positions->commit_first <= positions->commit_count &&
+           positions->commit_count <= positions->commit_capacity);
     for (uint32_t i = positions->commit_first + 1; i < positions->commit_count; i++)
         assert(positions->commits[i - 1].xid <= positions->commits[i].xid);
     for (uint32_t i = 0; i < positions->link_count; i++) {
@@ -91,7 +95,8 @@ static void validate_log(const struct join_log *log)
         assert(log->alone[i - 1] < log->alone[i]);
 }
 
-/* Counts of keys in a state are those of the keys; each key has the table that its name begins with. */
+/* Counts of keys in a state are those of the keys; each key has the table that its name begins
+ * with. */
 static void validate_keys(const struct iso_join *join)
 {
     uint32_t of[JOIN_INITIAL_DELIVERED + 1] = {0}, count = join->keys.names.key_count;
@@ -102,7 +107,8 @@ static void validate_keys(const struct iso_join *join)
         assert(state->of_table == ISO_NONE || state->of_table < join->tables.count);
         of[state->initial]++;
     }
-    assert(join->start.asked == of[JOIN_INITIAL_ASKED] && join->start.learned == of[JOIN_INITIAL_LEARNED]);
+    assert(join->start.asked == of[JOIN_INITIAL_ASKED] &&
+           join->start.learned == of[JOIN_INITIAL_LEARNED]);
     assert(!join->start.complete || !join->start.asked);
 }
 
@@ -113,7 +119,8 @@ static void validate_dedup(const struct join_dedup *dedup)
     assert(!dedup->next_digest || dedup->digests);
     if (!dedup->next_entry)
         return;
-    const struct join_dedup_entry *last = &dedup->entries[(dedup->next_entry - 1) % JOIN_DEDUP_ENTRIES];
+    const struct join_dedup_entry *last =
+        &dedup->entries[(dedup->next_entry - 1) % JOIN_DEDUP_ENTRIES];
     assert(last->identity.tag && last->first + last->count <= dedup->next_digest);
 }
 

@@ -3,15 +3,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *const unit_names[ISO_UNITS] = {"message", "row", "record", "transaction", "read"};
+static const char *const unit_names[ISO_UNITS] = {"message", "row", "record", "transaction",
+                                                  "read"};
 
 static const char *const class_names[ISO_BOOK_CLASSES] = {
-    [ISO_BOOK_JUDGED] = "judged",     [ISO_BOOK_REPEATED] = "repeated",   [ISO_BOOK_FOREIGN] = "foreign",
-    [ISO_BOOK_ABORTED] = "aborted",   [ISO_BOOK_UNKNOWN] = "unknown",     [ISO_BOOK_UNCOVERED] = "uncovered",
-    [ISO_BOOK_INITIAL] = "initial",   [ISO_BOOK_BEFORE] = "before-start", [ISO_BOOK_PROTOCOL] = "protocol",
-    [ISO_BOOK_IGNORED] = "ignored",   [ISO_BOOK_WAITING] = "waiting",     [ISO_BOOK_LATE] = "late",
-    [ISO_BOOK_BAD] = "bad",           [ISO_BOOK_UNROUTED] = "unrouted",   [ISO_BOOK_UNPLACED] = "unplaced",
-    [ISO_BOOK_UNJUDGED] = "unjudged", [ISO_BOOK_DOUBTFUL] = "doubtful",   [ISO_BOOK_FORGOTTEN] = "forgotten",
+    [ISO_BOOK_JUDGED] = "judged",     [ISO_BOOK_REPEATED] = "repeated",
+    [ISO_BOOK_FOREIGN] = "foreign",   [ISO_BOOK_ABORTED] = "aborted",
+    [ISO_BOOK_UNKNOWN] = "unknown",   [ISO_BOOK_UNCOVERED] = "uncovered",
+    [ISO_BOOK_INITIAL] = "initial",   [ISO_BOOK_BEFORE] = "before-start",
+    [ISO_BOOK_PROTOCOL] = "protocol", [ISO_BOOK_IGNORED] = "ignored",
+    [ISO_BOOK_WAITING] = "waiting",   [ISO_BOOK_LATE] = "late",
+    [ISO_BOOK_BAD] = "bad",           [ISO_BOOK_UNROUTED] = "unrouted",
+    [ISO_BOOK_UNPLACED] = "unplaced", [ISO_BOOK_UNJUDGED] = "unjudged",
+    [ISO_BOOK_DOUBTFUL] = "doubtful", [ISO_BOOK_FORGOTTEN] = "forgotten",
 };
 
 const char *iso_unit_name(enum iso_unit unit)
@@ -34,7 +38,8 @@ uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_un
 
 /* ---- words ---- */
 
-static void put_waiting(struct iso_text *text, uint64_t count, const char *one, const char *many, const char *what)
+static void put_waiting(struct iso_text *text, uint64_t count, const char *one, const char *many,
+                        const char *what)
 {
     if (!count)
         return;
@@ -50,18 +55,25 @@ void iso_accounting_waiting_text(const struct iso_accounting *accounting, struct
     const struct iso_accounting_waiting *waiting = &accounting->waiting;
     put_waiting(text, waiting->records, " client record", " client records",
                 " for rows of the change stream or for a watermark");
-    put_waiting(text, waiting->rows, " row", " rows", " for the rest of the transaction or for its client's record");
-    put_waiting(text, waiting->overtaken, " transaction", " transactions", " for others that it overtook");
-    put_waiting(text, waiting->for_order, " transaction", " transactions", " for an order of all, sought at the end");
+    put_waiting(text, waiting->rows, " row", " rows",
+                " for the rest of the transaction or for its client's record");
+    put_waiting(text, waiting->overtaken, " transaction", " transactions",
+                " for others that it overtook");
+    put_waiting(text, waiting->for_order, " transaction", " transactions",
+                " for an order of all, sought at the end");
     put_waiting(text, waiting->reads, " read", " reads", " for a watermark");
     put_waiting(text, waiting->for_outcome, " read", " reads", " for the outcome of a transaction");
-    put_waiting(text, waiting->for_snapshot, " read", " reads", " for the end of the connector's first snapshot");
-    put_waiting(text, waiting->for_schema, " read", " reads", " for word that the table was not truncated");
-    put_waiting(text, waiting->queries, " query", " queries", " for a watermark or for the outcome of a transaction");
+    put_waiting(text, waiting->for_snapshot, " read", " reads",
+                " for the end of the connector's first snapshot");
+    put_waiting(text, waiting->for_schema, " read", " reads",
+                " for word that the table was not truncated");
+    put_waiting(text, waiting->queries, " query", " queries",
+                " for a watermark or for the outcome of a transaction");
     put_waiting(text, waiting->tables, " table", " tables", " for the rest of the first snapshot");
     put_waiting(text, waiting->beyond, " read", " reads",
                 " that differ, for changes that may still have been on their way");
-    put_waiting(text, waiting->lines, " verdict line", " verdict lines", " for the topic of --out to take");
+    put_waiting(text, waiting->lines, " verdict line", " verdict lines",
+                " for the topic of --out to take");
 }
 
 void iso_accounting_imbalance_text(const struct iso_accounting *accounting, struct iso_text *text)
@@ -70,8 +82,9 @@ void iso_accounting_imbalance_text(const struct iso_accounting *accounting, stru
         char line[160];
         if (iso_accounting_sum(accounting, (enum iso_unit)unit) == accounting->came[unit])
             continue;
-        snprintf(line, sizeof line, "%s%ss: %" PRIu64 " arrived, %" PRIu64 " are accounted for", text->used ? "; " : "",
-                 unit_names[unit], accounting->came[unit], iso_accounting_sum(accounting, (enum iso_unit)unit));
+        snprintf(line, sizeof line, "%s%ss: %" PRIu64 " arrived, %" PRIu64 " are accounted for",
+                 text->used ? "; " : "", unit_names[unit], accounting->came[unit],
+                 iso_accounting_sum(accounting, (enum iso_unit)unit));
         iso_text_put(text, line);
     }
     if (!text->used && !accounting->balanced)

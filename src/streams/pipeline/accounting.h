@@ -1,9 +1,10 @@
 /* Books: what became of all that arrived.
  *
- * Of each unit every thing that arrived is in exactly one class, whatever ended the run. Both sides are counted where
- * they happen, by different code: what arrives as messages are decoded, what becomes of it in the join and in the
- * engine. The sums are checked each time that the books are opened; books that do not balance are a defect of the
- * program, and what it says of the database is not to be trusted then.
+ * Of each unit every thing that arrived is in exactly one class, whatever ended the run. Both sides
+ * are counted where they happen, by different code: what arrives as messages are decoded, what
+ * becomes of it in the join and in the engine. The sums are checked each time that the books are
+ * opened; books that do not balance are a defect of the program, and what it says of the database
+ * is not to be trusted then.
  *
  * Cost: goes over all that waits in the join, and over the engine's keys.
  */
@@ -20,7 +21,8 @@ enum iso_unit {
     ISO_UNIT_MESSAGES,
     ISO_UNIT_ROWS,         /* of change streams */
     ISO_UNIT_RECORDS,      /* of clients, one a transaction */
-    ISO_UNIT_TRANSACTIONS, /* that the engine was given: clients', and those that only a stream has */
+    ISO_UNIT_TRANSACTIONS, /* that the engine was given: clients', and those that only a stream has
+                            */
     ISO_UNIT_READS,        /* of clients' records; where there are no clients, before images */
     ISO_UNITS
 };
@@ -55,20 +57,22 @@ struct iso_accounting {
     bool balanced;
     /* What waits, and for what; classes above contain the same. */
     struct iso_accounting_waiting {
-        uint64_t records, rows;     /* in the join, for their other half */
-        uint64_t overtaken;         /* transactions, for those that they overtook */
-        uint64_t reads;             /* for a watermark */
-        uint64_t for_outcome;       /* reads, for that of a transaction that may have written what they saw */
-        uint64_t for_snapshot;      /* reads, for the end of the connector's first snapshot */
-        uint64_t for_order;         /* transactions, for the search for an order of all */
-        uint64_t for_schema;        /* reads of nothing, for word that their table was not truncated */
-        uint64_t queries;           /* for a watermark, or for such an outcome */
-        uint64_t tables;            /* for the rest of the first snapshot: its sender marks the end of each */
-        uint64_t beyond;            /* reads that differ from what came, for what did not (pipeline/lost.c) */
+        uint64_t records, rows; /* in the join, for their other half */
+        uint64_t overtaken;     /* transactions, for those that they overtook */
+        uint64_t reads;         /* for a watermark */
+        uint64_t
+            for_outcome; /* reads, for that of a transaction that may have written what they saw */
+        uint64_t for_snapshot; /* reads, for the end of the connector's first snapshot */
+        uint64_t for_order;    /* transactions, for the search for an order of all */
+        uint64_t for_schema;   /* reads of nothing, for word that their table was not truncated */
+        uint64_t queries;      /* for a watermark, or for such an outcome */
+        uint64_t tables; /* for the rest of the first snapshot: its sender marks the end of each */
+        uint64_t beyond; /* reads that differ from what came, for what did not (pipeline/lost.c) */
         uint64_t of_records, total; /* reads of those records; all of these */
-        uint64_t lines;             /* of verdicts, for who takes them; the caller adds it, to the total, too */
+        uint64_t lines; /* of verdicts, for who takes them; the caller adds it, to the total, too */
         struct iso_accounting_oldest {
-            uint64_t ms, origin; /* for how long, and where it stands; UINT64_MAX: not known, or none waits */
+            uint64_t ms, origin; /* for how long, and where it stands; UINT64_MAX: not known, or
+                                    none waits */
         } record, row, read, outcome, snapshot; /* the oldest of these */
         char table[120];                        /* one of `tables` */
     } waiting;
@@ -80,9 +84,11 @@ const char *iso_book_class_name(enum iso_book_class book_class);
 /* What is accounted for. */
 uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_unit unit);
 
-void iso_pipeline_accounting(const struct iso_pipeline *pipeline, struct iso_accounting *accounting);
+void iso_pipeline_accounting(const struct iso_pipeline *pipeline,
+                             struct iso_accounting *accounting);
 
-/* "5,864 records for their rows in the change stream, 12 reads for a watermark"; nothing if nothing waits. */
+/* "5,864 records for their rows in the change stream, 12 reads for a watermark"; nothing if nothing
+ * waits. */
 void iso_accounting_waiting_text(const struct iso_accounting *accounting, struct iso_text *text);
 
 /* The sums that do not add up: "rows: 12 arrived, 11 are accounted for". */

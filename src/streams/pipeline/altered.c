@@ -1,11 +1,13 @@
 /* Absence in tables that were truncated or rewritten.
  *
- * PostgreSQL shows a snapshot that is older than a TRUNCATE, or than an ALTER that rewrites the table, an empty table
- * (measured). So a read that found nothing where something stood is no violation if its table was altered after the
- * reader's snapshot: it is unjudged, reason `ddl`. The alteration may stand later in the stream than the watermark that
- * makes the read's verdict final: such a verdict waits here for the next watermark, or the end.
+ * PostgreSQL shows a snapshot that is older than a TRUNCATE, or than an ALTER that rewrites the
+ * table, an empty table (measured). So a read that found nothing where something stood is no
+ * violation if its table was altered after the reader's snapshot: it is unjudged, reason `ddl`. The
+ * alteration may stand later in the stream than the watermark that makes the read's verdict final:
+ * such a verdict waits here for the next watermark, or the end.
  *
- * Such a snapshot also meets no conflict with who wrote before the alteration: their versions are gone.
+ * Such a snapshot also meets no conflict with who wrote before the alteration: their versions are
+ * gone.
  */
 #include <assert.h>
 #include <string.h>
@@ -13,7 +15,8 @@
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
-static struct altered_table *find_table(const struct altered *altered, const char *key, size_t length)
+static struct altered_table *find_table(const struct altered *altered, const char *key,
+                                        size_t length)
 {
     const char *slash = memchr(key, '/', length);
     size_t name_length = slash ? (size_t)(slash - key) : length;
@@ -39,7 +42,8 @@ static void add_time(struct altered_table *table, uint64_t cts)
     table->time_count++;
 }
 
-void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom name, uint64_t cts)
+void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           iso_atom name, uint64_t cts)
 {
     struct altered *altered = &pipeline->altered;
     char buffer[ISO_ATOM_TEXT_MAX];
@@ -47,15 +51,16 @@ void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms
     const char *text = iso_atom_text(atoms, name, buffer, &length);
     struct altered_table *table = find_table(altered, text, length);
     if (!table) {
-        altered->tables = iso_reallocate(altered->tables, (altered->table_count + 1) * sizeof *altered->tables);
+        altered->tables =
+            iso_reallocate(altered->tables, (altered->table_count + 1) * sizeof *altered->tables);
         table = &altered->tables[altered->table_count++];
         *table = (struct altered_table){.name = iso_copy_text(text, length), .length = length};
     }
     add_time(table, cts);
 }
 
-bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, size_t length, uint64_t after,
-                          uint64_t before)
+bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, size_t length,
+                          uint64_t after, uint64_t before)
 {
     const struct altered_table *table = find_table(&pipeline->altered, key, length);
     for (uint32_t i = 0; table && i < table->time_count; i++)
@@ -64,7 +69,8 @@ bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, 
     return false;
 }
 
-void pipeline_conflict_window(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from, uint64_t *to)
+void pipeline_conflict_window(void *context, const char *key, size_t length, uint64_t cts,
+                              uint64_t *from, uint64_t *to)
 {
     const struct iso_pipeline *pipeline = context;
     const struct altered_table *table = find_table(&pipeline->altered, key, length);
@@ -78,14 +84,17 @@ void pipeline_conflict_window(void *context, const char *key, size_t length, uin
     }
 }
 
-/* Where the alteration itself is a version, what was read is what it left behind, and seems to come from the future. */
+/* Where the alteration itself is a version, what was read is what it left behind, and seems to come
+ * from the future. */
 static bool found_nothing(const struct iso_aion_event *event)
 {
-    return event->kind == ISO_ABSENT_READ || (event->kind == ISO_FUTURE && !event->actual.is_list &&
-                                              event->actual.count && event->actual.elements[0] == ISO_ABSENT);
+    return event->kind == ISO_ABSENT_READ ||
+           (event->kind == ISO_FUTURE && !event->actual.is_list && event->actual.count &&
+            event->actual.elements[0] == ISO_ABSENT);
 }
 
-bool pipeline_may_be_altered(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+bool pipeline_may_be_altered(const struct iso_pipeline *pipeline,
+                             const struct iso_aion_event *event)
 {
     return pipeline->join && pipeline->options.join.clients && event->state == ISO_AION_FINAL &&
            event->axiom == ISO_EXT && found_nothing(event) && !event->by_deadline;
@@ -98,8 +107,8 @@ static char *copy_atom(const struct iso_atoms *atoms, iso_atom atom, size_t *len
     return iso_copy_text(text, *length);
 }
 
-void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
-                           const char *line, size_t length, size_t start)
+void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                           uint8_t doubt, const char *line, size_t length, size_t start)
 {
     struct altered *altered = &pipeline->altered;
     assert(start < length);
@@ -121,7 +130,8 @@ static void release(struct iso_pipeline *pipeline, const struct absent *absent)
 {
     struct iso_atoms atoms;
     iso_atoms_init(&atoms);
-    struct iso_aion_event event = {.state = ISO_AION_FINAL, .axiom = ISO_EXT, .id = absent->id, .key_atoms = &atoms};
+    struct iso_aion_event event = {
+        .state = ISO_AION_FINAL, .axiom = ISO_EXT, .id = absent->id, .key_atoms = &atoms};
     event.transaction.atoms = &atoms;
     event.transaction.tid = iso_atoms_text(&atoms, absent->tid, absent->tid_length);
     event.other.tid = event.writer_expected.tid = event.writer_actual.tid = ISO_ABSENT;
@@ -130,8 +140,8 @@ static void release(struct iso_pipeline *pipeline, const struct absent *absent)
     if (event.unlisted)
         pipeline_report_unlisted(pipeline, &event, (enum pipeline_doubt)absent->doubt);
     else
-        pipeline_write(pipeline, &event, pipeline->options.sink != NULL, absent->doubt, absent->line, absent->length,
-                       absent->start);
+        pipeline_write(pipeline, &event, pipeline->options.sink != NULL, absent->doubt,
+                       absent->line, absent->length, absent->start);
     iso_atoms_release(&atoms);
 }
 

@@ -21,11 +21,13 @@ static void archive_inputs(struct iso_archive *archive, struct iso_inputs *input
         char *topic = known ? known->topic : NULL;
         uint64_t length = known ? strlen(topic) : 0, capacity = length;
         iso_archive_value(archive, "input.partition", &partition, sizeof partition);
-        topic = iso_archive_column(archive, "input.topic", ISO_ARCHIVE_HEAP, topic, &length, &capacity, 1);
+        topic = iso_archive_column(archive, "input.topic", ISO_ARCHIVE_HEAP, topic, &length,
+                                   &capacity, 1);
         if (!archive->restoring)
             continue;
         if (archive->error->status == ISO_OK)
-            iso_archive_expect(archive, iso_inputs_number(inputs, topic ? topic : "", length, partition) == i);
+            iso_archive_expect(
+                archive, iso_inputs_number(inputs, topic ? topic : "", length, partition) == i);
         iso_free(topic);
     }
 }
@@ -33,14 +35,16 @@ static void archive_inputs(struct iso_archive *archive, struct iso_inputs *input
 static void archive_findings(struct iso_archive *archive, struct findings *findings)
 {
     iso_atoms_archive(archive, &findings->atoms);
-    ISO_ARCHIVE_ANY(archive, "findings", ISO_ARCHIVE_HEAP, findings->list, findings->count, findings->capacity);
+    ISO_ARCHIVE_ANY(archive, "findings", ISO_ARCHIVE_HEAP, findings->list, findings->count,
+                    findings->capacity);
     for (size_t i = 0; archive->restoring && i < findings->count; i++)
         findings->list[i].text = NULL; /* of another process */
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        uint64_t length = finding->text ? finding->length : 0, capacity = length; /* none: it was removed */
-        finding->text =
-            iso_archive_column(archive, "finding.text", ISO_ARCHIVE_HEAP, finding->text, &length, &capacity, 1);
+        uint64_t length = finding->text ? finding->length : 0,
+                 capacity = length; /* none: it was removed */
+        finding->text = iso_archive_column(archive, "finding.text", ISO_ARCHIVE_HEAP, finding->text,
+                                           &length, &capacity, 1);
         iso_archive_expect(archive, length == finding->length || !finding->text);
     }
     if (archive->restoring && findings->count)
@@ -56,15 +60,17 @@ static void archive_times(struct iso_archive *archive, struct iso_pipeline *pipe
     ISO_ARCHIVE_AS(archive, "pipeline->midway", pipeline->doubts.midway);
     ISO_ARCHIVE_AS(archive, "pipeline->year", pipeline->clock.year);
     ISO_ARCHIVE_VALUE(archive, pipeline->stats);
-    ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, inputs->list, inputs->count, inputs->count);
+    ISO_ARCHIVE_ANY(archive, "states", ISO_ARCHIVE_HEAP, inputs->list, inputs->count,
+                    inputs->count);
     for (uint32_t i = 0; i < inputs->count; i++)
-        iso_archive_expect(archive,
-                           inputs->list[i].route == NO_ROUTE || inputs->list[i].route <= pipeline->routes.count);
+        iso_archive_expect(archive, inputs->list[i].route == NO_ROUTE ||
+                                        inputs->list[i].route <= pipeline->routes.count);
 }
 
 static void archive_stairs(struct iso_archive *archive, struct stairs *stairs)
 {
-    ISO_ARCHIVE_ANY(archive, "stairs", ISO_ARCHIVE_HEAP, stairs->list, stairs->count, stairs->capacity);
+    ISO_ARCHIVE_ANY(archive, "stairs", ISO_ARCHIVE_HEAP, stairs->list, stairs->count,
+                    stairs->capacity);
     ISO_ARCHIVE_VALUE(archive, stairs->first);
     ISO_ARCHIVE_VALUE(archive, stairs->reached);
     iso_archive_expect(archive, stairs->first <= stairs->count);
@@ -78,7 +84,8 @@ static void archive_grace(struct iso_archive *archive, struct grace *grace)
     ISO_ARCHIVE_VALUE(archive, grace->reached);
 }
 
-/* Slots of an id set, which are those of another process when they have been restored (finish_ids). */
+/* Slots of an id set, which are those of another process when they have been restored
+ * (finish_ids). */
 static void archive_ids(struct iso_archive *archive, const char *name, struct id_set *set)
 {
     uint64_t slots = set->slots ? (uint64_t)set->mask + 1 : 0;
@@ -130,29 +137,31 @@ static void archive_decoders(struct iso_archive *archive, struct iso_pipeline *p
 static void archive_text(struct iso_archive *archive, char **text, size_t *length)
 {
     uint64_t count = *length, capacity = *length;
-    *text = iso_archive_column(archive, "altered.text", ISO_ARCHIVE_HEAP, archive->restoring ? NULL : *text, &count,
-                               &capacity, 1);
+    *text = iso_archive_column(archive, "altered.text", ISO_ARCHIVE_HEAP,
+                               archive->restoring ? NULL : *text, &count, &capacity, 1);
     *length = count;
 }
 
 static void archive_altered(struct iso_archive *archive, struct altered *altered)
 {
-    ISO_ARCHIVE_ANY(archive, "altered.tables", ISO_ARCHIVE_HEAP, altered->tables, altered->table_count,
-                    altered->table_count);
+    ISO_ARCHIVE_ANY(archive, "altered.tables", ISO_ARCHIVE_HEAP, altered->tables,
+                    altered->table_count, altered->table_count);
     for (uint32_t i = 0; archive->restoring && i < altered->table_count; i++)
         altered->tables[i].name = NULL; /* of another process */
     for (uint32_t i = 0; i < altered->table_count; i++)
         archive_text(archive, &altered->tables[i].name, &altered->tables[i].length);
-    ISO_ARCHIVE_ANY(archive, "altered.absents", ISO_ARCHIVE_HEAP, altered->deferred_missing, altered->absent_count,
-                    altered->absent_capacity);
+    ISO_ARCHIVE_ANY(archive, "altered.absents", ISO_ARCHIVE_HEAP, altered->deferred_missing,
+                    altered->absent_count, altered->absent_capacity);
     for (uint32_t i = 0; archive->restoring && i < altered->absent_count; i++)
-        altered->deferred_missing[i].tid = altered->deferred_missing[i].key = altered->deferred_missing[i].line = NULL;
+        altered->deferred_missing[i].tid = altered->deferred_missing[i].key =
+            altered->deferred_missing[i].line = NULL;
     for (uint32_t i = 0; i < altered->absent_count; i++) {
         struct absent *absent = &altered->deferred_missing[i];
         archive_text(archive, &absent->tid, &absent->tid_length);
         archive_text(archive, &absent->key, &absent->key_length);
         archive_text(archive, &absent->line, &absent->length);
-        iso_archive_expect(archive, absent->start < absent->length || archive->error->status != ISO_OK);
+        iso_archive_expect(archive,
+                           absent->start < absent->length || archive->error->status != ISO_OK);
     }
 }
 
@@ -172,8 +181,8 @@ static void archive_changes(struct iso_archive *archive, struct iso_pipeline *pi
     archive_grace(archive, &pipeline->grace);
     archive_reported(archive, &pipeline->reports.cdc);
     archive_reported(archive, &pipeline->reports.snapshots);
-    ISO_ARCHIVE_ANY(archive, "spellings", ISO_ARCHIVE_HEAP, pipeline->spellings.list, pipeline->spellings.count,
-                    pipeline->spellings.count);
+    ISO_ARCHIVE_ANY(archive, "spellings", ISO_ARCHIVE_HEAP, pipeline->spellings.list,
+                    pipeline->spellings.count, pipeline->spellings.count);
     archive_lost(archive, &pipeline->lost);
     iso_join_archive(archive, pipeline->join);
 }
@@ -188,8 +197,8 @@ static void archive_queries(struct iso_archive *archive, struct iso_pipeline *pi
         return;
     ISO_ARCHIVE_AS(archive, "queries->found", pipeline->queries.found);
     archive_reported(archive, &pipeline->queries.reported);
-    ISO_ARCHIVE_ANY(archive, "queries->again", ISO_ARCHIVE_HEAP, pipeline->queries.again, pipeline->queries.again_count,
-                    pipeline->queries.again_capacity);
+    ISO_ARCHIVE_ANY(archive, "queries->again", ISO_ARCHIVE_HEAP, pipeline->queries.again,
+                    pipeline->queries.again_count, pipeline->queries.again_capacity);
     iso_rowsets_shards_archive(archive, pipeline->queries.engine);
 }
 

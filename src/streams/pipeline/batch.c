@@ -1,5 +1,5 @@
-/* Messages by origin, for what is reported of single records. Most batches have none to report, so they are put into a
- * table when the first is looked for. */
+/* Messages by origin, for what is reported of single records. Most batches have none to report, so
+ * they are put into a table when the first is looked for. */
 #include "pipeline/batch.h"
 
 #include <assert.h>
@@ -25,7 +25,8 @@ static void index_messages(struct pipeline_batch *batch)
     }
 }
 
-void pipeline_batch_start(struct pipeline_batch *batch, const struct iso_message *messages, uint32_t count)
+void pipeline_batch_start(struct pipeline_batch *batch, const struct iso_message *messages,
+                          uint32_t count)
 {
     assert(!batch->count && !batch->numbers.count); /* the one before has ended */
     batch->messages = messages;

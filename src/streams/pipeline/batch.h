@@ -1,4 +1,5 @@
-/* The messages that are being fed, which are the caller's, and the events that they were decoded to. */
+/* The messages that are being fed, which are the caller's, and the events that they were decoded
+ * to. */
 #pragma once
 
 #include "base/number_map.h"
@@ -14,7 +15,8 @@ struct pipeline_batch {
 void pipeline_batch_init(struct pipeline_batch *batch);
 void pipeline_batch_release(struct pipeline_batch *batch);
 
-void pipeline_batch_start(struct pipeline_batch *batch, const struct iso_message *messages, uint32_t count);
+void pipeline_batch_start(struct pipeline_batch *batch, const struct iso_message *messages,
+                          uint32_t count);
 void pipeline_batch_end(struct pipeline_batch *batch);
 
 /* The first message of that origin, or NULL. */

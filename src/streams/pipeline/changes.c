@@ -1,12 +1,12 @@
-/* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC violations on their way
- * out.
+/* Between the join and the engine: transactions, outcomes and watermarks on their way in, CDC
+ * violations on their way out.
  *
- * Without clients a row's before image is a read of the version that it replaced. One that is not that version is
- * reported as CDC: the stream does not fit together. Of isolation a stream alone says nothing: a before image is the
- * row that was really replaced, whatever a client had read.
+ * Without clients a row's before image is a read of the version that it replaced. One that is not
+ * that version is reported as CDC: the stream does not fit together. Of isolation a stream alone
+ * says nothing: a before image is the row that was really replaced, whatever a client had read.
  *
- * The join asks the engine by probes (join/join.h): an EXT violation of one is a CDC violation. An instance of CDC is a
- * transaction and a key, reported once, whatever found it first.
+ * The join asks the engine by probes (join/join.h): an EXT violation of one is a CDC violation. An
+ * instance of CDC is a transaction and a key, reported once, whatever found it first.
  */
 #include <string.h>
 
@@ -73,20 +73,23 @@ static bool is_change(const struct iso_aion_event *event)
     static const char prefix[] = "cdc:"; /* join's names of transactions that no client recorded */
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if ((event->axiom != ISO_EXT && event->axiom != ISO_INT) || event->transaction.tid == ISO_ABSENT)
+    if ((event->axiom != ISO_EXT && event->axiom != ISO_INT) ||
+        event->transaction.tid == ISO_ABSENT)
         return false;
-    const char *text = iso_atom_text(event->transaction.atoms, event->transaction.tid, buffer, &length);
+    const char *text =
+        iso_atom_text(event->transaction.atoms, event->transaction.tid, buffer, &length);
     return length >= sizeof prefix && !memcmp(text, prefix, sizeof prefix - 1);
 }
 
-/* A before image that is not the version before it: EXT, or INT within a transaction. Both may be found of one key,
- * which is reported once. */
+/* A before image that is not the version before it: EXT, or INT within a transaction. Both may be
+ * found of one key, which is reported once. */
 static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
     struct iso_join_stats stats;
     iso_join_stats(pipeline->join, &stats);
     event->axiom = ISO_CDC;
-    event->kind = stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
+    event->kind =
+        stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
     event->id = pipeline_id_of(event);
     if (event->state == ISO_AION_RETRACTED)
         id_set_remove(&pipeline->reports.cdc.ids, event->id);
@@ -102,8 +105,8 @@ static bool is_covered(const struct iso_pipeline *pipeline, const char *key, siz
     struct route_key split = routes_split_key(&pipeline->routes, key, length, &name);
     bool covered = split.route;
     if (split.column.at)
-        covered = routes_cover_column((void *)&pipeline->routes, split.table.at, split.table.length, split.column.at,
-                                      split.column.length) > ISO_COLUMN_NOT_SHOWN;
+        covered = routes_cover_column((void *)&pipeline->routes, split.table.at, split.table.length,
+                                      split.column.at, split.column.length) > ISO_COLUMN_NOT_SHOWN;
     iso_text_release(&name);
     return covered;
 }
@@ -119,7 +122,8 @@ bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_e
         return false;
     bool is_final = event->state == ISO_AION_FINAL;
     pipeline->stats.left_out[event->axiom] += !is_final ? 0 : event->unlisted ? event->unlisted : 1;
-    pipeline->stats.left_out_reads += is_final && (event->axiom == ISO_EXT || event->axiom == ISO_INT);
+    pipeline->stats.left_out_reads +=
+        is_final && (event->axiom == ISO_EXT || event->axiom == ISO_INT);
     return true;
 }
 
@@ -146,8 +150,8 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
         .level = pipeline->options.engine.level,
         .axiom = finding->axiom,
         .kind = finding->kind,
-        .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered, finding->sts,
-                        finding->cts},
+        .transaction = {atoms, finding->tid, from_client ? finding->client : finding->delivered,
+                        finding->sts, finding->cts},
         .other = {.tid = ISO_ABSENT},
         .key_atoms = atoms,
         .key = finding->key,
@@ -160,13 +164,15 @@ static void report_finding(struct iso_pipeline *pipeline, const struct iso_atoms
         .cause = {.tid = ISO_ABSENT},
     };
     if (from_client && finding->delivered != UINT64_MAX)
-        event.writer_actual = (struct iso_aion_party){atoms, finding->tid, finding->delivered, 0, 0};
+        event.writer_actual =
+            (struct iso_aion_party){atoms, finding->tid, finding->delivered, 0, 0};
     if (pipeline_excuses(pipeline, &event, false))
         return;
     if (finding->axiom == ISO_CDC && from_client && finding->kind != ISO_BEFORE_IMAGE)
         pipeline_doubt_write(pipeline, &event);
     event.id = pipeline_id_of(&event);
-    struct reported_ids *reported = finding->axiom == ISO_CDC ? &pipeline->reports.cdc : &pipeline->reports.snapshots;
+    struct reported_ids *reported =
+        finding->axiom == ISO_CDC ? &pipeline->reports.cdc : &pipeline->reports.snapshots;
     if (id_set_add(&reported->ids, event.id))
         pipeline_report(pipeline, &event);
 }
@@ -203,8 +209,10 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
                 pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);
             break;
         case ISO_JOIN_RESOLVE:
-            iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed, step->cts, now);
-            pipeline_queries_resolve(pipeline, &out->block.atoms, step->tid, step->committed, step->cts);
+            iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed,
+                             step->cts, now);
+            pipeline_queries_resolve(pipeline, &out->block.atoms, step->tid, step->committed,
+                                     step->cts);
             break;
         case ISO_JOIN_WATERMARK: {
             uint32_t deferred = pipeline->altered.absent_count;
@@ -232,12 +240,14 @@ static uint64_t less(uint64_t left, uint64_t right)
     return left > right ? left - right : 0;
 }
 
-/* Rows and records of XA transactions as well as reads; and where no other outcome is unknown, it is theirs. */
+/* Rows and records of XA transactions as well as reads; and where no other outcome is unknown, it
+ * is theirs. */
 static void note_xa(struct iso_pipeline_stats *stats)
 {
     const struct iso_join_stats *join = &stats->join;
-    stats->unjudged[ISO_UNJUDGED_XA] +=
-        join->rows_gone[ISO_ROWS_XA] + join->records_gone[ISO_RECORDS_XA] + join->reads_gone[ISO_RECORDS_XA];
+    stats->unjudged[ISO_UNJUDGED_XA] += join->rows_gone[ISO_ROWS_XA] +
+                                        join->records_gone[ISO_RECORDS_XA] +
+                                        join->reads_gone[ISO_RECORDS_XA];
     stats->engine.reads_unjudged += join->reads_gone[ISO_RECORDS_XA];
     if (!join->rows_gone[ISO_ROWS_XA] || stats->engine.unknown != join->xa_unknown)
         return;
@@ -258,16 +268,20 @@ static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipel
     stats->unjudged[ISO_UNJUDGED_DDL] += stats->absent_altered;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += stats->excused[reason];
-    engine->transactions = less(engine->transactions, stats->join.probes + stats->join.initial_transactions);
-    engine->reads_judged = less(engine->reads_judged, stats->join.probe_reads + stats->absent_altered +
-                                                          stats->excused_reads + stats->left_out_reads + stats->beyond);
+    engine->transactions =
+        less(engine->transactions, stats->join.probes + stats->join.initial_transactions);
+    engine->reads_judged = less(engine->reads_judged,
+                                stats->join.probe_reads + stats->absent_altered +
+                                    stats->excused_reads + stats->left_out_reads + stats->beyond);
     engine->reads_unjudged += stats->absent_altered + stats->excused_reads +
                               stats->join.reads_gone[ISO_READS_OWN_ORDER] +
                               stats->join.reads_gone[ISO_READS_INCOMPLETE];
-    engine->operations = less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
+    engine->operations =
+        less(engine->operations, stats->join.probe_reads + stats->join.initial_versions);
     engine->foreign = less(engine->foreign, stats->join.initial_transactions);
-    engine->counts[ISO_EXT] = less(engine->counts[ISO_EXT], pipeline->reports.cdc.from_engine + stats->absent_altered +
-                                                                pipeline->altered.absent_count);
+    engine->counts[ISO_EXT] =
+        less(engine->counts[ISO_EXT], pipeline->reports.cdc.from_engine + stats->absent_altered +
+                                          pipeline->altered.absent_count);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         engine->counts[axiom] = less(engine->counts[axiom], stats->left_out[axiom]);
     if (!pipeline->options.join.clients && !stats->join.records) /* all reads are before images */

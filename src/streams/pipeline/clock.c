@@ -1,13 +1,16 @@
-/* Timestamps far above all others: a clock that jumped, timestamps of two kinds in one stream, or a forged promise.
+/* Timestamps far above all others: a clock that jumped, timestamps of two kinds in one stream, or a
+ * forged promise.
  *
- * How long a year is follows from the watermark itself: in every unit and packing below, wall clocks of the years 2005
- * to 2085 fill a range of their own. Logical clocks that only count know no years, and nothing is far from them.
+ * How long a year is follows from the watermark itself: in every unit and packing below, wall
+ * clocks of the years 2005 to 2085 fill a range of their own. Logical clocks that only count know
+ * no years, and nothing is far from them.
  *
- * A record that lies far ahead makes nobody else late. A watermark does: all that arrives after it. One that no clock
- * explains is refused: one that lies further above every timestamp before it than --max-ahead says. Where that says
- * nothing: a year, if those are a wall clock's, else 2^32 times the largest of them, or of 2^16; and 2^63, since no
- * database hands out such timestamps, which is all that applies before a timestamp arrived, and beside change streams,
- * where watermarks may count something else. */
+ * A record that lies far ahead makes nobody else late. A watermark does: all that arrives after it.
+ * One that no clock explains is refused: one that lies further above every timestamp before it than
+ * --max-ahead says. Where that says nothing: a year, if those are a wall clock's, else 2^32 times
+ * the largest of them, or of 2^16; and 2^63, since no database hands out such timestamps, which is
+ * all that applies before a timestamp arrived, and beside change streams, where watermarks may
+ * count something else. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,7 +35,8 @@ static const struct {
 static uint64_t year_at(uint64_t timestamp)
 {
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (timestamp / units[i].per_second >= SECONDS_OF_2005 && timestamp / units[i].per_second < SECONDS_OF_2085)
+        if (timestamp / units[i].per_second >= SECONDS_OF_2005 &&
+            timestamp / units[i].per_second < SECONDS_OF_2085)
             return units[i].per_second * SECONDS_OF_YEAR;
     return 0;
 }
@@ -60,7 +64,8 @@ void pipeline_note_far_ahead_all(struct iso_pipeline *pipeline, uint32_t first, 
 {
     const struct iso_history *block = &pipeline->batch.events.block;
     for (uint32_t t = first; pipeline->clock.year && t < end; t++)
-        pipeline_note_far_ahead(pipeline, block->cts[t] > block->sts[t] ? block->cts[t] : block->sts[t],
+        pipeline_note_far_ahead(pipeline,
+                                block->cts[t] > block->sts[t] ? block->cts[t] : block->sts[t],
                                 block->origin[t]);
 }
 
@@ -95,19 +100,22 @@ static uint64_t explained(const struct iso_pipeline *pipeline)
     return year ? sum(highest, year) : counter;
 }
 
-bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t watermark, char *reason, size_t size)
+bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t watermark, char *reason,
+                           size_t size)
 {
     uint64_t most = explained(pipeline);
     if (watermark <= most)
         return true;
     snprintf(reason, size,
-             "watermark %" PRIu64 " would make all that follows late, and nothing explains it: the latest timestamp "
+             "watermark %" PRIu64
+             " would make all that follows late, and nothing explains it: the latest timestamp "
              "before it is %" PRIu64 ", so that at most %" PRIu64 " was expected (--max-ahead)",
              watermark, pipeline->clock.highest, most);
     return false;
 }
 
-/* A record that lies too far ahead shows nothing of where the clock stands, unless it is one of many in a row. */
+/* A record that lies too far ahead shows nothing of where the clock stands, unless it is one of
+ * many in a row. */
 static void note_far(struct iso_pipeline *pipeline, uint64_t timestamp)
 {
     pipeline->clock.beyond++;
@@ -119,7 +127,8 @@ static void note_far(struct iso_pipeline *pipeline, uint64_t timestamp)
 
 void pipeline_note_timestamp(struct iso_pipeline *pipeline, uint64_t timestamp)
 {
-    uint64_t highest = pipeline->clock.highest, near = pipeline->options.max_ahead ? 0 : highest >> NEAR_BITS;
+    uint64_t highest = pipeline->clock.highest,
+             near = pipeline->options.max_ahead ? 0 : highest >> NEAR_BITS;
     if (timestamp > highest && timestamp - highest > near) {
         note_far(pipeline, timestamp);
         return;

@@ -30,7 +30,8 @@ static struct counted_recorder *recorder_of(struct counted *counted, uint64_t di
     return NULL;
 }
 
-static struct counted_recorder *name_recorder(struct counted *counted, const struct iso_history *block, iso_atom id)
+static struct counted_recorder *name_recorder(struct counted *counted,
+                                              const struct iso_history *block, iso_atom id)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -106,7 +107,8 @@ static void fill_hole(struct counted *counted, struct counted_session *session, 
     }
 }
 
-static void reach(struct counted *counted, struct counted_session *session, uint64_t number, uint64_t origin)
+static void reach(struct counted *counted, struct counted_session *session, uint64_t number,
+                  uint64_t origin)
 {
     if (number <= session->next)
         return;
@@ -120,7 +122,8 @@ void counted_note_time(struct counted *counted, uint64_t time)
     counted->latest = time > counted->latest ? time : counted->latest;
 }
 
-static void note_recorder(struct counted *counted, const struct iso_history *block, const struct iso_event *event)
+static void note_recorder(struct counted *counted, const struct iso_history *block,
+                          const struct iso_event *event)
 {
     struct counted_recorder *recorder = name_recorder(counted, block, event->source);
     recorder->is_whole |= !event->cts.physical;
@@ -132,7 +135,8 @@ static void note_recorder(struct counted *counted, const struct iso_history *blo
     forget_recorder(counted, recorder);
 }
 
-void counted_note_total(struct counted *counted, const struct iso_history *block, const struct iso_event *event)
+void counted_note_total(struct counted *counted, const struct iso_history *block,
+                        const struct iso_event *event)
 {
     counted->of_stream |= event->count != 0;
     if (event->key == ISO_ABSENT) {
@@ -150,10 +154,12 @@ void counted_note_total(struct counted *counted, const struct iso_history *block
         set_free(counted, session);
 }
 
-void counted_note_record(struct counted *counted, const struct iso_history *block, uint32_t transaction)
+void counted_note_record(struct counted *counted, const struct iso_history *block,
+                         uint32_t transaction)
 {
     counted->of_stream |= iso_marks_of(block, transaction) & ISO_MARKS_OF_STREAM;
-    if (!counted->in_use || !(block->flags[transaction] & ISO_HAS_SNO) || block->session[transaction] == ISO_NONE)
+    if (!counted->in_use || !(block->flags[transaction] & ISO_HAS_SNO) ||
+        block->session[transaction] == ISO_NONE)
         return;
     uint64_t digest = digest_of(block, block->session_atom[block->session[transaction]]);
     uint64_t number = block->sno[transaction];
@@ -174,14 +180,17 @@ static uint64_t unheard(const struct counted *counted, const struct counted_reco
         known += counted->sessions[i].digest && counted->sessions[i].recorder == recorder->digest
                      ? counted->sessions[i].next
                      : 0;
-    return recorder->is_whole && recorder->has_ended && recorder->told > known ? recorder->told - known : 0;
+    return recorder->is_whole && recorder->has_ended && recorder->told > known
+               ? recorder->told - known
+               : 0;
 }
 
 static bool is_silent(const struct counted *counted, const struct counted_recorder *recorder)
 {
     uint64_t patience = 3 * recorder->promise;
     patience = patience > COUNTED_SILENCE_MS ? patience : COUNTED_SILENCE_MS;
-    return !recorder->has_ended && recorder->promise && recorder->heard && counted->latest > recorder->heard + patience;
+    return !recorder->has_ended && recorder->promise && recorder->heard &&
+           counted->latest > recorder->heard + patience;
 }
 
 static void add_recorders(const struct counted *counted, struct counted_loss *loss)
@@ -194,7 +203,8 @@ static void add_recorders(const struct counted *counted, struct counted_loss *lo
         if (!is_silent(counted, recorder))
             continue;
         loss->name = !loss->silent || recorder->heard < loss->since ? recorder->name : loss->name;
-        loss->since = !loss->silent || recorder->heard < loss->since ? recorder->heard : loss->since;
+        loss->since =
+            !loss->silent || recorder->heard < loss->since ? recorder->heard : loss->since;
         loss->silent++;
     }
 }
@@ -205,7 +215,8 @@ struct counted_loss counted_loss(const struct counted *counted)
     add_recorders(counted, &loss);
     for (uint32_t i = 0; i < counted->hole_count; i++) {
         loss.records += counted->holes[i].to - counted->holes[i].from;
-        loss.origin = counted->holes[i].origin < loss.origin ? counted->holes[i].origin : loss.origin;
+        loss.origin =
+            counted->holes[i].origin < loss.origin ? counted->holes[i].origin : loss.origin;
     }
     for (uint32_t i = 0; i < counted->session_count; i++)
         loss.sessions += counted->sessions[i].holes > 0;
@@ -216,9 +227,10 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
 {
     ISO_ARCHIVE_ANY(archive, "counted", ISO_ARCHIVE_HEAP, counted->sessions, counted->session_count,
                     counted->session_capacity);
-    ISO_ARCHIVE_ANY(archive, "holes", ISO_ARCHIVE_HEAP, counted->holes, counted->hole_count, counted->hole_capacity);
-    ISO_ARCHIVE_ANY(archive, "recorders", ISO_ARCHIVE_HEAP, counted->recorders, counted->recorder_count,
-                    counted->recorder_capacity);
+    ISO_ARCHIVE_ANY(archive, "holes", ISO_ARCHIVE_HEAP, counted->holes, counted->hole_count,
+                    counted->hole_capacity);
+    ISO_ARCHIVE_ANY(archive, "recorders", ISO_ARCHIVE_HEAP, counted->recorders,
+                    counted->recorder_count, counted->recorder_capacity);
     ISO_ARCHIVE_VALUE(archive, counted->latest);
     ISO_ARCHIVE_VALUE(archive, counted->of_stream);
     ISO_ARCHIVE_VALUE(archive, counted->file.records);
@@ -228,7 +240,8 @@ void counted_archive(struct iso_archive *archive, struct counted *counted)
         counted->recorders[i].name[sizeof counted->recorders[i].name - 1] = '\0';
     ISO_ARCHIVE_VALUE(archive, counted->free);
     ISO_ARCHIVE_VALUE(archive, counted->in_use);
-    iso_archive_expect(archive, counted->free <= counted->session_count && counted->in_use <= counted->session_count);
+    iso_archive_expect(archive, counted->free <= counted->session_count &&
+                                    counted->in_use <= counted->session_count);
     for (uint32_t i = 0; archive->restoring && i < counted->session_count; i++)
         if (counted->sessions[i].digest)
             iso_number_map_put(&counted->by_digest, counted->sessions[i].digest, i);

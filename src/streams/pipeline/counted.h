@@ -1,17 +1,18 @@
 /* Clients' records that somebody counted, and which of them never came (native/counted.h).
  *
- * A recorder numbers the records of a session without gaps (`sno`), those that it had to drop, too, and says how many
- * there were. So a session that it speaks of is *counted*, from that number on: one that is jumped over, or that
- * should have come before the last count, is that of a record that was lost on its way. It may come yet, since what is
- * sent again may be late; then it is none. Sessions that nobody counts have no holes.
+ * A recorder numbers the records of a session without gaps (`sno`), those that it had to drop, too,
+ * and says how many there were. So a session that it speaks of is *counted*, from that number on:
+ * one that is jumped over, or that should have come before the last count, is that of a record that
+ * was lost on its way. It may come yet, since what is sent again may be late; then it is none.
+ * Sessions that nobody counts have no holes.
  *
- * When it ends a recorder says how many records all of its sessions have had: where that is more than what is known of
- * those, whole sessions were lost. And one that promised to speak again, and did not while others did, for
- * COUNTED_SILENCE_MS and three times what it promised, was killed: what it had not sent yet is lost, nobody knows how
- * much.
+ * When it ends a recorder says how many records all of its sessions have had: where that is more
+ * than what is known of those, whole sessions were lost. And one that promised to speak again, and
+ * did not while others did, for COUNTED_SILENCE_MS and three times what it promised, was killed:
+ * what it had not sent yet is lost, nobody knows how much.
  *
- * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are forgotten. Threads:
- * the caller's.
+ * Memory: 32 bytes a session, 24 a hole, 150 a recorder. Those that have ended without holes are
+ * forgotten. Threads: the caller's.
  */
 #pragma once
 
@@ -22,7 +23,8 @@
 
 struct counted_session {
     uint64_t digest; /* of its sid; 0: free */
-    uint64_t next; /* behind the last number that came, or that was spoken of; of a free one: the next free one, + 1 */
+    uint64_t next;   /* behind the last number that came, or that was spoken of; of a free one: the
+                        next free one, + 1 */
     uint64_t recorder; /* digest of its id; 0: not said */
     uint32_t holes;
 };
@@ -31,7 +33,8 @@ struct counted_recorder {
     uint64_t digest;
     uint64_t known;           /* records of its sessions that have ended and are forgotten */
     uint64_t told;            /* records of all of its sessions, as it says */
-    uint64_t heard, promise;  /* when it spoke last, and within how many milliseconds it will again; 0: not said */
+    uint64_t heard, promise;  /* when it spoke last, and within how many milliseconds it will again;
+                                 0: not said */
     uint64_t origin;          /* of what it said last */
     bool is_whole, has_ended; /* is_whole: its beginning was read */
     char name[64];            /* the start of its id */
@@ -53,20 +56,24 @@ struct counted {
     uint32_t free, in_use; /* the first free one, + 1 */
     struct counted_recorder *recorders;
     uint32_t recorder_count, recorder_capacity;
-    uint64_t latest;              /* milliseconds since 1970: the latest that anybody spoke */
-    bool of_stream;               /* records came that mean something only beside a change stream */
-    struct iso_history_lost file; /* what a file of records lacks; its origin is of the pipeline's inputs */
+    uint64_t latest; /* milliseconds since 1970: the latest that anybody spoke */
+    bool of_stream;  /* records came that mean something only beside a change stream */
+    struct iso_history_lost
+        file; /* what a file of records lacks; its origin is of the pipeline's inputs */
 };
 
 /* It was so late, by a message's time or a clock. */
 void counted_note_time(struct counted *counted, uint64_t time);
 /* Somebody says how many records a session, or all of a recorder, have had. */
-void counted_note_total(struct counted *counted, const struct iso_history *block, const struct iso_event *event);
+void counted_note_total(struct counted *counted, const struct iso_history *block,
+                        const struct iso_event *event);
 /* A record came. */
-void counted_note_record(struct counted *counted, const struct iso_history *block, uint32_t transaction);
+void counted_note_record(struct counted *counted, const struct iso_history *block,
+                         uint32_t transaction);
 
-/* How many are lost, as far as is known now; of how many sessions, and what stands behind the first of them. `silent`:
- * recorders that may have been killed, `name` and `since` are those of the first. */
+/* How many are lost, as far as is known now; of how many sessions, and what stands behind the first
+ * of them. `silent`: recorders that may have been killed, `name` and `since` are those of the
+ * first. */
 struct counted_loss {
     uint64_t records, sessions, origin, silent, since;
     const char *name;

@@ -1,4 +1,5 @@
-/* A batch: each message through the decoder of its topic, to events and records, counted for the books. */
+/* A batch: each message through the decoder of its topic, to events and records, counted for the
+ * books. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@ void pipeline_note_topic(struct iso_pipeline *pipeline, const char *topic)
         iso_join_sources_grew(pipeline->join);
 }
 
-static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline, const struct iso_message *message)
+static struct iso_decoder *find_decoder(struct iso_pipeline *pipeline,
+                                        const struct iso_message *message)
 {
     struct input *state = pipeline_input(pipeline, message->input);
     if (!state->route) {
@@ -31,8 +33,8 @@ bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t inp
     return route != ISO_NONE && iso_join_knows(pipeline->routes.list[route].decoder->class->kind);
 }
 
-/* Records have watermarks if their clients send some; of change streams only some kinds do, and what clients send
- * in-band. */
+/* Records have watermarks if their clients send some; of change streams only some kinds do, and
+ * what clients send in-band. */
 bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input)
 {
     struct input *state = pipeline_input(pipeline, input);
@@ -40,7 +42,8 @@ bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input)
         state->is_change_stream = pipeline_is_change_stream(pipeline, input);
         state->is_known = true;
     }
-    return !state->is_change_stream || state->has_watermark || iso_join_has_watermarks(pipeline->join);
+    return !state->is_change_stream || state->has_watermark ||
+           iso_join_has_watermarks(pipeline->join);
 }
 
 void pipeline_name_inputs(const struct iso_pipeline *pipeline, struct iso_history *block)
@@ -85,15 +88,16 @@ uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint
     return reads;
 }
 
-void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
-                            uint32_t count)
+void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block,
+                            uint32_t first, uint32_t count)
 {
     pipeline->stats.intake.records += count;
     pipeline->stats.intake.reads += count ? pipeline_reads_in(block, first, count) : 0;
 }
 
 /* What a message brought: events and records from these on. */
-static void count_message(struct iso_pipeline *pipeline, uint32_t first_event, uint32_t first_record)
+static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
+                          uint32_t first_record)
 {
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     const struct iso_events *events = &pipeline->batch.events;
@@ -121,7 +125,8 @@ static void imply_own(struct iso_history *block, uint32_t first)
         iso_history_imply_own(block, first);
 }
 
-enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
+                                struct iso_error *error)
 {
     for (uint32_t i = 0; i < pipeline->batch.count; i++) {
         const struct iso_message *message = &pipeline->batch.messages[i];
@@ -152,7 +157,8 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, str
         pipeline->stats.intake.undecodable++;
         if (wrong.status != ISO_BAD_INPUT)
             return iso_error_set(error, wrong.status, "%s", wrong.text);
-        if (pipeline_bad_record(pipeline, message, pipeline_origin_of(message), wrong.text, error) != ISO_OK)
+        if (pipeline_bad_record(pipeline, message, pipeline_origin_of(message), wrong.text,
+                                error) != ISO_OK)
             return error->status;
     }
     pipeline_note_types(pipeline);
@@ -167,7 +173,8 @@ static bool pack(uint64_t *physical, const uint64_t *logical, uint64_t index, un
     return true;
 }
 
-/* Pairs become scalars, in place; false at the first that does not fit, whose transaction is `*culprit`. */
+/* Pairs become scalars, in place; false at the first that does not fit, whose transaction is
+ * `*culprit`. */
 static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culprit)
 {
     for (uint32_t t = 0; t < block->transaction_count; t++) {
@@ -177,13 +184,15 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
         if ((block->flags[t] & ISO_HAS_CTS) && !pack(block->cts, block->cts_logical, t, bits))
             return false;
         for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-            if ((block->kind[o] & ISO_OPERATION_OTS) && !pack(block->ots, block->ots_logical, o, bits))
+            if ((block->kind[o] & ISO_OPERATION_OTS) &&
+                !pack(block->ots, block->ots_logical, o, bits))
                 return false;
     }
     for (uint32_t i = 0; i < block->ranges.count; i++) {
         struct iso_range *set = &block->ranges.list[i];
         *culprit = set->transaction;
-        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS && !pack(&set->ots, &set->ots_logical, 0, bits))
+        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS &&
+            !pack(&set->ots, &set->ots_logical, 0, bits))
             return false;
     }
     block->clock = ISO_CLOCK_SCALAR;
@@ -203,8 +212,8 @@ static uint32_t find_snapshot(const struct iso_history *block)
     return ISO_NONE;
 }
 
-static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t culprit,
-                        char location[LOCATION_BYTES])
+static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history *block,
+                        uint32_t culprit, char location[LOCATION_BYTES])
 {
     if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
         pipeline_put_location(pipeline, block->origin[culprit], location, LOCATION_BYTES);
@@ -212,7 +221,8 @@ static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history 
         iso_history_location_text(block, culprit, location, LOCATION_BYTES);
 }
 
-enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block, struct iso_error *error)
+enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block,
+                                     struct iso_error *error)
 {
     char location[LOCATION_BYTES];
     uint32_t culprit = pipeline->join || !block->snapshot_count ? ISO_NONE : find_snapshot(block);
@@ -220,10 +230,11 @@ enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_h
         pipeline->clock.kind = block->clock;
     if (culprit != ISO_NONE) {
         put_culprit(pipeline, block, culprit, location);
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "%s: snapshots in a stream need a CDC source to be joined with: expected --source "
-                             "KIND:TOPIC,cells=true of the change stream, too",
-                             location);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "%s: snapshots in a stream need a CDC source to be joined with: expected --source "
+            "KIND:TOPIC,cells=true of the change stream, too",
+            location);
     }
     if (block->clock != ISO_CLOCK_PAIR || pack_pairs(block, pipeline->options.hlc_bits, &culprit))
         return ISO_OK;

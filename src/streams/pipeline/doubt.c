@@ -1,11 +1,13 @@
 /* What is doubtful, and why: doubt stays with the transactions, keys and inputs that it concerns.
  *
- * Two records that contradict each other are both judged, and whatever names either is doubtful: which of them is right
- * nobody knows, and it is not the one that arrived first. So it is with two that use a key as a list and as a single
- * value, and with a client's write of another value than the change stream delivered.
+ * Two records that contradict each other are both judged, and whatever names either is doubtful:
+ * which of them is right nobody knows, and it is not the one that arrived first. So it is with two
+ * that use a key as a list and as a single value, and with a client's write of another value than
+ * the change stream delivered.
  *
- * What was left out, or may still arrive below a watermark, are writes that nobody has seen: they may explain a read of
- * a value without a writer, and whatever rests on transactions of the same input.
+ * What was left out, or may still arrive below a watermark, are writes that nobody has seen: they
+ * may explain a read of a value without a writer, and whatever rests on transactions of the same
+ * input.
  */
 #include <string.h>
 
@@ -44,20 +46,25 @@ static uint64_t name_of(enum salt salt, uint64_t one, uint64_t other)
 
 static uint64_t party(const struct iso_aion_party *party)
 {
-    return party->tid == ISO_ABSENT ? 0 : name_of(TID, aion_atom_digest(party->atoms, party->tid), 0);
+    return party->tid == ISO_ABSENT ? 0
+                                    : name_of(TID, aion_atom_digest(party->atoms, party->tid), 0);
 }
 
 static uint64_t key_of(const struct iso_aion_event *event)
 {
-    return event->key_atoms && event->key != ISO_ABSENT ? aion_atom_digest(event->key_atoms, event->key) : 0;
+    return event->key_atoms && event->key != ISO_ABSENT
+               ? aion_atom_digest(event->key_atoms, event->key)
+               : 0;
 }
 
 /* ---- what a verdict rests on ---- */
 
-/* A write that is not known may explain a read; a row that is not known, what a client wrote and no row says. */
+/* A write that is not known may explain a read; a row that is not known, what a client wrote and no
+ * row says. */
 static bool rests_on_writes(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
 {
-    bool alone = pipeline->join && !pipeline->options.join.clients; /* reads within a transaction are its rows */
+    bool alone = pipeline->join &&
+                 !pipeline->options.join.clients; /* reads within a transaction are its rows */
     return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
 }
 
@@ -70,19 +77,21 @@ static bool is_known(const struct iso_aion_party *party)
 static bool lacks_writer(const struct iso_aion_event *event)
 {
     return event->axiom != ISO_INT &&
-           (event->expected.is_list || !is_known(&event->writer_expected) || !is_known(&event->writer_actual));
+           (event->expected.is_list || !is_known(&event->writer_expected) ||
+            !is_known(&event->writer_actual));
 }
 
 struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pipeline,
                                                   const struct iso_aion_event *event)
 {
-    const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
-                                              &event->writer_actual};
+    const struct iso_aion_party *parties[] = {&event->transaction, &event->other,
+                                              &event->writer_expected, &event->writer_actual};
     struct pipeline_provenance provenance = {.on_writes = rests_on_writes(pipeline, event->axiom)};
     provenance.anywhere = provenance.on_writes && (event->axiom == ISO_CDC || lacks_writer(event));
     for (int p = 0; p < PIPELINE_PARTIES; p++) {
         provenance.parties[p] = party(parties[p]);
-        provenance.inputs[p] = is_known(parties[p]) ? iso_origin_input(parties[p]->origin) : ISO_NONE;
+        provenance.inputs[p] =
+            is_known(parties[p]) ? iso_origin_input(parties[p]->origin) : ISO_NONE;
     }
     return provenance;
 }
@@ -117,13 +126,15 @@ static bool is_key_doubted(const struct iso_pipeline *pipeline, uint64_t key)
 }
 
 /* All pairs of the key that one of its writers makes doubtful, those that are listed among them. */
-void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs)
+void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key,
+                            uint64_t pairs)
 {
     struct iso_pipeline *pipeline = context;
     struct doubts *doubts = &pipeline->doubts;
     struct iso_aion_event event = {.state = ISO_AION_TENTATIVE, .key_atoms = atoms, .key = key};
     uint64_t digest = aion_atom_digest(atoms, key);
-    if (is_key_doubted(pipeline, digest) || (pipeline->join && pipeline_is_left_out(pipeline, &event)))
+    if (is_key_doubted(pipeline, digest) ||
+        (pipeline->join && pipeline_is_left_out(pipeline, &event)))
         return;
     ISO_GROW(doubts->counted, doubts->counted_count, doubts->counted_capacity);
     doubts->counted[doubts->counted_count++] = digest;
@@ -142,15 +153,18 @@ static bool was_counted(const struct iso_pipeline *pipeline, const struct findin
     return false;
 }
 
-/* What rests on a transaction, or on the writes of an input (`tid` 0), and was reported as certain is reported again. */
-static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input, enum pipeline_doubt why)
+/* What rests on a transaction, or on the writes of an input (`tid` 0), and was reported as certain
+ * is reported again. */
+static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input,
+                        enum pipeline_doubt why)
 {
     struct findings *findings = &pipeline->reports.findings;
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
         const struct pipeline_provenance *provenance = &finding->provenance;
-        bool rests = tid ? names_party(provenance, tid)
-                         : provenance->on_writes && (provenance->anywhere || names_input(provenance, input));
+        bool rests =
+            tid ? names_party(provenance, tid)
+                : provenance->on_writes && (provenance->anywhere || names_input(provenance, input));
         if (!rests || !finding->text || finding->doubt)
             continue;
         pipeline->stats.doubted[finding->axiom] += !was_counted(pipeline, finding);
@@ -158,7 +172,8 @@ static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t in
     }
 }
 
-void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t t, uint64_t first)
+void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t t,
+                            uint64_t first)
 {
     struct iso_pipeline *pipeline = context;
     pipeline->stats.contradictions++;
@@ -209,7 +224,8 @@ static bool is_contradicted(const struct iso_pipeline *pipeline, const struct is
     uint64_t key = key_of(event);
     if (!doubts->doubted.count)
         return false;
-    if (is_doubted(doubts, name_of(KEY, key, 0)) || (event->expected.is_list && pipeline->stats.contradictions))
+    if (is_doubted(doubts, name_of(KEY, key, 0)) ||
+        (event->expected.is_list && pipeline->stats.contradictions))
         return true;
     for (int p = 0; p < PIPELINE_PARTIES; p++)
         if (provenance->parties[p] && is_doubted(doubts, provenance->parties[p]))
@@ -219,14 +235,16 @@ static bool is_contradicted(const struct iso_pipeline *pipeline, const struct is
         return true;
     for (int w = 0; w < 2 && reads; w++)
         if (is_known(writers[w]) &&
-            is_doubted(doubts, name_of(WRITE, aion_atom_digest(writers[w]->atoms, writers[w]->tid), key)))
+            is_doubted(doubts,
+                       name_of(WRITE, aion_atom_digest(writers[w]->atoms, writers[w]->tid), key)))
             return true;
     return false;
 }
 
-/* Whether writes that lack, or may still arrive late, may explain it. Who wrote what a read saw is known with the final
- * verdict only. */
-static bool may_be_explained(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+/* Whether writes that lack, or may still arrive late, may explain it. Who wrote what a read saw is
+ * known with the final verdict only. */
+static bool may_be_explained(const struct iso_pipeline *pipeline,
+                             const struct iso_aion_event *event,
                              const struct pipeline_provenance *provenance, bool late)
 {
     if (event->state != ISO_AION_FINAL || provenance->anywhere)
@@ -240,7 +258,8 @@ static bool may_be_explained(const struct iso_pipeline *pipeline, const struct i
     return false;
 }
 
-enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
+                                      const struct iso_aion_event *event)
 {
     struct pipeline_provenance provenance = pipeline_provenance_of(pipeline, event);
     if (is_contradicted(pipeline, event, &provenance))
@@ -254,7 +273,8 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
     /* What arrives below that is not taken, so that its writes lack. */
-    if (iso_aion_closed_early(pipeline->engine) && (event->state != ISO_AION_FINAL || provenance.anywhere))
+    if (iso_aion_closed_early(pipeline->engine) &&
+        (event->state != ISO_AION_FINAL || provenance.anywhere))
         return PIPELINE_MEMORY;
     if (event->assumed)
         return PIPELINE_BEFORE_START;
@@ -262,8 +282,8 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const
     return before ? PIPELINE_BEFORE_START : PIPELINE_CERTAIN;
 }
 
-uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                                    enum pipeline_doubt doubt)
+uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline,
+                                    const struct iso_aion_event *event, enum pipeline_doubt doubt)
 {
     if (event->state != ISO_AION_FINAL)
         return 0;

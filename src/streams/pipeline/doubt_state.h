@@ -22,7 +22,8 @@ struct doubts {
     bool all;              /* there was no room for more */
     bool midway;           /* some input's first messages were not read */
     bool lacks, late;      /* some input does, or is */
-    /* Keys whose pairs the engine has just counted as doubtful: digests, for as long as a contradiction is reported. */
+    /* Keys whose pairs the engine has just counted as doubtful: digests, for as long as a
+     * contradiction is reported. */
     uint64_t *counted;
     size_t counted_count, counted_capacity;
 };

@@ -1,4 +1,5 @@
-/* Final violations for the summary: at most twice the limit are kept, then the last of the order go. */
+/* Final violations for the summary: at most twice the limit are kept, then the last of the order
+ * go. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ void findings_index(struct findings *findings)
             iso_number_map_put(&findings->by_id, findings->list[i].id, (uint32_t)i);
 }
 
-struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
-                             size_t length)
+struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event,
+                             const char *text, size_t length)
 {
     ISO_GROW(findings->list, findings->count, findings->capacity);
     findings->list[findings->count++] = (struct finding){

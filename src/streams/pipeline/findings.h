@@ -4,8 +4,8 @@
 #include "aion/aion.h"
 #include "base/number_map.h"
 
-/* What a verdict rests on (doubt.c). Transactions that it names: its own, the other one, who wrote what was expected,
- * and what was read. */
+/* What a verdict rests on (doubt.c). Transactions that it names: its own, the other one, who wrote
+ * what was expected, and what was read. */
 enum { PIPELINE_PARTIES = 4 };
 
 struct finding {
@@ -14,7 +14,7 @@ struct finding {
         uint64_t parties[PIPELINE_PARTIES]; /* digests; 0: nobody */
         uint32_t inputs[PIPELINE_PARTIES];  /* of nobody: ISO_NONE */
         bool on_writes;                     /* a write that is not known may make it wrong */
-        bool anywhere;                      /* wherever that came from: nobody knows who wrote a version */
+        bool anywhere; /* wherever that came from: nobody knows who wrote a version */
     } provenance;
     bool by_deadline;
     uint8_t doubt;         /* enum pipeline_doubt */
@@ -32,8 +32,8 @@ struct findings {
     uint32_t limit;              /* 0: none */
 };
 
-struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event, const char *text,
-                             size_t length);
+struct finding *findings_add(struct findings *findings, const struct iso_aion_event *event,
+                             const char *text, size_t length);
 void findings_trim(struct findings *findings); /* those above the limit go, if they are many */
 /* False: it is not among them. */
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful);

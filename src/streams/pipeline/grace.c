@@ -1,21 +1,24 @@
 /* Finality without the clients' help.
  *
- * Kafka's message times say when something was over: a client's record is sent after its transaction, a row after its
- * commit. So once every partition of clients was read up to message time T, the records that are still to arrive were
- * sent after T, and what they describe began after T - grace, if no transaction lasts, and is published, longer than
- * the grace. It sees no less than what was over at T - grace. That is a promise for every input whose records bring
- * none of their own:
+ * Kafka's message times say when something was over: a client's record is sent after its
+ * transaction, a row after its commit. So once every partition of clients was read up to message
+ * time T, the records that are still to arrive were sent after T, and what they describe began
+ * after T - grace, if no transaction lasts, and is published, longer than the grace. It sees no
+ * less than what was over at T - grace. That is a promise for every input whose records bring none
+ * of their own:
  *
  *   snapshots (PostgreSQL)       no smaller xmin than the largest among records sent until then
  *   timestamps (TiCDC, Dgraph)   none up to the stream's own watermark as it stood then
  *
- * A partition that stands at its end may stay silent for ever: there the stream's time counts, which is the largest
- * message time of the change streams, and goes on with the caller's clock while they are silent. What is sent later
- * bears a later time, whatever that clock shows. T itself is passed to the pipeline (iso_pipeline_reached), like the
- * ends of inputs, and not taken from its clock in passing: who passes it writes it down, so that a recording or a
- * journal gives the same promises at the same positions.
+ * A partition that stands at its end may stay silent for ever: there the stream's time counts,
+ * which is the largest message time of the change streams, and goes on with the caller's clock
+ * while they are silent. What is sent later bears a later time, whatever that clock shows. T itself
+ * is passed to the pipeline (iso_pipeline_reached), like the ends of inputs, and not taken from its
+ * clock in passing: who passes it writes it down, so that a recording or a journal gives the same
+ * promises at the same positions.
  *
- * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the one in force.
+ * The promise is a staircase: (time, value), both rising; the highest step up to T - grace is the
+ * one in force.
  */
 #include <assert.h>
 #include <string.h>
@@ -24,7 +27,8 @@
 #include "history/snapshot.h"
 #include "pipeline/pipeline_private.h"
 
-/* A stair stands for 1/GRAIN of the grace: their number does not depend on how many messages arrive. */
+/* A stair stands for 1/GRAIN of the grace: their number does not depend on how many messages
+ * arrive. */
 enum { GRAIN = 64 };
 
 /* ---- staircases ---- */
@@ -40,7 +44,8 @@ static void make_room(struct stairs *stairs)
 }
 
 /* `value` was promised at `time`, or a little earlier. */
-static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, uint64_t time, uint64_t value)
+static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, uint64_t time,
+                  uint64_t value)
 {
     uint64_t grain = pipeline->options.grace_ms / GRAIN + 1;
     time = (time + grain - 1) / grain * grain;
@@ -55,7 +60,8 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
         at -= stairs->first;
         make_room(stairs);
         at += stairs->first;
-        memmove(stairs->list + at + 1, stairs->list + at, (stairs->count - at) * sizeof *stairs->list);
+        memmove(stairs->list + at + 1, stairs->list + at,
+                (stairs->count - at) * sizeof *stairs->list);
         stairs->list[at++] = (struct stair){time, value};
         stairs->count++;
     }
@@ -70,7 +76,8 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
 static void reach_time(struct stairs *stairs, uint64_t time)
 {
     assert(stairs->first <= stairs->count);
-    for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time; stairs->first++)
+    for (; stairs->first < stairs->count && stairs->list[stairs->first].time <= time;
+         stairs->first++)
         stairs->reached = stairs->list[stairs->first].value;
 }
 
@@ -86,7 +93,8 @@ static bool is_used(const struct iso_pipeline *pipeline)
     return pipeline->join && pipeline->options.grace_ms;
 }
 
-void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t now)
+void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message *message,
+                        uint64_t now)
 {
     struct grace *grace = &pipeline->grace;
     struct input *state = pipeline_input(pipeline, message->input);
@@ -94,7 +102,8 @@ void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message 
         return;
     if (message->timestamp_type == ISO_TIMESTAMP_NONE || message->timestamp <= 0) {
         if (!state->is_change_stream && !state->timeless && pipeline->options.on_timeless)
-            pipeline->options.on_timeless(pipeline->options.context, &pipeline->inputs.names.list[message->input]);
+            pipeline->options.on_timeless(pipeline->options.context,
+                                          &pipeline->inputs.names.list[message->input]);
         state->timeless |= !state->is_change_stream;
         return;
     }
@@ -106,7 +115,8 @@ void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message 
     grace->stream_seen = now;
 }
 
-void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message, uint32_t first)
+void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message,
+                             uint32_t first)
 {
     const struct iso_history *block = &pipeline->batch.events.block;
     const struct input *state = pipeline_input(pipeline, message->input);
@@ -114,7 +124,8 @@ void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_mes
         return;
     for (uint32_t t = first; t < block->transaction_count; t++)
         if (block->snapshot[t] != ISO_NONE)
-            climb(pipeline, &pipeline->grace.promise, state->reached, block->snapshots[block->snapshot[t]].xmin);
+            climb(pipeline, &pipeline->grace.promise, state->reached,
+                  block->snapshots[block->snapshot[t]].xmin);
 }
 
 /* The least of the change streams' watermarks; 0: one has none. */
@@ -137,7 +148,8 @@ void pipeline_note_stream(struct iso_pipeline *pipeline)
     if (!is_used(pipeline) || !grace->stream_time)
         return;
     climb(pipeline, &grace->promise, grace->stream_time,
-          iso_join_has_watermarks(pipeline->join) ? stream_watermark(pipeline) : iso_join_closed(pipeline->join));
+          iso_join_has_watermarks(pipeline->join) ? stream_watermark(pipeline)
+                                                  : iso_join_closed(pipeline->join));
 }
 
 /* ---- T ---- */
@@ -147,7 +159,8 @@ static bool is_promising(const struct iso_pipeline *pipeline, uint64_t time)
 {
     const struct stairs *stairs = &pipeline->grace.promise;
     uint64_t patience = pipeline->options.grace_ms;
-    return time >= patience && stairs->first < stairs->count && stairs->list[stairs->first].time <= time - patience;
+    return time >= patience && stairs->first < stairs->count &&
+           stairs->list[stairs->first].time <= time - patience;
 }
 
 bool iso_pipeline_time(const struct iso_pipeline *pipeline, uint64_t now, uint64_t *time)

@@ -1,4 +1,5 @@
-/* The pipeline's inputs: how far each has promised, and what became of its records (watermark.c, doubt.c). */
+/* The pipeline's inputs: how far each has promised, and what became of its records (watermark.c,
+ * doubt.c). */
 #pragma once
 
 #include "iso/inputs.h"
@@ -36,8 +37,9 @@ void inputs_release(struct inputs *inputs);
 struct clock_state {
     enum iso_clock kind; /* of all records */
     uint64_t year;       /* in units of the watermark; 0: not known */
-    uint64_t highest;    /* the latest timestamp that arrived, of records, rows and watermarks; 0: none */
-    uint32_t beyond;     /* records in a row that lie too far above it */
+    uint64_t
+        highest; /* the latest timestamp that arrived, of records, rows and watermarks; 0: none */
+    uint32_t beyond; /* records in a row that lie too far above it */
 };
 
 /* Promises of inputs that make none themselves (grace.c). */
@@ -50,9 +52,10 @@ struct stairs {
 };
 
 struct grace {
-    struct stairs promise;             /* of clients that make none */
-    uint64_t stream_time, stream_seen; /* the largest message time of change streams, and when it arrived; 0: none */
-    uint64_t reached;                  /* T */
+    struct stairs promise; /* of clients that make none */
+    uint64_t stream_time,
+        stream_seen;  /* the largest message time of change streams, and when it arrived; 0: none */
+    uint64_t reached; /* T */
 };
 
 void grace_release(struct grace *grace);

@@ -10,7 +10,8 @@
 #include "pipeline/pipeline_private.h"
 #include "verdict/reported.h"
 
-/* The blamed transaction, another one, the writers of what was expected and found, and the cause. */
+/* The blamed transaction, another one, the writers of what was expected and found, and the
+ * cause. */
 enum { PARTIES = 5 };
 
 /* What a violation's line points to. */
@@ -22,7 +23,8 @@ struct grounds {
 
 static struct iso_reported_value value_of(const struct iso_aion_value *value)
 {
-    return (struct iso_reported_value){value->atoms, value->elements, value->count, true, value->is_list};
+    return (struct iso_reported_value){value->atoms, value->elements, value->count, true,
+                                       value->is_list};
 }
 
 /* The engine has 0 where there is no timestamp; no source's clock shows it. */
@@ -45,8 +47,8 @@ static struct iso_reported_atom atom_of(const struct iso_aion_party *party)
                            : (struct iso_reported_atom){&none, ISO_ABSENT};
 }
 
-static void add_location(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_party *party,
-                         uint32_t operation)
+static void add_location(struct grounds *grounds, const struct iso_inputs *inputs,
+                         const struct iso_aion_party *party, uint32_t operation)
 {
     uint32_t input = iso_origin_input(party->origin);
     if (input >= inputs->count)
@@ -63,10 +65,11 @@ static void add_location(struct grounds *grounds, const struct iso_inputs *input
 }
 
 /* Every record that the verdict rests on, the blamed transaction's first. */
-static void add_locations(struct grounds *grounds, const struct iso_inputs *inputs, const struct iso_aion_event *event)
+static void add_locations(struct grounds *grounds, const struct iso_inputs *inputs,
+                          const struct iso_aion_event *event)
 {
-    const struct iso_aion_party *others[] = {&event->other, &event->writer_expected, &event->writer_actual,
-                                             &event->cause};
+    const struct iso_aion_party *others[] = {&event->other, &event->writer_expected,
+                                             &event->writer_actual, &event->cause};
     add_location(grounds, inputs, &event->transaction, event->operation);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         bool repeated = !is_known(others[i]) || others[i]->origin == event->transaction.origin;
@@ -77,18 +80,20 @@ static void add_locations(struct grounds *grounds, const struct iso_inputs *inpu
     }
 }
 
-static void put_head(const struct iso_pipeline *pipeline, struct iso_text *line, const struct iso_aion_event *event,
-                     const char *doubtful)
+static void put_head(const struct iso_pipeline *pipeline, struct iso_text *line,
+                     const struct iso_aion_event *event, const char *doubtful)
 {
     static const char *const states[] = {"tentative", "final", "retracted"};
-    bool as_si = pipeline->options.seeks_order; /* what the engine finds then contradicts si already */
+    bool as_si =
+        pipeline->options.seeks_order; /* what the engine finds then contradicts si already */
     char id[32];
     snprintf(id, sizeof id, "%016" PRIx64, event->id);
-    struct iso_reported_head head = {.id = id,
-                                     .state = states[event->state],
-                                     .by_deadline = event->by_deadline && event->state == ISO_AION_FINAL,
-                                     .doubtful = doubtful,
-                                     .level = as_si ? iso_level_name(ISO_SI) : iso_pipeline_level_name(pipeline)};
+    struct iso_reported_head head = {
+        .id = id,
+        .state = states[event->state],
+        .by_deadline = event->by_deadline && event->state == ISO_AION_FINAL,
+        .doubtful = doubtful,
+        .level = as_si ? iso_level_name(ISO_SI) : iso_pipeline_level_name(pipeline)};
     iso_reported_put_head(line, &head);
 }
 
@@ -100,11 +105,13 @@ static struct iso_reported_times times_of(const struct iso_aion_party *party)
     return times;
 }
 
-/* Whether the read saw what was committed at its moment itself: from a snapshot, but not just below its own commit. */
+/* Whether the read saw what was committed at its moment itself: from a snapshot, but not just below
+ * its own commit. */
 static bool is_inclusive(const struct iso_aion_event *event)
 {
     const struct iso_aion_party *reader = &event->transaction;
-    return event->visible_below != reader->cts || (event->level == ISO_SI && event->visible_below == reader->sts + 1);
+    return event->visible_below != reader->cts ||
+           (event->level == ISO_SI && event->visible_below == reader->sts + 1);
 }
 
 /* When the others that the verdict names stood where, and at which moment the read saw. */
@@ -118,7 +125,8 @@ static struct iso_reported_moments moments_of(const struct iso_aion_event *event
         return moments;
     moments.inclusive = is_inclusive(event);
     if (event->visible_below) /* below SI a read may have had to see nobody's */
-        put_stamp(moments.read_at, moments.inclusive ? event->visible_below - 1 : event->visible_below);
+        put_stamp(moments.read_at,
+                  moments.inclusive ? event->visible_below - 1 : event->visible_below);
     moments.expected = times_of(&event->writer_expected);
     moments.actual = times_of(&event->writer_actual);
     return moments;
@@ -136,12 +144,14 @@ static void put_clock(char text[ISO_REPORTED_STAMP], uint64_t ms)
     snprintf(text + length, ISO_REPORTED_STAMP - length, ".%03uZ", (unsigned)(ms % 1000));
 }
 
-static struct iso_reported_commit commit_of(const struct iso_aion_party *party, const struct iso_join_commit *from)
+static struct iso_reported_commit commit_of(const struct iso_aion_party *party,
+                                            const struct iso_join_commit *from)
 {
     struct iso_reported_commit commit = {.tid = atom_of(party)};
     put_stamp(commit.xid, from->xid);
     if (from->lsn)
-        snprintf(commit.lsn, sizeof commit.lsn, "%" PRIX64 "/%" PRIX64, from->lsn >> 32, from->lsn & 0xffffffff);
+        snprintf(commit.lsn, sizeof commit.lsn, "%" PRIX64 "/%" PRIX64, from->lsn >> 32,
+                 from->lsn & 0xffffffff);
     if (from->time)
         put_clock(commit.time, from->time);
     return commit;
@@ -151,8 +161,9 @@ static struct iso_reported_commit commit_of(const struct iso_aion_party *party, 
 static void add_commits(const struct iso_pipeline *pipeline, struct grounds *grounds,
                         const struct iso_aion_event *event)
 {
-    const struct iso_aion_party *parties[] = {&event->transaction, &event->other, &event->writer_expected,
-                                              &event->writer_actual, &event->cause};
+    const struct iso_aion_party *parties[] = {&event->transaction, &event->other,
+                                              &event->writer_expected, &event->writer_actual,
+                                              &event->cause};
     struct iso_join_commit commit;
     for (size_t i = 0; pipeline->join && i < sizeof parties / sizeof *parties; i++) {
         bool repeated = !is_known(parties[i]);
@@ -171,16 +182,17 @@ static void put_violation(const struct iso_pipeline *pipeline, struct iso_text *
     struct grounds grounds = {.commit_count = 0};
     add_commits(pipeline, &grounds, event);
     add_locations(&grounds, &pipeline->inputs.names, event);
-    struct iso_reported reported = {.axiom = iso_axiom_name(event->axiom),
-                                    .kind = iso_violation_kind_name(event->kind),
-                                    .tids = tids,
-                                    .tid_count = is_known(&event->other) ? 2 : 1,
-                                    .key = {event->key == ISO_ABSENT ? NULL : event->key_atoms, event->key},
-                                    .moments = moments_of(event),
-                                    .commits = grounds.commits,
-                                    .commit_count = grounds.commit_count,
-                                    .locations = grounds.locations,
-                                    .location_count = grounds.location_count};
+    struct iso_reported reported = {
+        .axiom = iso_axiom_name(event->axiom),
+        .kind = iso_violation_kind_name(event->kind),
+        .tids = tids,
+        .tid_count = is_known(&event->other) ? 2 : 1,
+        .key = {event->key == ISO_ABSENT ? NULL : event->key_atoms, event->key},
+        .moments = moments_of(event),
+        .commits = grounds.commits,
+        .commit_count = grounds.commit_count,
+        .locations = grounds.locations,
+        .location_count = grounds.location_count};
     if (event->axiom == ISO_EXT || event->axiom == ISO_INT || event->axiom == ISO_CDC) {
         reported.expected = value_of(&event->expected);
         reported.actual = value_of(&event->actual);
@@ -232,35 +244,41 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
     pipeline_queries_name(&translated);
     if (pipeline_is_left_to_stream(pipeline, &translated))
         return;
-    if (pipeline->join &&
-        (pipeline_is_left_out(pipeline, &translated) || pipeline_excuses(pipeline, &translated, true)))
+    if (pipeline->join && (pipeline_is_left_out(pipeline, &translated) ||
+                           pipeline_excuses(pipeline, &translated, true)))
         return;
     if (!pipeline->join || pipeline_translate(pipeline, &translated))
         pipeline_report(pipeline, &translated);
 }
 
 /* With `final_only`, of what is not final only that what was reported as final is retracted. */
-static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool was_final)
+static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                        bool was_final)
 {
-    bool matters = event->state == ISO_AION_FINAL || (event->state == ISO_AION_RETRACTED && was_final);
+    bool matters =
+        event->state == ISO_AION_FINAL || (event->state == ISO_AION_RETRACTED && was_final);
     return pipeline->options.sink && (matters || !pipeline->options.final_only);
 }
 
-static void write_line(struct iso_pipeline *pipeline, bool reported, const char *line, size_t length)
+static void write_line(struct iso_pipeline *pipeline, bool reported, const char *line,
+                       size_t length)
 {
-    if (reported && pipeline->reports.failure.status == ISO_OK && iso_aion_failure(pipeline->engine)->status == ISO_OK)
-        pipeline->options.sink(pipeline->options.sink_context, line, length, &pipeline->reports.failure);
+    if (reported && pipeline->reports.failure.status == ISO_OK &&
+        iso_aion_failure(pipeline->engine)->status == ISO_OK)
+        pipeline->options.sink(pipeline->options.sink_context, line, length,
+                               &pipeline->reports.failure);
 }
 
-void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
-                    const char *line, size_t length, size_t start)
+void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                    bool reported, uint8_t doubt, const char *line, size_t length, size_t start)
 {
     assert(start < length && line[length - 1] == '\n');
     count(pipeline, event);
     if (event->state == ISO_AION_FINAL) {
         pipeline->stats.doubted[event->axiom] += doubt != PIPELINE_CERTAIN;
         pipeline->stats.final_doubtful += doubt != PIPELINE_CERTAIN;
-        struct finding *finding = findings_add(&pipeline->reports.findings, event, line + start, length - start - 1);
+        struct finding *finding =
+            findings_add(&pipeline->reports.findings, event, line + start, length - start - 1);
         finding->provenance = pipeline_provenance_of(pipeline, event);
         finding->doubt = doubt;
         findings_trim(&pipeline->reports.findings);
@@ -282,8 +300,8 @@ void pipeline_report(struct iso_pipeline *pipeline, const struct iso_aion_event 
 {
     struct iso_text *line = &pipeline->reports.line;
     bool was_doubtful = false;
-    bool was_final =
-        event->state != ISO_AION_TENTATIVE && findings_remove(&pipeline->reports.findings, event->id, &was_doubtful);
+    bool was_final = event->state != ISO_AION_TENTATIVE &&
+                     findings_remove(&pipeline->reports.findings, event->id, &was_doubtful);
     bool reported = is_reported(pipeline, event, was_final);
     pipeline->stats.doubted[event->axiom] -= was_doubtful;
     if (!reported && event->state != ISO_AION_FINAL && !event->unlisted) {
@@ -308,16 +326,19 @@ void pipeline_report(struct iso_pipeline *pipeline, const struct iso_aion_event 
 }
 
 /* The line of one that was reported as final, once more. */
-static void put_finding(const struct iso_pipeline *pipeline, struct iso_text *line, const struct finding *finding)
+static void put_finding(const struct iso_pipeline *pipeline, struct iso_text *line,
+                        const struct finding *finding)
 {
-    struct iso_aion_event event = {.state = ISO_AION_FINAL, .id = finding->id, .by_deadline = finding->by_deadline};
+    struct iso_aion_event event = {
+        .state = ISO_AION_FINAL, .id = finding->id, .by_deadline = finding->by_deadline};
     line->used = 0;
     put_head(pipeline, line, &event, pipeline_doubt_name((enum pipeline_doubt)finding->doubt));
     iso_text_put_bytes(line, finding->text, finding->length);
     iso_text_put(line, "\n");
 }
 
-void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *finding, enum pipeline_doubt doubt)
+void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *finding,
+                           enum pipeline_doubt doubt)
 {
     struct iso_text *line = &pipeline->reports.line;
     finding->doubt = (uint8_t)doubt;
@@ -326,7 +347,8 @@ void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *findin
 }
 
 void iso_pipeline_standing(struct iso_pipeline *pipeline,
-                           void (*report)(void *context, const char *line, size_t length), void *context)
+                           void (*report)(void *context, const char *line, size_t length),
+                           void *context)
 {
     for (size_t i = 0; i < pipeline->reports.findings.count; i++) {
         if (!pipeline->reports.findings.list[i].text)

@@ -23,10 +23,12 @@ static bool may_be_of_start(const struct iso_pipeline *pipeline, const struct is
            iso_join_start_is_open(pipeline->join, event->key_atoms, event->key);
 }
 
-static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint64_t position)
+static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                    uint64_t position)
 {
     bool has_key = event->key_atoms && event->key != ISO_ABSENT;
-    return iso_join_is_sure(pipeline->join, event->key_atoms, has_key ? event->key : ISO_ABSENT, position);
+    return iso_join_is_sure(pipeline->join, event->key_atoms, has_key ? event->key : ISO_ABSENT,
+                            position);
 }
 
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
@@ -36,14 +38,16 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
     if (!pipeline->join)
         return false;
-    if (pipeline_is_probe(event, &kind)) /* what came before it in its partition did come, but with which moment? */
+    if (pipeline_is_probe(
+            event,
+            &kind)) /* what came before it in its partition did come, but with which moment? */
         return !is_sure(pipeline, event, 0);
     if (event->axiom != ISO_EXT && !may_be_own)
         return false;
     bool is_beyond = event->axiom == ISO_EXT && !is_sure(pipeline, event, event->visible_below - 1);
     if (!is_beyond && pipeline->lost.beyond.count)
-        is_beyond =
-            id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms, event->transaction.tid));
+        is_beyond = id_set_has(&pipeline->lost.beyond, pipeline_beyond_id(event->transaction.atoms,
+                                                                          event->transaction.tid));
     if (!is_beyond && !may_be_of_start(pipeline, event))
         return false;
     pipeline->stats.beyond += event->state == ISO_AION_FINAL;
@@ -51,7 +55,8 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
 }
 
 /* "topic shop.a partition 0 offset 7", or "offsets 5 to 9". */
-static void put_place(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first, uint64_t last)
+static void put_place(const struct iso_pipeline *pipeline, struct iso_text *text, uint64_t first,
+                      uint64_t last)
 {
     char place[LOCATION_BYTES];
     pipeline_put_location(pipeline, first, place, sizeof place);
@@ -60,14 +65,15 @@ static void put_place(const struct iso_pipeline *pipeline, struct iso_text *text
         iso_text_format(text, " to %" PRIu64, iso_origin_offset(last));
 }
 
-static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text, const struct iso_atoms *atoms,
-                      const struct iso_join_lost *lost)
+static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text,
+                      const struct iso_atoms *atoms, const struct iso_join_lost *lost)
 {
     static const char prefix[] = "cdc:"; /* of the join's names */
     char buffers[2][ISO_ATOM_TEXT_MAX];
     size_t length, name_length;
     bool is_named = lost->name != ISO_ABSENT;
-    const char *name = iso_atom_text(atoms, is_named ? lost->name : lost->tid, buffers[0], &name_length);
+    const char *name =
+        iso_atom_text(atoms, is_named ? lost->name : lost->tid, buffers[0], &name_length);
     const char *table = iso_atom_text(atoms, lost->table, buffers[1], &length);
     size_t skipped = is_named ? sizeof prefix - 1 : 0;
     iso_text_format(text, "transaction %.*s", (int)(name_length - skipped), name + skipped);
@@ -76,10 +82,11 @@ static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text
         iso_text_format(text, " (%.*s)", (int)name_length, tid);
     }
     if (lost->counted)
-        iso_text_format(text, ": %" PRIu64 " of %" PRIu64 " changes of %.*s came", lost->came, lost->counted,
-                        (int)length, table);
+        iso_text_format(text, ": %" PRIu64 " of %" PRIu64 " changes of %.*s came", lost->came,
+                        lost->counted, (int)length, table);
     else if (lost->came)
-        iso_text_format(text, ": %" PRIu64 " changes of %.*s came, and no END", lost->came, (int)length, table);
+        iso_text_format(text, ": %" PRIu64 " changes of %.*s came, and no END", lost->came,
+                        (int)length, table);
     else
         iso_text_format(text, ": wrote %.*s, and nothing of it came", (int)length, table);
     if (lost->first != UINT64_MAX) {
@@ -92,7 +99,8 @@ static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text
     }
 }
 
-void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_lost *lost)
+void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                        const struct iso_join_lost *lost)
 {
     struct lost *kept = &pipeline->lost;
     if (++kept->count > LISTED_MOST)
@@ -107,7 +115,8 @@ static bool next_line(const struct lost *lost, size_t *at, struct iso_json_text 
     if (*at >= lost->lines.used)
         return false;
     line->at = lost->lines.bytes + *at;
-    line->length = (size_t)((const char *)memchr(line->at, '\n', lost->lines.used - *at) - line->at);
+    line->length =
+        (size_t)((const char *)memchr(line->at, '\n', lost->lines.used - *at) - line->at);
     *at += line->length + 1;
     return true;
 }

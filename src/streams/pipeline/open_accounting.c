@@ -48,14 +48,16 @@ static void open_taken(const struct opening *opening, uint64_t *of)
 {
     const struct iso_aion_stats *engine = opening->engine;
     uint64_t initial = opening->join->initial_transactions, foreign = engine->foreign - initial;
-    uint64_t no_start = opening->join->without_start < foreign ? opening->join->without_start : foreign;
+    uint64_t no_start =
+        opening->join->without_start < foreign ? opening->join->without_start : foreign;
     if (iso_aion_needs_no_start(opening->pipeline->options.engine.level))
         no_start = 0;
     uint64_t rest = engine->transactions - initial - opening->join->probes - foreign;
     of[ISO_BOOK_FOREIGN] = foreign - no_start;
     of[ISO_BOOK_UNPLACED] = no_start;
-    of[ISO_BOOK_WAITING] =
-        opening->accounting->waiting.overtaken < rest ? opening->accounting->waiting.overtaken : rest;
+    of[ISO_BOOK_WAITING] = opening->accounting->waiting.overtaken < rest
+                               ? opening->accounting->waiting.overtaken
+                               : rest;
     rest -= of[ISO_BOOK_WAITING];
     of[ISO_BOOK_LATE] = engine->below_watermark < rest ? engine->below_watermark : rest;
     of[ISO_BOOK_JUDGED] = rest - of[ISO_BOOK_LATE];
@@ -125,7 +127,8 @@ static void open_reads(const struct opening *opening)
     if (iso_pipeline_lacks_stream(opening->pipeline))
         take_count(&rest, &of[ISO_BOOK_UNJUDGED], rest);
     of[ISO_BOOK_JUDGED] = rest + opening->intake->elsewhere_reads;
-    of[ISO_BOOK_UNJUDGED] += unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_READS_INCOMPLETE] + gone[ISO_RECORDS_XA];
+    of[ISO_BOOK_UNJUDGED] +=
+        unjudged + gone[ISO_READS_OWN_ORDER] + gone[ISO_READS_INCOMPLETE] + gone[ISO_RECORDS_XA];
     of[ISO_BOOK_WAITING] += join->waiting_reads;
     of[ISO_BOOK_REPEATED] = engine->reads_of[ISO_AION_READS_REPEATED] + gone[ISO_RECORDS_REPEATED];
     of[ISO_BOOK_ABORTED] = engine->reads_of[ISO_AION_READS_ABORTED] + gone[ISO_RECORDS_ABORTED];
@@ -145,8 +148,8 @@ static struct iso_accounting_oldest oldest_of(const struct iso_aion_waiting *eng
 {
     if (oldest->since == UINT64_MAX)
         return (struct iso_accounting_oldest){0, UINT64_MAX};
-    return (struct iso_accounting_oldest){engine->now > oldest->since ? engine->now - oldest->since : 0,
-                                          oldest->origin};
+    return (struct iso_accounting_oldest){
+        engine->now > oldest->since ? engine->now - oldest->since : 0, oldest->origin};
 }
 
 static void open_waiting(const struct opening *opening)
@@ -174,8 +177,9 @@ static void open_waiting(const struct opening *opening)
     };
     if (waiting->tables)
         iso_join_open_table(opening->pipeline->join, waiting->table, sizeof waiting->table);
-    waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads + waiting->for_outcome +
-                     waiting->for_snapshot + waiting->for_schema + waiting->queries + waiting->beyond + waiting->tables;
+    waiting->total = waiting->records + waiting->rows + waiting->overtaken + waiting->reads +
+                     waiting->for_outcome + waiting->for_snapshot + waiting->for_schema +
+                     waiting->queries + waiting->beyond + waiting->tables;
 }
 
 /* ---- whether they balance ---- */
@@ -189,8 +193,9 @@ static bool is_passed_on(const struct opening *opening)
     uint64_t reads = 0;
     for (int i = 0; i < ISO_AION_READS_CLASSES; i++)
         reads += engine->reads_of[i];
-    bool to_join = !opening->has_join || (join->row_events == intake->rows && join->records == intake->records &&
-                                          join->reads == intake->reads);
+    bool to_join =
+        !opening->has_join || (join->row_events == intake->rows &&
+                               join->records == intake->records && join->reads == intake->reads);
     uint64_t from_join = join->reads_given + join->probe_reads + join->before_reads;
     bool to_engine = !opening->has_join || from_join == intake->given_reads;
     return to_join && to_engine && reads + intake->refused_reads == intake->given_reads &&
@@ -201,8 +206,9 @@ void iso_pipeline_accounting(const struct iso_pipeline *pipeline, struct iso_acc
 {
     struct iso_aion_stats engine;
     struct iso_join_stats join = {0};
-    struct opening opening = {pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, accounting, 0,
-                              0};
+    struct opening opening = {
+        pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, accounting, 0,
+        0};
     *accounting = (struct iso_accounting){.balanced = true};
     iso_aion_stats(pipeline->engine, &engine);
     if (pipeline->join) {
@@ -216,8 +222,10 @@ void iso_pipeline_accounting(const struct iso_pipeline *pipeline, struct iso_acc
     open_records(&opening);
     open_transactions(&opening);
     open_reads(&opening);
-    pipeline_order_open(pipeline, &(struct iso_pipeline_stats){.engine = engine, .join = join}, accounting);
+    pipeline_order_open(pipeline, &(struct iso_pipeline_stats){.engine = engine, .join = join},
+                        accounting);
     for (int unit = 0; unit < ISO_UNITS; unit++)
-        accounting->balanced &= iso_accounting_sum(accounting, (enum iso_unit)unit) == accounting->came[unit];
+        accounting->balanced &=
+            iso_accounting_sum(accounting, (enum iso_unit)unit) == accounting->came[unit];
     accounting->balanced &= is_passed_on(&opening);
 }

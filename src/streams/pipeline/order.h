@@ -1,8 +1,10 @@
-/* The order of transactions, where the source does not promise that of their commits and `ser` was asked for.
+/* The order of transactions, where the source does not promise that of their commits and `ser` was
+ * asked for.
  *
- * The engine then judges what si demands, too, but for writers that overlap. Whoever runs the pipeline collects the
- * joined history, seeks an order of its transactions (iso/polygraph.h, versions_by_commit) and says here what came of
- * it; until then the verdict waits for that. What a search found once goes into every outcome and summary from then on.
+ * The engine then judges what si demands, too, but for writers that overlap. Whoever runs the
+ * pipeline collects the joined history, seeks an order of its transactions (iso/polygraph.h,
+ * versions_by_commit) and says here what came of it; until then the verdict waits for that. What a
+ * search found once goes into every outcome and summary from then on.
  */
 #pragma once
 

@@ -38,7 +38,9 @@ uint64_t pipeline_order_found(const struct iso_pipeline *pipeline)
 
 const char *pipeline_order_reason(const struct iso_pipeline *pipeline)
 {
-    return pipeline->options.seeks_order && pipeline->order.outcome == ISO_IS_UNDECIDED ? pipeline->order.reason : NULL;
+    return pipeline->options.seeks_order && pipeline->order.outcome == ISO_IS_UNDECIDED
+               ? pipeline->order.reason
+               : NULL;
 }
 
 /* Of writers the engine has them, of readers the joined history alone. */
@@ -47,29 +49,33 @@ static uint64_t reads_without_start(const struct iso_pipeline_stats *stats)
     return stats->engine.reads_of[ISO_AION_READS_NO_START] + stats->join.reads_without_start;
 }
 
-uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
+uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline,
+                              const struct iso_pipeline_stats *stats)
 {
     bool judged = pipeline->options.seeks_order && !pipeline_order_reason(pipeline);
     return judged ? reads_without_start(stats) : 0;
 }
 
-static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_class to, uint64_t count)
+static void move_count(uint64_t *of, enum iso_book_class from, enum iso_book_class to,
+                       uint64_t count)
 {
     of[from] -= count;
     of[to] += count;
 }
 
-void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                         struct iso_accounting *accounting)
+void pipeline_order_open(const struct iso_pipeline *pipeline,
+                         const struct iso_pipeline_stats *stats, struct iso_accounting *accounting)
 {
     const char *reason = pipeline_order_reason(pipeline);
-    uint64_t *transactions = accounting->of[ISO_UNIT_TRANSACTIONS], *reads = accounting->of[ISO_UNIT_READS];
+    uint64_t *transactions = accounting->of[ISO_UNIT_TRANSACTIONS],
+             *reads = accounting->of[ISO_UNIT_READS];
     if (!pipeline->options.seeks_order || (reason && strcmp(reason, waiting) != 0))
         return;
     move_count(transactions, ISO_BOOK_UNPLACED, ISO_BOOK_JUDGED, transactions[ISO_BOOK_UNPLACED]);
     enum iso_book_class to = reason ? ISO_BOOK_WAITING : ISO_BOOK_JUDGED;
     move_count(reads, ISO_BOOK_UNPLACED, to, reads_without_start(stats));
-    move_count(accounting->of[ISO_UNIT_RECORDS], ISO_BOOK_UNPLACED, to, stats->join.readers_without_start);
+    move_count(accounting->of[ISO_UNIT_RECORDS], ISO_BOOK_UNPLACED, to,
+               stats->join.readers_without_start);
     if (!reason)
         return;
     accounting->waiting.for_order = transactions[ISO_BOOK_JUDGED];

@@ -30,16 +30,18 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     engine.overlaps = options->seeks_order;
     engine.settle_untimed = !engine.finality_timeout_ms;
     if (joins && options->join.clients && engine.finality_timeout_ms) {
-        /* Rows without a record leave the join once no record can arrive: a little after the grace. Until then each
-         * read of theirs seems wrong. */
-        engine.emit_after_ms = engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
+        /* Rows without a record leave the join once no record can arrive: a little after the grace.
+         * Until then each read of theirs seems wrong. */
+        engine.emit_after_ms =
+            engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
         engine.finality_timeout_ms += options->grace_ms;
     }
     engine.provenance = true; /* each may be excused, or doubtful, by itself */
     engine.is_doubted = pipeline_is_doubted;
     engine.on_doubted_pairs = pipeline_doubted_pairs;
     engine.conflict_window = joins ? pipeline_conflict_window : NULL;
-    engine.on_contradiction = options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
+    engine.on_contradiction =
+        options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
     engine.on_late = pipeline_late;
     engine.on_taken = pipeline_queries_add;
     engine.bytes_beside = pipeline_queries_bytes;
@@ -109,7 +111,8 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline)
     return &pipeline->inputs.names;
 }
 
-void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic, struct iso_decoder *decoder, bool whole_rows)
+void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic,
+                        struct iso_decoder *decoder, bool whole_rows)
 {
     pipeline->queries.of_ranges |= decoder->ranges;
     if (decoder->cells || decoder->ranges)
@@ -136,7 +139,8 @@ void iso_pipeline_initial(struct iso_pipeline *pipeline, const struct iso_histor
 /* Beside a change stream clients' records bring no versions of their own. */
 void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t offset)
 {
-    bool brings = !pipeline->join || input == ISO_NONE || pipeline_is_change_stream(pipeline, input);
+    bool brings =
+        !pipeline->join || input == ISO_NONE || pipeline_is_change_stream(pipeline, input);
     pipeline->doubts.midway |= offset > 0 && brings && !pipeline->options.join.initial_known;
     if (pipeline->doubts.midway)
         pipeline_queries_midway(pipeline);
@@ -144,14 +148,15 @@ void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t 
 
 /* ---- transactions, to the engine ---- */
 
-enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *block, uint32_t first, uint32_t count,
-                             uint64_t now, struct iso_error *error)
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *block,
+                             uint32_t first, uint32_t count, uint64_t now, struct iso_error *error)
 {
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     uint32_t end = first + count, taken;
     while (first < end) {
         struct iso_error wrong = {0};
-        enum iso_status status = iso_aion_add(pipeline->engine, first, end - first, now, &taken, &wrong);
+        enum iso_status status =
+            iso_aion_add(pipeline->engine, first, end - first, now, &taken, &wrong);
         uint32_t given = status == ISO_OK ? end - first : taken + (status == ISO_BAD_INPUT);
         intake->given += given;
         intake->given_reads += given ? pipeline_reads_in(block, first, given) : 0;
@@ -176,13 +181,13 @@ enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *
 
 /* ---- one batch's events ---- */
 
-static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
-                           struct iso_error *error)
+static void take_watermark(struct iso_pipeline *pipeline, const struct iso_event *event,
+                           uint64_t now, struct iso_error *error)
 {
     char reason[300];
     if (!pipeline_is_explained(pipeline, event->cts.physical, reason, sizeof reason)) {
-        pipeline_leave_out(pipeline, pipeline_batch_find(&pipeline->batch, event->origin), event->origin, reason,
-                           error);
+        pipeline_leave_out(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
+                           event->origin, reason, error);
         return;
     }
     pipeline_note_timestamp(pipeline, event->cts.physical);
@@ -200,23 +205,26 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
     if (event->type == ISO_EVENT_TRANSACTIONS)
         pipeline_note_timestamps(pipeline, event->first, event->first + event->count);
     if (iso_join_take(pipeline->join, &pipeline->batch.events.block, event, now, &wrong) != ISO_OK)
-        pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, event->origin), event->origin, wrong.text,
-                            error);
+        pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
+                            event->origin, wrong.text, error);
 }
 
 const char *iso_table_news_name(enum iso_table_news news)
 {
-    static const char *const names[] = {"columns", "emptied", "partly-emptied", "rewritten", "left-out", "lossy"};
+    static const char *const names[] = {"columns",   "emptied",  "partly-emptied",
+                                        "rewritten", "left-out", "lossy"};
     return names[news];
 }
 
-static void report_table(const struct iso_pipeline *pipeline, const struct iso_event *event, enum iso_table_news news)
+static void report_table(const struct iso_pipeline *pipeline, const struct iso_event *event,
+                         enum iso_table_news news)
 {
     char location[LOCATION_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length = 0;
     iso_atom name = news == ISO_NEWS_LOSSY ? event->key : event->table;
-    const char *table =
-        name == ISO_ABSENT ? "" : iso_atom_text(&pipeline->batch.events.block.atoms, name, buffer, &length);
+    const char *table = name == ISO_ABSENT ? ""
+                                           : iso_atom_text(&pipeline->batch.events.block.atoms,
+                                                           name, buffer, &length);
     pipeline_put_location(pipeline, event->origin, location, sizeof location);
     if (pipeline->options.on_table)
         pipeline->options.on_table(pipeline->options.context, location, table, length, news,
@@ -230,7 +238,8 @@ static void note_collection(struct iso_pipeline *pipeline, const struct iso_even
     size_t length;
     if (event->table == ISO_ABSENT)
         return;
-    const char *table = iso_atom_text(&pipeline->batch.events.block.atoms, event->table, buffer, &length);
+    const char *table =
+        iso_atom_text(&pipeline->batch.events.block.atoms, event->table, buffer, &length);
     if (routes_note_table(&pipeline->routes, table, length))
         iso_join_sources_grew(pipeline->join);
 }
@@ -244,7 +253,8 @@ static void report_rewrite(const struct iso_pipeline *pipeline, const struct iso
         report_table(pipeline, event, ISO_NEWS_REWRITTEN);
 }
 
-/* What is no change itself, and may say something of a table: that its columns changed, that it cannot be judged. */
+/* What is no change itself, and may say something of a table: that its columns changed, that it
+ * cannot be judged. */
 static void take_note(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
                       struct iso_error *error)
 {
@@ -253,20 +263,24 @@ static void take_note(struct iso_pipeline *pipeline, const struct iso_event *eve
         report_table(pipeline, event, ISO_NEWS_COLUMNS);
     if (is_schema && has_table && event->flags & ISO_EVENT_ALONE)
         report_rewrite(pipeline, event);
-    bool of_column = !is_schema && event->key != ISO_ABSENT, told = !is_schema && event->flags & ISO_EVENT_EPOCH;
+    bool of_column = !is_schema && event->key != ISO_ABSENT,
+         told = !is_schema && event->flags & ISO_EVENT_EPOCH;
     if (!is_schema && has_table && !of_column)
-        told |= iso_join_ask_coverage_again(pipeline->join, &pipeline->batch.events.block.atoms, event->table);
+        told |= iso_join_ask_coverage_again(pipeline->join, &pipeline->batch.events.block.atoms,
+                                            event->table);
     if (told)
         report_table(pipeline, event, of_column ? ISO_NEWS_LOSSY : ISO_NEWS_LEFT_OUT);
     take_change(pipeline, event, now, error);
 }
 
 /* Transactions of the block that are for somebody else than the engine. */
-static bool are_taken(struct iso_pipeline *pipeline, const struct iso_event *event, struct iso_error *error)
+static bool are_taken(struct iso_pipeline *pipeline, const struct iso_event *event,
+                      struct iso_error *error)
 {
     const struct iso_pipeline_options *options = &pipeline->options;
     return options->on_transactions &&
-           options->on_transactions(options->context, &pipeline->batch.events.block, event->first, event->count, error);
+           options->on_transactions(options->context, &pipeline->batch.events.block, event->first,
+                                    event->count, error);
 }
 
 static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
@@ -291,7 +305,8 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
             }
             if (are_taken(pipeline, event, error)) {
                 pipeline->stats.intake.elsewhere += event->count;
-                pipeline->stats.intake.elsewhere_reads += pipeline_reads_in(block, event->first, event->count);
+                pipeline->stats.intake.elsewhere_reads +=
+                    pipeline_reads_in(block, event->first, event->count);
                 break;
             }
             pipeline_note_timestamps(pipeline, event->first, event->first + event->count);
@@ -331,8 +346,8 @@ static enum iso_status process(struct iso_pipeline *pipeline, uint64_t now, stru
     return error->status;
 }
 
-enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_history *block, uint64_t now,
-                                     struct iso_error *error)
+enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_history *block,
+                                     uint64_t now, struct iso_error *error)
 {
     enum { PIECE = 4096 };
     pipeline_name_inputs(pipeline, &iso_join_output(pipeline->join)->block);
@@ -358,7 +373,8 @@ void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time)
 static void report_short_memory(struct iso_pipeline *pipeline)
 {
     const struct iso_pipeline_options *options = &pipeline->options;
-    uint64_t below = iso_aion_closed_early(pipeline->engine), given_up = iso_aion_given_up(pipeline->engine);
+    uint64_t below = iso_aion_closed_early(pipeline->engine),
+             given_up = iso_aion_given_up(pipeline->engine);
     if (below && !pipeline->reports.closed_early && options->on_closed_early)
         options->on_closed_early(options->context, below);
     if (given_up && !pipeline->reports.given_up && options->on_given_up)
@@ -371,22 +387,24 @@ static enum iso_status check_sink(struct iso_pipeline *pipeline, struct iso_erro
 {
     pipeline_validate(pipeline);
     if (pipeline->reports.failure.status != ISO_OK)
-        iso_error_set(error, pipeline->reports.failure.status, "%s", pipeline->reports.failure.text);
+        iso_error_set(error, pipeline->reports.failure.status, "%s",
+                      pipeline->reports.failure.text);
     const struct iso_error *engine = iso_aion_failure(pipeline->engine);
     if (engine->status != ISO_OK)
         iso_error_set(error, engine->status, "%s", engine->text);
     return error->status;
 }
 
-enum iso_status pipeline_recheck(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+enum iso_status pipeline_recheck(struct iso_pipeline *pipeline, uint64_t now,
+                                 struct iso_error *error)
 {
     iso_join_recheck(pipeline->join);
     pipeline_drain(pipeline, now, error);
     return check_sink(pipeline, error);
 }
 
-enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages, uint32_t count,
-                                  uint64_t now, struct iso_error *error)
+enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct iso_message *messages,
+                                  uint32_t count, uint64_t now, struct iso_error *error)
 {
     struct iso_error undecodable = {0};
     if (!count)
@@ -406,7 +424,8 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
     return check_sink(pipeline, error);
 }
 
-enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now,
+                                  struct iso_error *error)
 {
     if (pipeline_idle(pipeline, now) && pipeline->join)
         pipeline_recheck(pipeline, now, error);
@@ -419,7 +438,8 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now, s
     return check_sink(pipeline, error);
 }
 
-enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error)
+enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now,
+                                 struct iso_error *error)
 {
     if (pipeline->join) {
         uint64_t whole;

@@ -1,4 +1,5 @@
-/* What the files of the pipeline share: its parts, each in a header of its own, and what works on several of them. */
+/* What the files of the pipeline share: its parts, each in a header of its own, and what works on
+ * several of them. */
 #pragma once
 
 #include "pipeline/counted.h"
@@ -38,19 +39,22 @@ struct iso_pipeline {
     struct iso_pipeline_stats stats;
 };
 
-/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does nothing. */
+/* validate.c: with ISO_VALIDATE all that is true between two batches is asserted; else it does
+ * nothing. */
 void pipeline_validate(const struct iso_pipeline *pipeline);
 
 /* order_accounting.c */
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);
 uint64_t pipeline_order_found(const struct iso_pipeline *pipeline);
-const char *pipeline_order_reason(const struct iso_pipeline *pipeline); /* why it is undecided; or NULL */
+const char *
+pipeline_order_reason(const struct iso_pipeline *pipeline); /* why it is undecided; or NULL */
 /* Reads without a time, which only the order explains. */
-uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats);
+uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline,
+                              const struct iso_pipeline_stats *stats);
 /* Moves in the books what waits for it, and what it has judged since. */
-void pipeline_order_open(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                         struct iso_accounting *accounting);
+void pipeline_order_open(const struct iso_pipeline *pipeline,
+                         const struct iso_pipeline_stats *stats, struct iso_accounting *accounting);
 const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
 /* watermark.c */
@@ -58,76 +62,97 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
 /* What all inputs of change streams have promised; false: none has ever, as CSV does not. */
 bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
-void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now);
-void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now); /* if the inputs' promises allow */
-bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now);    /* whether one became idle */
+void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,
+                        uint64_t now);
+void pipeline_advance(struct iso_pipeline *pipeline,
+                      uint64_t now);                             /* if the inputs' promises allow */
+bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now); /* whether one became idle */
 
-/* The text of a value that is one, and known; false: a list, nothing, or a value that nobody knows. */
-bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX], struct iso_json_text *text);
+/* The text of a value that is one, and known; false: a list, nothing, or a value that nobody
+ * knows. */
+bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX],
+                      struct iso_json_text *text);
 
-/* Whether the event is about a before image or another row of the stream, asked as a read; `kind` is then its kind. */
+/* Whether the event is about a before image or another row of the stream, asked as a read; `kind`
+ * is then its kind. */
 bool pipeline_is_probe(const struct iso_aion_event *event, enum iso_violation_kind *kind);
 
 /* spelling.c */
 void pipeline_note_types(struct iso_pipeline *pipeline); /* after a batch */
 /* Whether a contradiction's values are one; `notes`: one that is not clear is reported. */
-enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool notes);
+enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline,
+                                   const struct iso_aion_event *event, bool notes);
 enum iso_likeness pipeline_compare_read(struct iso_pipeline *pipeline, struct iso_json_text key,
                                         struct iso_json_text version, struct iso_json_text read);
 
 /* grace.c */
-void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t now);
+void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message *message,
+                        uint64_t now);
 /* Of the block's transactions from `first` on, which are the message's. */
-void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message, uint32_t first);
+void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message,
+                             uint32_t first);
 void pipeline_note_stream(struct iso_pipeline *pipeline); /* after a batch */
 
 /* changes.c: what the join gives, to the engine; what the engine found of its probes. */
-enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
-/* Of a table that turned out not to be covered when the engine had its records: it is not reported. */
+enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now,
+                               struct iso_error *error);
+/* Of a table that turned out not to be covered when the engine had its records: it is not
+ * reported. */
 bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 /* Of axiom, level, transaction and key, as the engine's are; never a value that slots reserve. */
 uint64_t pipeline_id_of(const struct iso_aion_event *event);
-bool pipeline_translate(struct iso_pipeline *pipeline, struct iso_aion_event *event); /* false: reported before */
+bool pipeline_translate(struct iso_pipeline *pipeline,
+                        struct iso_aion_event *event); /* false: reported before */
 void pipeline_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
 
-/* suppress.c: whether the contradiction is counted as unjudged, and not reported; the engine's before it is translated.
- * Of pairs that one event stands for, the others are left in it. */
+/* suppress.c: whether the contradiction is counted as unjudged, and not reported; the engine's
+ * before it is translated. Of pairs that one event stands for, the others are left in it. */
 /* Without a change stream: what a transaction read that leaves to one what was written. */
-bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
-bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event, bool from_engine);
+bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
+                                const struct iso_aion_event *event);
+bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *event,
+                      bool from_engine);
 
 /* queries.c: the same steps for the engine of row sets, once something has needed it. */
 void pipeline_need_queries(struct iso_pipeline *pipeline);
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial);
 void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_history *block);
-void pipeline_queries_add(void *context, const struct iso_history *block,
-                          uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
+void pipeline_queries_add(
+    void *context, const struct iso_history *block,
+    uint32_t transaction); /* the engine's callback, as in struct iso_aion_options */
 void pipeline_queries_flush(struct iso_pipeline *pipeline);
 void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_atom value);
-void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
-                              uint64_t cts);
-void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table, uint64_t cts);
-void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
-                              bool committed, uint64_t cts);
+void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                              iso_atom table, uint64_t cts);
+void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           iso_atom table, uint64_t cts);
+void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                              iso_atom tid, bool committed, uint64_t cts);
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
 /* What a read is called that was a row of a query. */
 void pipeline_queries_name(struct iso_aion_event *event);
 uint64_t pipeline_queries_bytes(void *context);
 void pipeline_queries_floor(void *context, uint64_t floor);
 void pipeline_queries_clock(struct iso_pipeline *pipeline, uint64_t now);
-void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now); /* deadlines, and where the floor is */
+void pipeline_queries_tick(struct iso_pipeline *pipeline,
+                           uint64_t now); /* deadlines, and where the floor is */
 void pipeline_queries_fit(struct iso_pipeline *pipeline);
 void pipeline_queries_midway(struct iso_pipeline *pipeline);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
-void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats);
-void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged);
+void pipeline_queries_correct(const struct iso_pipeline *pipeline,
+                              struct iso_pipeline_stats *stats);
+void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting,
+                           uint64_t *unjudged);
 
-/* The log lacks changes of the key's table, as its source says: counted as unjudged, and not reported. */
+/* The log lacks changes of the key's table, as its source says: counted as unjudged, and not
+ * reported. */
 bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
 
 /* lost.c: what did not come. */
-void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, const struct iso_join_lost *lost);
-void pipeline_put_lost_json(const struct iso_pipeline *pipeline, struct iso_text *text); /* ,"incomplete":[...] */
+void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                        const struct iso_join_lost *lost);
+void pipeline_put_lost_json(const struct iso_pipeline *pipeline,
+                            struct iso_text *text); /* ,"incomplete":[...] */
 uint64_t pipeline_beyond_id(const struct iso_atoms *atoms, iso_atom tid);
 /* Whether a read that differs lies beyond what surely came: it waits, and is not reported. */
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
@@ -138,21 +163,24 @@ void pipeline_report_all_unlisted(struct iso_pipeline *pipeline); /* at the end 
 void unlisted_archive(struct iso_archive *archive, struct unlisted *unlisted);
 
 /* pipeline.c */
-enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *block, uint32_t first, uint32_t count,
-                             uint64_t now, struct iso_error *error);
+enum iso_status pipeline_add(struct iso_pipeline *pipeline, struct iso_history *block,
+                             uint32_t first, uint32_t count, uint64_t now, struct iso_error *error);
 /* Between batches: as iso_join_recheck. */
-enum iso_status pipeline_recheck(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+enum iso_status pipeline_recheck(struct iso_pipeline *pipeline, uint64_t now,
+                                 struct iso_error *error);
 
 /* decode.c: the batch at hand, to the events of its block. */
 void pipeline_start_block(struct iso_pipeline *pipeline);
-enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now, struct iso_error *error);
+enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
+                                struct iso_error *error);
 /* The engine takes plain numbers only. */
-enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block, struct iso_error *error);
+enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_history *block,
+                                     struct iso_error *error);
 /* The engine's errors name locations by the block's inputs. */
 void pipeline_name_inputs(const struct iso_pipeline *pipeline, struct iso_history *block);
 uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count);
-void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t first,
-                            uint32_t count);
+void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block,
+                            uint32_t first, uint32_t count);
 void pipeline_note_topic(struct iso_pipeline *pipeline, const char *topic);
 bool pipeline_is_change_stream(const struct iso_pipeline *pipeline, uint32_t input);
 bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input);
@@ -160,24 +188,29 @@ bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input);
 /* refuse.c */
 enum { LOCATION_BYTES = 400 };
 /* "topic clients partition 0 offset 7", or "clients.jsonl line 7". */
-void pipeline_put_location(const struct iso_pipeline *pipeline, uint64_t origin, char *text, size_t size);
+void pipeline_put_location(const struct iso_pipeline *pipeline, uint64_t origin, char *text,
+                           size_t size);
 /* ISO_OK: the record is left out. Otherwise the pipeline stops with its location. */
-enum iso_status pipeline_leave_out(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t origin,
-                                   const char *reason, struct iso_error *error);
+enum iso_status pipeline_leave_out(struct iso_pipeline *pipeline, const struct iso_message *message,
+                                   uint64_t origin, const char *reason, struct iso_error *error);
 /* The same; what it said of transactions and rows is missing. */
-enum iso_status pipeline_bad_record(struct iso_pipeline *pipeline, const struct iso_message *message, uint64_t origin,
+enum iso_status pipeline_bad_record(struct iso_pipeline *pipeline,
+                                    const struct iso_message *message, uint64_t origin,
                                     const char *reason, struct iso_error *error);
 /* The same, of a transaction that the engine did not take. */
-enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction,
-                                const char *reason, struct iso_error *error);
-/* A key that is a list to some and a single value to others becomes two, both of them doubtful: this transaction's
- * operations that do not fit go to a key of another name. False: it was refused for another reason. */
-bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block, uint32_t transaction);
-void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction,
-                                   uint64_t first);
+enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_history *block,
+                                uint32_t transaction, const char *reason, struct iso_error *error);
+/* A key that is a list to some and a single value to others becomes two, both of them doubtful:
+ * this transaction's operations that do not fit go to a key of another name. False: it was refused
+ * for another reason. */
+bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block,
+                        uint32_t transaction);
+void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct iso_history *block,
+                                   uint32_t transaction, uint64_t first);
 
 /* clock.c: notices timestamps a year above the watermark, and watermarks that no clock explains. */
-bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t watermark, char *reason, size_t size);
+bool pipeline_is_explained(const struct iso_pipeline *pipeline, uint64_t watermark, char *reason,
+                           size_t size);
 void pipeline_note_timestamp(struct iso_pipeline *pipeline, uint64_t timestamp);
 void pipeline_note_timestamps(struct iso_pipeline *pipeline, uint32_t first, uint32_t end);
 void pipeline_set_year(struct iso_pipeline *pipeline); /* the watermark has moved */
@@ -186,35 +219,42 @@ void pipeline_note_far_ahead_all(struct iso_pipeline *pipeline, uint32_t first,
                                  uint32_t end); /* transactions of the block */
 
 /* altered.c */
-void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table, uint64_t cts);
+void pipeline_note_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           iso_atom table, uint64_t cts);
 /* Whether the key's table was altered behind `after` and before `before`. */
-bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, size_t length, uint64_t after,
-                          uint64_t before);
-/* As in struct iso_aion_options: between the commits that it leaves the key's table was not altered. */
-void pipeline_conflict_window(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from,
-                              uint64_t *to);
-bool pipeline_may_be_altered(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+bool pipeline_was_altered(const struct iso_pipeline *pipeline, const char *key, size_t length,
+                          uint64_t after, uint64_t before);
+/* As in struct iso_aion_options: between the commits that it leaves the key's table was not
+ * altered. */
+void pipeline_conflict_window(void *context, const char *key, size_t length, uint64_t cts,
+                              uint64_t *from, uint64_t *to);
+bool pipeline_may_be_altered(const struct iso_pipeline *pipeline,
+                             const struct iso_aion_event *event);
 /* Its line is deferred; what the summary lists begins at `start`. */
-void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event, uint8_t doubt,
-                           const char *line, size_t length, size_t start);
-/* The first so many, which were deferred before the watermark, or the end, that has now been reached. */
+void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                           uint8_t doubt, const char *line, size_t length, size_t start);
+/* The first so many, which were deferred before the watermark, or the end, that has now been
+ * reached. */
 void pipeline_release_absent(struct iso_pipeline *pipeline, uint32_t count);
 
 /* doubt.c */
-enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event);
+enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
+                                      const struct iso_aion_event *event);
 const char *pipeline_doubt_name(enum pipeline_doubt doubt); /* NULL: there is none */
 struct pipeline_provenance pipeline_provenance_of(const struct iso_pipeline *pipeline,
                                                   const struct iso_aion_event *event);
 /* Records of the input were left out. */
 void pipeline_lacks(struct iso_pipeline *pipeline, uint32_t input);
 /* The engine's callbacks, as in struct iso_aion_options. */
-void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t transaction, uint64_t first);
+void pipeline_contradiction(void *context, const struct iso_history *history, uint32_t transaction,
+                            uint64_t first);
 void pipeline_late(void *context, uint64_t origin);
 bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid);
-void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key, uint64_t pairs);
+void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key,
+                            uint64_t pairs);
 /* Of the violations over the list that the event stands for. */
-uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
-                                    enum pipeline_doubt doubt);
+uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline,
+                                    const struct iso_aion_event *event, enum pipeline_doubt doubt);
 void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key);
 /* The value that the event's transaction gave its key. */
 void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
@@ -222,10 +262,11 @@ void pipeline_doubt_write(struct iso_pipeline *pipeline, const struct iso_aion_e
 /* line.c: the engine's callback, and the JSON object of an event. */
 void pipeline_emit(void *context, const struct iso_aion_event *event);
 void pipeline_report(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
-void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *finding, enum pipeline_doubt doubt);
+void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *finding,
+                           enum pipeline_doubt doubt);
 /* Counts what is over the list. */
 void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                               enum pipeline_doubt doubt);
 /* To the sink, and to the summary's list: the object that begins at `start` of the line. */
-void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool reported, uint8_t doubt,
-                    const char *line, size_t length, size_t start);
+void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                    bool reported, uint8_t doubt, const char *line, size_t length, size_t start);

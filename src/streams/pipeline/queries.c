@@ -1,8 +1,8 @@
 /* Queries of tables: what they did not return (rowsets/rowsets.h), beside the engine.
  *
- * Begins when a source has cells, or, where there are only records, with the first row or query that one has: without them
- * nothing is kept. The engine
- * for row sets is given what aion is given, and judges a query once, when it is final; so each of its findings is final.
+ * Begins when a source has cells, or, where there are only records, with the first row or query
+ * that one has: without them nothing is kept. The engine for row sets is given what aion is given,
+ * and judges a query once, when it is final; so each of its findings is final.
  */
 #include "pipeline/pipeline_private.h"
 
@@ -14,12 +14,14 @@
 
 /* ---- what is known of columns ---- */
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     struct iso_pipeline *pipeline = context;
     const struct route *route = routes_find(&pipeline->routes, table.at, table.length);
     struct iso_scalar_type type = {
-        .value = routes_value_type(&pipeline->routes, table.at, table.length, column.at, column.length)};
+        .value =
+            routes_value_type(&pipeline->routes, table.at, table.length, column.at, column.length)};
     if (!route)
         return type;
     type.is_signed = route->decoder->only_signed;
@@ -38,10 +40,12 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
     struct iso_json_text column = {NULL, 0};
     key->parts = 0;
     if (route && route->decoder->class->key_column)
-        column.at = route->decoder->class->key_column(route->decoder, table.at, table.length, &column.length);
+        column.at = route->decoder->class->key_column(route->decoder, table.at, table.length,
+                                                      &column.length);
     if (!column.at)
         return;
-    *key = (struct iso_rowsets_key){.parts = 1, .columns = {column}, .types = {type_of(context, table, column)}};
+    *key = (struct iso_rowsets_key){
+        .parts = 1, .columns = {column}, .types = {type_of(context, table, column)}};
     /* Texts and integers may be mixed, and collation= is said of texts. */
     if (key->types[0].value.kind == ISO_VALUE_UNKNOWN)
         key->types[0].text = ISO_TEXT_COLLATED;
@@ -92,7 +96,8 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
     struct queries *queries = &pipeline->queries;
     struct iso_atoms *atoms = &queries->texts;
     iso_atoms_clear(atoms);
-    iso_atom expected = keep_text(atoms, finding->expected), actual = keep_text(atoms, finding->actual);
+    iso_atom expected = keep_text(atoms, finding->expected),
+             actual = keep_text(atoms, finding->actual);
     if (finding->value.atoms)
         expected = iso_atoms_copy(atoms, finding->value.atoms, finding->value.atom);
     struct iso_aion_event event = {
@@ -102,8 +107,8 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         .level = pipeline->options.engine.level,
         .axiom = finding->axiom,
         .kind = finding->kind,
-        .transaction = {atoms, keep_text(atoms, finding->transaction.tid), finding->transaction.origin, finding->sts,
-                        finding->cts},
+        .transaction = {atoms, keep_text(atoms, finding->transaction.tid),
+                        finding->transaction.origin, finding->sts, finding->cts},
         .other = {.tid = ISO_ABSENT},
         .key_atoms = atoms,
         .key = keep_text(atoms, finding->key),
@@ -121,7 +126,8 @@ static void report_finding(void *context, const struct iso_rowsets_finding *find
         retract(pipeline, &event);
         return;
     }
-    if (pipeline->join && (pipeline_waits_beyond(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
+    if (pipeline->join &&
+        (pipeline_waits_beyond(pipeline, &event) || pipeline_lacks_changes(pipeline, &event)))
         return;
     if (pipeline->join && pipeline_is_left_out(pipeline, &event)) {
         queries->found[event.axiom]++; /* what is left out is subtracted from what was found */
@@ -176,8 +182,8 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.shards = pipeline->options.engine.shards;
     options.on_finding = report_finding;
     know_columns(pipeline, &options);
-    pipeline->queries.engine =
-        iso_rowsets_shards_new(&options, pipeline->options.engine.run_shards, pipeline->options.engine.runner);
+    pipeline->queries.engine = iso_rowsets_shards_new(&options, pipeline->options.engine.run_shards,
+                                                      pipeline->options.engine.runner);
 }
 
 void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished)
@@ -209,7 +215,8 @@ void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_hist
         iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
     iso_rowsets_shards_block(pipeline->queries.engine, initial);
     for (uint32_t i = 0; i < initial->initial_count; i++)
-        iso_rowsets_shards_initial(pipeline->queries.engine, initial->key_atom[initial->initial_key[i]],
+        iso_rowsets_shards_initial(pipeline->queries.engine,
+                                   initial->key_atom[initial->initial_key[i]],
                                    initial->initial_of_key[i], initial->initial_is_append[i]);
 }
 
@@ -231,7 +238,8 @@ void pipeline_queries_block(struct iso_pipeline *pipeline, const struct iso_hist
 }
 
 /* The transaction's next query from set `*next` on; NULL: there are no more. */
-static const struct iso_range *next_query(const struct iso_history *block, uint32_t *next, uint32_t end)
+static const struct iso_range *next_query(const struct iso_history *block, uint32_t *next,
+                                          uint32_t end)
 {
     while (*next < end) {
         const struct iso_range *set = &block->ranges.list[(*next)++];
@@ -241,10 +249,12 @@ static const struct iso_range *next_query(const struct iso_history *block, uint3
     return NULL;
 }
 
-/* Until all that was there has been said nothing is judged: as long as that is not sure not to be said. */
+/* Until all that was there has been said nothing is judged: as long as that is not sure not to be
+ * said. */
 static bool start_is_settled(struct iso_pipeline *pipeline)
 {
-    if (!pipeline->queries.is_whole && (!pipeline->join || iso_join_initial_is_known(pipeline->join))) {
+    if (!pipeline->queries.is_whole &&
+        (!pipeline->join || iso_join_initial_is_known(pipeline->join))) {
         pipeline->queries.is_whole = true;
         iso_rowsets_shards_whole(pipeline->queries.engine);
     }
@@ -252,12 +262,14 @@ static bool start_is_settled(struct iso_pipeline *pipeline)
 }
 
 /* No source has cells: of its rows nothing is kept. Or the level says nothing of them. */
-static void leave(struct iso_pipeline *pipeline, const struct iso_history *block, uint32_t transaction)
+static void leave(struct iso_pipeline *pipeline, const struct iso_history *block,
+                  uint32_t transaction)
 {
     uint32_t end, next = iso_history_sets_of(block, transaction, &end);
     while (iso_status_of(block, transaction) == ISO_COMMITTED && next_query(block, &next, end)) {
         pipeline->stats
-            .excused[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS : ISO_UNJUDGED_COLUMN]++;
+            .excused[iso_aion_holds(pipeline->options.engine.level) ? ISO_UNJUDGED_ROW_SETS
+                                                                    : ISO_UNJUDGED_COLUMN]++;
         pipeline->stats.excused_reads++;
     }
 }
@@ -285,8 +297,8 @@ void pipeline_queries_initial(struct iso_pipeline *pipeline, iso_atom key, iso_a
         iso_rowsets_shards_initial(pipeline->queries.engine, key, value, false);
 }
 
-void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table,
-                              uint64_t cts)
+void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                              iso_atom table, uint64_t cts)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text name;
@@ -296,7 +308,8 @@ void pipeline_queries_altered(struct iso_pipeline *pipeline, const struct iso_at
     iso_rowsets_shards_altered(pipeline->queries.engine, name, cts);
 }
 
-void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom table, uint64_t cts)
+void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                           iso_atom table, uint64_t cts)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text name;
@@ -306,8 +319,8 @@ void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms
     iso_rowsets_shards_lost(pipeline->queries.engine, name, cts);
 }
 
-void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom tid,
-                              bool committed, uint64_t cts)
+void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
+                              iso_atom tid, bool committed, uint64_t cts)
 {
     if (pipeline->queries.engine)
         iso_rowsets_shards_resolve(pipeline->queries.engine, atoms, tid, committed, cts);
@@ -347,7 +360,8 @@ void pipeline_queries_tick(struct iso_pipeline *pipeline, uint64_t now)
         return;
     pipeline_queries_floor(pipeline, iso_aion_floor(pipeline->engine));
     if (pipeline->options.engine.finality_timeout_ms)
-        iso_rowsets_shards_clock(pipeline->queries.engine, now, pipeline->options.engine.finality_timeout_ms);
+        iso_rowsets_shards_clock(pipeline->queries.engine, now,
+                                 pipeline->options.engine.finality_timeout_ms);
 }
 
 void pipeline_queries_fit(struct iso_pipeline *pipeline)
@@ -376,13 +390,16 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
         stats->unjudged[reason] += sets.reasons[reason];
     uint64_t headers = sets.unjudged - sets.unjudged_ranges;
     stats->engine.reads_unjudged += sets.unjudged;
-    stats->engine.reads_judged -= headers < stats->engine.reads_judged ? headers : stats->engine.reads_judged;
+    stats->engine.reads_judged -=
+        headers < stats->engine.reads_judged ? headers : stats->engine.reads_judged;
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         stats->engine.counts[axiom] += pipeline->queries.found[axiom];
 }
 
-/* Queries that wait, and those that are unjudged, whose headers are reads of the engine's: ranges have none. */
-void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting, uint64_t *unjudged)
+/* Queries that wait, and those that are unjudged, whose headers are reads of the engine's: ranges
+ * have none. */
+void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting,
+                           uint64_t *unjudged)
 {
     struct iso_rowsets_stats sets = {.queries = 0};
     if (pipeline->queries.engine)

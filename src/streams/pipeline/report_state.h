@@ -5,7 +5,8 @@
 #include "pipeline/findings.h"
 #include "pipeline/id_set.h"
 
-/* Violations that the engine does not count as what they are: reported as final, and not retracted. */
+/* Violations that the engine does not count as what they are: reported as final, and not
+ * retracted. */
 struct reported_ids {
     struct id_set ids;
     uint64_t from_engine; /* of them, those that the engine counts as EXT */
@@ -37,7 +38,8 @@ struct reports {
 struct lost {
     struct iso_text lines; /* of the first ones, each with its end */
     uint64_t count;        /* of all */
-    struct id_set beyond;  /* at the end: transactions that may rest on what did not come (pipeline_beyond_id) */
+    struct id_set beyond;  /* at the end: transactions that may rest on what did not come
+                              (pipeline_beyond_id) */
 };
 
 void reports_init(struct reports *reports, uint32_t max_violations);

@@ -6,16 +6,20 @@
 #include "base/cell_key.h"
 #include "base/memory.h"
 
-bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows)
+bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder,
+                bool whole_rows)
 {
     static const char messages[] = ".message"; /* Debezium's topic of logical messages */
     size_t length = strlen(topic);
     bool is_prefix = iso_topic_is_prefix(topic);
     length -= is_prefix;
     routes->list = iso_reallocate(routes->list, (routes->count + 1) * sizeof *routes->list);
-    routes->list[routes->count++] = (struct route){
-        .topic = iso_copy_text(topic, length), .is_prefix = is_prefix, .decoder = decoder, .whole_rows = whole_rows};
-    return !is_prefix && length >= sizeof messages && !strcmp(topic + length + 1 - sizeof messages, messages);
+    routes->list[routes->count++] = (struct route){.topic = iso_copy_text(topic, length),
+                                                   .is_prefix = is_prefix,
+                                                   .decoder = decoder,
+                                                   .whole_rows = whole_rows};
+    return !is_prefix && length >= sizeof messages &&
+           !strcmp(topic + length + 1 - sizeof messages, messages);
 }
 
 void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
@@ -120,7 +124,8 @@ const struct route *routes_find_key(const struct routes *routes, const char *key
     return routes_find(routes, key, slash ? (size_t)(slash - key) : length);
 }
 
-struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length, struct iso_text *name)
+struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length,
+                                  struct iso_text *name)
 {
     const char *slash = memchr(key, '/', length);
     struct route_key split = {.table = {key, slash ? (size_t)(slash - key) : length}};
@@ -167,8 +172,8 @@ bool routes_are_unreported(void *context, const char *key, size_t length)
     return route && route->traits.unreported;
 }
 
-struct iso_value_type routes_value_type(void *context, const char *table, size_t length, const char *column,
-                                        size_t column_length)
+struct iso_value_type routes_value_type(void *context, const char *table, size_t length,
+                                        const char *column, size_t column_length)
 {
     const struct route *route = routes_find(context, table, length);
     if (!route || !route->decoder->class->value_type)
@@ -186,13 +191,14 @@ bool routes_have_cells(void *context, const char *table, size_t length)
     return route && route->decoder->cells;
 }
 
-enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length, const char *column,
-                                             size_t column_length)
+enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length,
+                                             const char *column, size_t column_length)
 {
     const struct route *route = routes_find(context, table, length);
     if (!route || !route->decoder->class->covers_column)
         return ISO_COLUMN_UNLISTED;
-    return route->decoder->class->covers_column(route->decoder, table, length, column, column_length);
+    return route->decoder->class->covers_column(route->decoder, table, length, column,
+                                                column_length);
 }
 
 uint32_t routes_types_known(const struct routes *routes)

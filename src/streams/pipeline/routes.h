@@ -1,6 +1,8 @@
-/* Which source delivers what: topics with their decoders, which the routes own. Sources are few: all are asked in turn.
+/* Which source delivers what: topics with their decoders, which the routes own. Sources are few:
+ * all are asked in turn.
  *
- * The functions whose first parameter is `void *context` are the join's questions (join/join.h); it is a struct routes.
+ * The functions whose first parameter is `void *context` are the join's questions (join/join.h); it
+ * is a struct routes.
  */
 #pragma once
 
@@ -10,7 +12,8 @@
 
 struct route {
     char *topic;    /* or what the names of its topics begin with, if `is_prefix` */
-    bool is_prefix; /* `topics` are those of them that are known, `tables` what the stream says will have one */
+    bool is_prefix; /* `topics` are those of them that are known, `tables` what the stream says will
+                       have one */
     struct route_names {
         char **list;
         uint32_t count, capacity;
@@ -27,16 +30,19 @@ struct routes {
     bool expects_records; /* inside transactions: a topic of logical messages is among them */
 };
 
-/* What ends in ".*" is the prefix of topics, and its point. True: the topic is one of logical messages, which records inside
- * transactions arrive by. */
-bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder, bool whole_rows);
-void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits); /* of the one added last */
+/* What ends in ".*" is the prefix of topics, and its point. True: the topic is one of logical
+ * messages, which records inside transactions arrive by. */
+bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder,
+                bool whole_rows);
+void routes_set_traits(struct routes *routes,
+                       const struct iso_route_traits *traits); /* of the one added last */
 void routes_release(struct routes *routes);
 
 /* Number of the route of a topic: its own, or that of its prefix. ISO_NONE: there is none. */
 uint32_t routes_find_topic(const struct routes *routes, const char *topic);
 
-/* A topic is there, or a table that the stream names will have one. True: now a table may be covered that was not. */
+/* A topic is there, or a table that the stream names will have one. True: now a table may be
+ * covered that was not. */
 bool routes_note_topic(struct routes *routes, const char *topic);
 bool routes_note_table(struct routes *routes, const char *table, size_t length);
 
@@ -44,20 +50,22 @@ bool routes_note_table(struct routes *routes, const char *table, size_t length);
 const struct route *routes_find(const struct routes *routes, const char *table, size_t length);
 const struct route *routes_find_key(const struct routes *routes, const char *key, size_t length);
 
-/* A key in its parts; of none that is a cell's the column is NULL. `name`: the column's, without escapes. */
+/* A key in its parts; of none that is a cell's the column is NULL. `name`: the column's, without
+ * escapes. */
 struct route_key {
     const struct route *route; /* or NULL */
     struct iso_json_text table, column;
 };
-struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length, struct iso_text *name);
+struct route_key routes_split_key(const struct routes *routes, const char *key, size_t length,
+                                  struct iso_text *name);
 
 bool routes_cover(void *context, const char *table, size_t length);
 bool routes_have_whole_row(void *context, const char *key, size_t length);
 bool routes_are_caseless(void *context, const char *key, size_t length);
 bool routes_are_unreported(void *context, const char *key, size_t length);
-struct iso_value_type routes_value_type(void *context, const char *table, size_t length, const char *column,
-                                        size_t column_length);
+struct iso_value_type routes_value_type(void *context, const char *table, size_t length,
+                                        const char *column, size_t column_length);
 bool routes_have_cells(void *context, const char *table, size_t length);
-enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length, const char *column,
-                                             size_t column_length);
+enum iso_column_coverage routes_cover_column(void *context, const char *table, size_t length,
+                                             const char *column, size_t column_length);
 uint32_t routes_types_known(const struct routes *routes); /* as iso_join_types_known */

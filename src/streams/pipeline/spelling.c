@@ -1,7 +1,7 @@
 /* Contradictions of two texts that are one value, or may be.
  *
- * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear: it is unjudged, and
- * reported once for each column, with what both texts are.
+ * By the schema of their column (values/spelling.h). Equal: there is no contradiction. Not clear:
+ * it is unjudged, and reported once for each column, with what both texts are.
  */
 #include <string.h>
 
@@ -31,25 +31,30 @@ struct table {
 static struct iso_value_type type_of_column(void *context, struct iso_json_text column)
 {
     const struct table *table = context;
-    return routes_value_type(&table->pipeline->routes, table->name.at, table->name.length, column.at, column.length);
+    return routes_value_type(&table->pipeline->routes, table->name.at, table->name.length,
+                             column.at, column.length);
 }
 
 static struct table table_of(struct iso_pipeline *pipeline, const char *key, size_t length)
 {
-    struct route_key split = routes_split_key(&pipeline->routes, key, length, &pipeline->spellings.column);
-    struct table table = {.pipeline = pipeline, .route = split.route, .name = split.table, .column = split.column};
-    table.type =
-        routes_value_type(&pipeline->routes, table.name.at, table.name.length, split.column.at, split.column.length);
+    struct route_key split =
+        routes_split_key(&pipeline->routes, key, length, &pipeline->spellings.column);
+    struct table table = {
+        .pipeline = pipeline, .route = split.route, .name = split.table, .column = split.column};
+    table.type = routes_value_type(&pipeline->routes, table.name.at, table.name.length,
+                                   split.column.at, split.column.length);
     return table;
 }
 
 /* ---- a history as a whole ---- */
 
-static iso_atom spell(struct table *table, struct iso_atoms *atoms, iso_atom value, struct iso_text *spelt)
+static iso_atom spell(struct table *table, struct iso_atoms *atoms, iso_atom value,
+                      struct iso_text *spelt)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text text;
-    if (table->type.kind <= ISO_VALUE_ANY || value == ISO_ABSENT || iso_atom_is_unknown(atoms, value))
+    if (table->type.kind <= ISO_VALUE_ANY || value == ISO_ABSENT ||
+        iso_atom_is_unknown(atoms, value))
         return value;
     text.at = iso_atom_text(atoms, value, buffer, &text.length);
     spelt->used = 0;
@@ -69,7 +74,8 @@ void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *histo
         uint8_t kind = iso_kind_of(history, o);
         if (kind != ISO_READ && kind != ISO_WRITE)
             continue;
-        const char *key = iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
+        const char *key =
+            iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
         struct table table = table_of(pipeline, key, length);
         if (table.type.kind > ISO_VALUE_ANY)
             history->value[o] = spell(&table, &history->atoms, history->value[o], &spelt);
@@ -83,7 +89,8 @@ bool pipeline_is_probe(const struct iso_aion_event *event, enum iso_violation_ki
 {
     const char *text;
     size_t length;
-    return iso_join_probe_of(event->transaction.atoms, event->transaction.tid, kind, &text, &length);
+    return iso_join_probe_of(event->transaction.atoms, event->transaction.tid, kind, &text,
+                             &length);
 }
 
 /* Whether the version that a before image is compared with is a client's. */
@@ -94,19 +101,21 @@ static bool is_of_client(const struct iso_aion_event *event)
            (writer->tid != ISO_ABSENT && !iso_tid_is_foreign(writer->atoms, writer->tid));
 }
 
-/* Before images are the stream's, but for those of what a client wrote; what is missing in it, or there in another
- * way, a client said. */
-static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+/* Before images are the stream's, but for those of what a client wrote; what is missing in it, or
+ * there in another way, a client said. */
+static struct iso_spellers spellers_of(const struct iso_pipeline *pipeline,
+                                       const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
     bool probe = pipeline_is_probe(event, &kind), of_rows = event->axiom == ISO_CDC || probe;
     bool has_records = pipeline->options.join.clients || pipeline->stats.intake.records;
-    return (struct iso_spellers){.client =
-                                     has_records && (!(of_rows && kind == ISO_BEFORE_IMAGE) || is_of_client(event)),
-                                 .write = of_rows && (kind == ISO_OTHER_VALUE || kind == ISO_MISSING)};
+    return (struct iso_spellers){
+        .client = has_records && (!(of_rows && kind == ISO_BEFORE_IMAGE) || is_of_client(event)),
+        .write = of_rows && (kind == ISO_OTHER_VALUE || kind == ISO_MISSING)};
 }
 
-bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX], struct iso_json_text *text)
+bool pipeline_text_of(const struct iso_aion_value *value, char buffer[ISO_ATOM_TEXT_MAX],
+                      struct iso_json_text *text)
 {
     if (value->is_list || value->count != 1 || value->elements[0] == ISO_ABSENT ||
         iso_atom_is_unknown(value->atoms, value->elements[0]))
@@ -121,12 +130,14 @@ static void keep_name(char *into, struct iso_json_text table, const char *column
     size_t used = strlen(into);
     if (*column && used + 2 < ISO_SPELLING_NAME) {
         into[used++] = '.';
-        iso_spelling_cut(into + used, ISO_SPELLING_NAME - used, (struct iso_json_text){column, strlen(column)});
+        iso_spelling_cut(into + used, ISO_SPELLING_NAME - used,
+                         (struct iso_json_text){column, strlen(column)});
     }
 }
 
 /* `again`: what is compared now may have been before. */
-static void note_spelling(struct iso_pipeline *pipeline, const struct iso_pipeline_spelling *found, bool again)
+static void note_spelling(struct iso_pipeline *pipeline, const struct iso_pipeline_spelling *found,
+                          bool again)
 {
     struct spellings *spellings = &pipeline->spellings;
     for (uint32_t i = 0; i < spellings->count; i++)
@@ -136,7 +147,8 @@ static void note_spelling(struct iso_pipeline *pipeline, const struct iso_pipeli
         }
     if (spellings->count == ISO_SPELLINGS_MAX)
         return; /* the reason counts them all */
-    spellings->list = iso_reallocate(spellings->list, (spellings->count + 1) * sizeof *spellings->list);
+    spellings->list =
+        iso_reallocate(spellings->list, (spellings->count + 1) * sizeof *spellings->list);
     spellings->list[spellings->count] = *found;
     spellings->list[spellings->count++].count = 1;
     if (pipeline->options.on_spelling)
@@ -150,13 +162,15 @@ struct texts {
     bool again;
 };
 
-static void note_column(struct table *table, const struct texts *texts, const struct iso_row_difference *difference)
+static void note_column(struct table *table, const struct texts *texts,
+                        const struct iso_row_difference *difference)
 {
     struct iso_json_text column = {difference->column, strlen(difference->column)};
-    struct iso_pipeline_spelling found = {.kind = table->type.kind == ISO_VALUE_ROW ? type_of_column(table, column).kind
-                                                                                    : table->type.kind,
-                                          .of_client = texts->spellers.client,
-                                          .may_have_schema = table->route && table->route->decoder->class->value_type};
+    struct iso_pipeline_spelling found = {
+        .kind = table->type.kind == ISO_VALUE_ROW ? type_of_column(table, column).kind
+                                                  : table->type.kind,
+        .of_client = texts->spellers.client,
+        .may_have_schema = table->route && table->route->decoder->class->value_type};
     keep_name(found.column, table->name, difference->column);
     memcpy(found.stream, difference->one, sizeof found.stream);
     memcpy(found.other, difference->other, sizeof found.other);
@@ -166,8 +180,10 @@ static void note_column(struct table *table, const struct texts *texts, const st
 static void note_value(struct table *table, const struct texts *texts)
 {
     struct iso_row_difference difference;
-    const char *value = table->route && table->route->decoder->value ? table->route->decoder->value : "";
-    struct iso_json_text column = table->column.at ? table->column : (struct iso_json_text){value, strlen(value)};
+    const char *value =
+        table->route && table->route->decoder->value ? table->route->decoder->value : "";
+    struct iso_json_text column =
+        table->column.at ? table->column : (struct iso_json_text){value, strlen(value)};
     iso_spelling_cut(difference.column, sizeof difference.column, column);
     iso_spelling_cut(difference.one, sizeof difference.one, texts->stream);
     iso_spelling_cut(difference.other, sizeof difference.other, texts->other);
@@ -185,9 +201,11 @@ static enum iso_likeness compare(struct table *table, const struct texts *texts,
     struct iso_column_types types = {type_of_column, table};
     struct iso_spellers spellers = texts->spellers;
     spellers.only_signed = table->route && table->route->decoder->only_signed;
-    bool rows = table->route && table->route->whole_rows && is_object(texts->stream) && is_object(texts->other);
-    enum iso_likeness likeness = rows ? iso_rows_compare(&types, texts->stream, texts->other, spellers, &difference)
-                                      : iso_values_compare(table->type, texts->stream, texts->other, spellers);
+    bool rows = table->route && table->route->whole_rows && is_object(texts->stream) &&
+                is_object(texts->other);
+    enum iso_likeness likeness =
+        rows ? iso_rows_compare(&types, texts->stream, texts->other, spellers, &difference)
+             : iso_values_compare(table->type, texts->stream, texts->other, spellers);
     if (likeness == ISO_VALUES_UNCLEAR && notes && rows)
         note_column(table, texts, &difference);
     else if (likeness == ISO_VALUES_UNCLEAR && notes)
@@ -196,7 +214,8 @@ static enum iso_likeness compare(struct table *table, const struct texts *texts,
 }
 
 /* Of what a client wrote its text is what was expected. */
-enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline, const struct iso_aion_event *event, bool notes)
+enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline,
+                                   const struct iso_aion_event *event, bool notes)
 {
     char buffers[3][ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -220,7 +239,8 @@ enum iso_likeness pipeline_compare_read(struct iso_pipeline *pipeline, struct is
     return compare(&table, &(struct texts){version, read, {.client = true}, true}, true);
 }
 
-const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipeline *pipeline, uint32_t *count)
+const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipeline *pipeline,
+                                                           uint32_t *count)
 {
     *count = pipeline->spellings.count;
     return pipeline->spellings.list;

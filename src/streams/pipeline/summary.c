@@ -25,19 +25,24 @@ uint64_t iso_pipeline_found(const struct iso_pipeline_stats *stats, uint64_t *do
     return certain;
 }
 
-void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of_order, char text[ISO_FOUND_TEXT])
+void iso_pipeline_found_text(const struct iso_pipeline_stats *stats, uint64_t of_order,
+                             char text[ISO_FOUND_TEXT])
 {
     uint64_t doubtful, certain = iso_pipeline_found(stats, &doubtful) + of_order;
-    int used = snprintf(text, ISO_FOUND_TEXT, "%" PRIu64 " violation%s", certain, certain == 1 ? "" : "s");
+    int used =
+        snprintf(text, ISO_FOUND_TEXT, "%" PRIu64 " violation%s", certain, certain == 1 ? "" : "s");
     if (doubtful)
-        snprintf(text + used, ISO_FOUND_TEXT - (size_t)used, " (besides %" PRIu64 " doubtful)", doubtful);
+        snprintf(text + used, ISO_FOUND_TEXT - (size_t)used, " (besides %" PRIu64 " doubtful)",
+                 doubtful);
 }
 
 /* Reads of clients, or before images of what clients wrote; where there are no clients, none. */
-static bool judges_reads(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+static bool judges_reads(const struct iso_pipeline *pipeline,
+                         const struct iso_pipeline_stats *stats,
                          const struct iso_accounting *accounting)
 {
-    return pipeline->stats.intake.records && accounting->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
+    return pipeline->stats.intake.records &&
+           accounting->of[ISO_UNIT_READS][ISO_BOOK_JUDGED] + stats->join.probe_reads;
 }
 
 /* Whether isolation is asked about: without clients it only is if a level was asked for. */
@@ -52,7 +57,8 @@ const char *iso_pipeline_level_name(const struct iso_pipeline *pipeline)
     return asks_for_level(pipeline) ? iso_level_name(pipeline->options.engine.level) : "cdc";
 }
 
-bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number, struct iso_join_left_out *left_out)
+bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number,
+                           struct iso_join_left_out *left_out)
 {
     return pipeline->join && iso_join_left_out(pipeline->join, number, left_out);
 }
@@ -64,14 +70,16 @@ static uint64_t operations_left_out(const struct iso_pipeline *pipeline, enum le
     struct iso_join_left_out left_out;
     uint64_t operations = 0;
     for (uint32_t i = 0; iso_pipeline_left_out(pipeline, i, &left_out); i = left_out.number + 1)
-        operations += which == LEFT_OUT_ANY || (which == LEFT_OUT_UNKNOWN ? left_out.is_unknown : left_out.has_rows)
+        operations += which == LEFT_OUT_ANY ||
+                              (which == LEFT_OUT_UNKNOWN ? left_out.is_unknown : left_out.has_rows)
                           ? left_out.operations
                           : 0;
     return operations;
 }
 
 /* What the records or their senders did that leaves something undecided. */
-static const char *reason_of_input(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
+static const char *reason_of_input(const struct iso_pipeline *pipeline,
+                                   const struct iso_pipeline_stats *stats)
 {
     const struct iso_join_stats *join = &stats->join;
     if (pipeline->is_stopped)
@@ -90,7 +98,8 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
         return iso_unjudged_name(ISO_UNJUDGED_INCOMPLETE);
     if (join->stray_markers)
         return "stray-markers";
-    if (stats->lost.records || stats->lost.silent || stats->lost.file.records || stats->lost.file.recorders)
+    if (stats->lost.records || stats->lost.silent || stats->lost.file.records ||
+        stats->lost.file.recorders)
         return ISO_RECORDS_LOST;
     if (join->late_records)
         return "late-records";
@@ -111,11 +120,13 @@ static const char *reason_of_input(const struct iso_pipeline *pipeline, const st
 static uint64_t committed_reads(const struct iso_accounting *accounting)
 {
     const uint64_t *of = accounting->of[ISO_UNIT_READS];
-    return accounting->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] - of[ISO_BOOK_REPEATED];
+    return accounting->came[ISO_UNIT_READS] - of[ISO_BOOK_ABORTED] - of[ISO_BOOK_UNKNOWN] -
+           of[ISO_BOOK_REPEATED];
 }
 
 /* Whether there was nothing to find a violation in. */
-static const char *reason_of_little(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+static const char *reason_of_little(const struct iso_pipeline *pipeline,
+                                    const struct iso_pipeline_stats *stats,
                                     const struct iso_accounting *accounting)
 {
     const struct iso_aion_stats *engine = &stats->engine;
@@ -130,7 +141,8 @@ static const char *reason_of_little(const struct iso_pipeline *pipeline, const s
     return pipeline->join && !accounting->of[ISO_UNIT_RECORDS][ISO_BOOK_JUDGED] ? "no-reads" : NULL;
 }
 
-/* At ser a writer's reads are judged at its commit, and where an order is sought all others are part of it. */
+/* At ser a writer's reads are judged at its commit, and where an order is sought all others are
+ * part of it. */
 static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats)
 {
     enum iso_level level = pipeline->options.engine.level;
@@ -138,7 +150,8 @@ static bool lacks_start(const struct iso_pipeline *pipeline, const struct iso_pi
            (stats->join.readers_without_start && !pipeline->options.seeks_order);
 }
 
-/* Whether a final violation stands that is doubtful; what it is doubtful for may have no reason of its own. */
+/* Whether a final violation stands that is doubtful; what it is doubtful for may have no reason of
+ * its own. */
 static bool has_doubtful(const struct iso_pipeline_stats *stats)
 {
     uint64_t doubted = 0;
@@ -147,7 +160,8 @@ static bool has_doubtful(const struct iso_pipeline_stats *stats)
     return doubted > 0;
 }
 
-static const char *reason_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
+static const char *reason_of(const struct iso_pipeline *pipeline,
+                             const struct iso_pipeline_stats *stats,
                              const struct iso_accounting *accounting, bool allow_unjudged)
 {
     const struct iso_aion_stats *engine = &stats->engine;
@@ -164,8 +178,8 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
         return pipeline_order_reason(pipeline);
     if (lacks_start(pipeline, stats) && !allow_unjudged)
         return "no-start-timestamp";
-    if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided || engine->beyond_retention ||
-        engine->outcomes_lost)
+    if (engine->reads_undecided || engine->writes_undecided || engine->sessions_undecided ||
+        engine->beyond_retention || engine->outcomes_lost)
         return "retention";
     if (engine->closed_early && stats->final_doubtful)
         return "memory";
@@ -175,15 +189,19 @@ static const char *reason_of(const struct iso_pipeline *pipeline, const struct i
     return reason ? reason : reason_of_little(pipeline, stats, accounting);
 }
 
-static enum iso_status outcome_of(const struct iso_pipeline *pipeline, const struct iso_pipeline_stats *stats,
-                                  const struct iso_accounting *accounting, bool allow_unjudged, const char **reason)
+static enum iso_status outcome_of(const struct iso_pipeline *pipeline,
+                                  const struct iso_pipeline_stats *stats,
+                                  const struct iso_accounting *accounting, bool allow_unjudged,
+                                  const char **reason)
 {
-    uint64_t doubtful, violations = pipeline_order_found(pipeline) + iso_pipeline_found(stats, &doubtful);
+    uint64_t doubtful,
+        violations = pipeline_order_found(pipeline) + iso_pipeline_found(stats, &doubtful);
     *reason = violations ? NULL : reason_of(pipeline, stats, accounting, allow_unjudged);
     return violations ? ISO_VIOLATED : *reason ? ISO_UNDECIDED : ISO_OK;
 }
 
-enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, const struct iso_accounting *accounting,
+enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline,
+                                        const struct iso_accounting *accounting,
                                         bool allow_unjudged, const char **reason)
 {
     struct iso_pipeline_stats stats;
@@ -191,7 +209,8 @@ enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline, con
     return outcome_of(pipeline, &stats, accounting, allow_unjudged, reason);
 }
 
-enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged, const char **reason)
+enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged,
+                                     const char **reason)
 {
     struct iso_accounting accounting;
     iso_pipeline_accounting(pipeline, &accounting);
@@ -208,7 +227,8 @@ static void put_totals(struct iso_text *text, const struct iso_pipeline *pipelin
                                          .operations = engine->operations,
                                          .sessions = engine->sessions,
                                          .keys = engine->keys,
-                                         .reads_judged = engine->reads_judged + pipeline_order_reads(pipeline, stats),
+                                         .reads_judged = engine->reads_judged +
+                                                         pipeline_order_reads(pipeline, stats),
                                          .reads_unjudged = engine->reads_unjudged,
                                          .unjudged = stats->unjudged,
                                          .writes_unjudged = engine->writes_unjudged,
@@ -226,8 +246,10 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
         iso_reported_put_count(text, "contradictions", stats->contradictions);
     iso_reported_put_count(text, "ignored", stats->ignored);
     iso_reported_put_count(text, "unrouted", stats->unrouted);
-    iso_reported_put_count(text, "repeats", engine->repeats + stats->join.repeats + stats->join.record_repeats);
-    iso_reported_put_count(text, "foreign", stats->has_join ? stats->join.foreign : engine->foreign);
+    iso_reported_put_count(text, "repeats",
+                           engine->repeats + stats->join.repeats + stats->join.record_repeats);
+    iso_reported_put_count(text, "foreign",
+                           stats->has_join ? stats->join.foreign : engine->foreign);
     iso_reported_put_count(text, "below_watermark", engine->below_watermark);
     if (stats->before_start)
         iso_reported_put_count(text, "before_start", stats->before_start);
@@ -235,14 +257,17 @@ static void put_stream(struct iso_text *text, const struct iso_pipeline_stats *s
     iso_reported_put_count(text, "retracted", stats->retracted);
     iso_reported_put_count(text, "flipped", engine->flipped);
     iso_reported_put_count(text, "undecided",
-                           engine->reads_undecided + engine->writes_undecided + engine->sessions_undecided);
+                           engine->reads_undecided + engine->writes_undecided +
+                               engine->sessions_undecided);
     if (engine->sessions_undecided)
         iso_reported_put_count(text, "sessions_undecided", engine->sessions_undecided);
     iso_reported_put_count(text, "beyond_retention", engine->beyond_retention);
     if (stats->lost.records || stats->lost.file.records)
-        iso_reported_put_count(text, "records_lost", stats->lost.records + stats->lost.file.records);
+        iso_reported_put_count(text, "records_lost",
+                               stats->lost.records + stats->lost.file.records);
     if (stats->lost.silent || stats->lost.file.recorders)
-        iso_reported_put_count(text, "recorders_lost", stats->lost.silent + stats->lost.file.recorders);
+        iso_reported_put_count(text, "recorders_lost",
+                               stats->lost.silent + stats->lost.file.recorders);
     if (engine->aged_unknown)
         iso_reported_put_count(text, "aged_unknown", engine->aged_unknown);
     if (engine->outcomes_lost)
@@ -284,7 +309,8 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
         iso_reported_put_count(text, "stray_markers", join->stray_markers);
     }
     if (join->without_start + join->readers_without_start)
-        iso_reported_put_count(text, "without_start", join->without_start + join->readers_without_start);
+        iso_reported_put_count(text, "without_start",
+                               join->without_start + join->readers_without_start);
     if (join->late_records)
         iso_reported_put_count(text, "late_records", join->late_records);
     iso_reported_put_count(text, "waiting_transactions", join->waiting_transactions);
@@ -294,7 +320,8 @@ static void put_join(struct iso_text *text, const struct iso_join_stats *join)
     iso_text_put(text, "}");
 }
 
-static void put_counts(struct iso_text *text, const struct iso_pipeline *pipeline, const struct iso_aion_stats *engine)
+static void put_counts(struct iso_text *text, const struct iso_pipeline *pipeline,
+                       const struct iso_aion_stats *engine)
 {
     iso_reported_put_counts(text, engine->counts);
     iso_text_put_bytes(text, pipeline->order.counts.bytes, pipeline->order.counts.used);
@@ -336,7 +363,8 @@ static void put_spellings(const struct iso_pipeline *pipeline, struct iso_text *
         iso_text_put(text, "]");
 }
 
-static void put_findings(struct iso_text *text, const struct iso_pipeline *pipeline, struct findings *findings)
+static void put_findings(struct iso_text *text, const struct iso_pipeline *pipeline,
+                         struct findings *findings)
 {
     const struct iso_text *found = &pipeline->order.violations;
     findings_sort(findings);
@@ -350,8 +378,8 @@ static void put_findings(struct iso_text *text, const struct iso_pipeline *pipel
     iso_text_put(text, "]");
 }
 
-void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accounting *accounting, bool allow_unjudged,
-                          const char *any_order, struct iso_text *text)
+void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accounting *accounting,
+                          bool allow_unjudged, const char *any_order, struct iso_text *text)
 {
     struct iso_pipeline_stats stats;
     const char *reason;

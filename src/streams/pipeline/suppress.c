@@ -1,10 +1,11 @@
-/* Contradictions that say nothing of the database: they are counted as unjudged, and never reported.
+/* Contradictions that say nothing of the database: they are counted as unjudged, and never
+ * reported.
  *
- * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes). `spelling`: the two values may be
- * one, spelt in two ways (spelling.c); where they surely are, there is no contradiction, and nothing is counted. `ddl`:
- * a conflict of writers between whose commits the table was emptied (altered.c). Without a change stream: what records
- * read that leave to one what was written. A contradiction is reported
- * tentatively before it is final; both are left out.
+ * `lossy`: of a table whose source says that the log lacks changes of it (lossy=yes). `spelling`:
+ * the two values may be one, spelt in two ways (spelling.c); where they surely are, there is no
+ * contradiction, and nothing is counted. `ddl`: a conflict of writers between whose commits the
+ * table was emptied (altered.c). Without a change stream: what records read that leave to one what
+ * was written. A contradiction is reported tentatively before it is final; both are left out.
  */
 #include <assert.h>
 #include <string.h>
@@ -25,14 +26,16 @@ static bool is_right_now(const struct iso_aion_event *event)
 {
     char buffers[2][ISO_ATOM_TEXT_MAX];
     struct iso_json_text expected, actual;
-    return event->state == ISO_AION_RETRACTED && pipeline_text_of(&event->expected, buffers[0], &expected) &&
-           pipeline_text_of(&event->actual, buffers[1], &actual) && expected.length == actual.length &&
-           !memcmp(expected.at, actual.at, expected.length);
+    return event->state == ISO_AION_RETRACTED &&
+           pipeline_text_of(&event->expected, buffers[0], &expected) &&
+           pipeline_text_of(&event->actual, buffers[1], &actual) &&
+           expected.length == actual.length && !memcmp(expected.at, actual.at, expected.length);
 }
 
-/* PostgreSQL takes the versions of an emptied table away from older snapshots, too: who wrote before it was emptied is
- * in no conflict with who has such a snapshot. */
-static bool is_conflict_across(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+/* PostgreSQL takes the versions of an emptied table away from older snapshots, too: who wrote
+ * before it was emptied is in no conflict with who has such a snapshot. */
+static bool is_conflict_across(const struct iso_pipeline *pipeline,
+                               const struct iso_aion_event *event)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -41,7 +44,8 @@ static bool is_conflict_across(const struct iso_pipeline *pipeline, const struct
     assert(event->key_atoms && event->key != ISO_ABSENT);
     uint64_t one = event->transaction.cts, other = event->other.cts;
     const char *key = iso_atom_text(event->key_atoms, event->key, buffer, &length);
-    return pipeline_was_altered(pipeline, key, length, one < other ? one : other, one < other ? other : one);
+    return pipeline_was_altered(pipeline, key, length, one < other ? one : other,
+                                one < other ? other : one);
 }
 
 /* So many pairs over what is listed are excused; false: not all of the event's. */
@@ -60,9 +64,11 @@ bool pipeline_lacks_changes(struct iso_pipeline *pipeline, const struct iso_aion
     return lossy;
 }
 
-bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline, const struct iso_aion_event *event)
+bool pipeline_is_left_to_stream(const struct iso_pipeline *pipeline,
+                                const struct iso_aion_event *event)
 {
-    return iso_pipeline_lacks_stream(pipeline) && (event->axiom == ISO_EXT || event->axiom == ISO_INT);
+    return iso_pipeline_lacks_stream(pipeline) &&
+           (event->axiom == ISO_EXT || event->axiom == ISO_INT);
 }
 
 bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline)
@@ -84,7 +90,8 @@ bool pipeline_excuses(struct iso_pipeline *pipeline, struct iso_aion_event *even
         return false;
     enum iso_violation_kind kind = event->kind;
     bool lossy = is_lossy(pipeline, event), final = event->state == ISO_AION_FINAL;
-    enum iso_likeness likeness = lossy ? ISO_VALUES_UNCLEAR : pipeline_compare(pipeline, event, final);
+    enum iso_likeness likeness =
+        lossy ? ISO_VALUES_UNCLEAR : pipeline_compare(pipeline, event, final);
     if (!lossy && is_right_now(event))
         return false;
     if (likeness == ISO_VALUES_DIFFER && from_engine && pipeline_waits_beyond(pipeline, event)) {

@@ -1,4 +1,5 @@
-/* What contradictions are excused by: tables that were altered (altered.c), values in two spellings (spelling.c). */
+/* What contradictions are excused by: tables that were altered (altered.c), values in two spellings
+ * (spelling.c). */
 #pragma once
 
 #include "pipeline/options.h"

@@ -1,8 +1,8 @@
 /* Reads of a finished run whose value nobody wrote, but perhaps in another spelling.
  *
- * Where an order of the transactions is sought, a read is an edge from who wrote its value. What is the same value in
- * another text is made the same; what may be is no edge, and no violation either. Bounded: after COMPARISONS_MAX
- * comparisons what is left is taken for unclear.
+ * Where an order of the transactions is sought, a read is an edge from who wrote its value. What is
+ * the same value in another text is made the same; what may be is no edge, and no violation either.
+ * Bounded: after COMPARISONS_MAX comparisons what is left is taken for unclear.
  */
 #include <string.h>
 
@@ -13,13 +13,14 @@ enum { COMPARISONS_MAX = 4 << 20 };
 
 /* The writes of a history, by key. */
 struct writes {
-    uint32_t *first, *list;       /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
+    uint32_t *first, *list; /* of key k: operations list[first[k]] to list[first[k + 1] - 1] */
     struct iso_number_map values; /* of keys and values that are written: an operation */
 };
 
 static bool is_write(const struct iso_history *history, uint32_t operation)
 {
-    return iso_kind_of(history, operation) == ISO_WRITE && history->value[operation] != ISO_ABSENT &&
+    return iso_kind_of(history, operation) == ISO_WRITE &&
+           history->value[operation] != ISO_ABSENT &&
            !iso_atom_is_unknown(&history->atoms, history->value[operation]);
 }
 
@@ -40,7 +41,8 @@ static void index_writes(struct writes *writes, const struct iso_history *histor
     for (uint32_t o = 0; o < history->operation_count; o++)
         if (is_write(history, o)) {
             writes->list[writes->first[history->key[o] + 1]++] = o;
-            iso_number_map_put(&writes->values, iso_number_pair(history->key[o], history->value[o]), o);
+            iso_number_map_put(&writes->values, iso_number_pair(history->key[o], history->value[o]),
+                               o);
         }
 }
 
@@ -51,7 +53,8 @@ static void release(struct writes *writes)
     iso_number_map_release(&writes->values);
 }
 
-static struct iso_json_text text_of(const struct iso_history *history, iso_atom atom, char buffer[ISO_ATOM_TEXT_MAX])
+static struct iso_json_text text_of(const struct iso_history *history, iso_atom atom,
+                                    char buffer[ISO_ATOM_TEXT_MAX])
 {
     struct iso_json_text text;
     text.at = iso_atom_text(&history->atoms, atom, buffer, &text.length);
@@ -93,8 +96,10 @@ uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_his
     bool *drops = iso_allocate_zeroed(history->operation_count + 1u, sizeof *drops);
     for (uint32_t o = 0; o < history->operation_count; o++) {
         iso_atom value = history->value[o];
-        if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT || iso_atom_is_unknown(&history->atoms, value) ||
-            iso_number_map_get(&writes.values, iso_number_pair(history->key[o], value)) != ISO_NUMBER_NONE)
+        if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT ||
+            iso_atom_is_unknown(&history->atoms, value) ||
+            iso_number_map_get(&writes.values, iso_number_pair(history->key[o], value)) !=
+                ISO_NUMBER_NONE)
             continue;
         drops[o] = find_likeness(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;
         dropped += drops[o];

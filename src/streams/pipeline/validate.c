@@ -28,7 +28,8 @@ static void validate_stairs(const struct stairs *stairs)
     for (uint32_t i = stairs->first; i < stairs->count; i++) {
         const struct stair *stair = &stairs->list[i];
         assert(stair->value > stairs->reached);
-        assert(i == stairs->first || (stair[-1].time < stair->time && stair[-1].value < stair->value));
+        assert(i == stairs->first ||
+               (stair[-1].time < stair->time && stair[-1].value < stair->value));
     }
 }
 
@@ -46,7 +47,8 @@ static void validate_altered(const struct altered *altered)
 void pipeline_validate(const struct iso_pipeline *pipeline)
 {
     assert(!pipeline->batch.count);
-    assert(pipeline->doubts.doubted.count <= PIPELINE_DOUBTED_MOST && !pipeline->doubts.counted_count);
+    assert(pipeline->doubts.doubted.count <= PIPELINE_DOUBTED_MOST &&
+           !pipeline->doubts.counted_count);
     assert(pipeline->stats.has_watermark || !pipeline->stats.watermark);
     assert(!pipeline->clock.year || (!pipeline->join && pipeline->stats.has_watermark));
     validate_inputs(pipeline);

@@ -12,7 +12,8 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
 {
     if (input >= pipeline->inputs.count) {
         uint32_t count = (uint32_t)iso_column_capacity(pipeline->inputs.count, input + 1);
-        pipeline->inputs.list = iso_reallocate(pipeline->inputs.list, count * sizeof *pipeline->inputs.list);
+        pipeline->inputs.list =
+            iso_reallocate(pipeline->inputs.list, count * sizeof *pipeline->inputs.list);
         for (uint32_t i = pipeline->inputs.count; i < count; i++)
             pipeline->inputs.list[i] = (struct input){0};
         pipeline->inputs.count = count;
@@ -21,7 +22,8 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
 }
 
 /* What an input has promised: by records of its own, else by their message times. */
-static bool promise_of(const struct iso_pipeline *pipeline, const struct input *state, uint64_t *watermark)
+static bool promise_of(const struct iso_pipeline *pipeline, const struct input *state,
+                       uint64_t *watermark)
 {
     *watermark = state->has_watermark ? state->watermark : pipeline->grace.promise.reached;
     return state->has_watermark || (*watermark && !state->is_change_stream);
@@ -45,7 +47,8 @@ bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole)
 /* Whether the pipeline's watermark waits for others and not for this one. */
 static bool leads(const struct iso_pipeline *pipeline, const struct input *state)
 {
-    return state->has_watermark && (!pipeline->stats.has_watermark || state->watermark > pipeline->stats.watermark);
+    return state->has_watermark &&
+           (!pipeline->stats.has_watermark || state->watermark > pipeline->stats.watermark);
 }
 
 uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
@@ -56,13 +59,14 @@ uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input)
 }
 
 /* Whether others wait for it: none has promised less, or is less far in its stream. */
-static bool holds_back(const struct iso_pipeline *pipeline, const struct input *state, uint32_t input)
+static bool holds_back(const struct iso_pipeline *pipeline, const struct input *state,
+                       uint32_t input)
 {
     uint64_t own;
     if (state->idle)
         return false;
-    if (state->counts &&
-        (!promise_of(pipeline, state, &own) || (pipeline->stats.has_watermark && own <= pipeline->stats.watermark)))
+    if (state->counts && (!promise_of(pipeline, state, &own) ||
+                          (pipeline->stats.has_watermark && own <= pipeline->stats.watermark)))
         return true;
     return state->is_change_stream && iso_join_delays_others(pipeline->join, input);
 }
@@ -110,7 +114,8 @@ void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t no
     if (state->is_change_stream)
         iso_join_left_behind(pipeline->join, input, false);
     if (pipeline->options.on_idle)
-        pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[input], false);
+        pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[input],
+                                  false);
 }
 
 static bool all_idle(const struct iso_pipeline *pipeline)
@@ -121,8 +126,9 @@ static bool all_idle(const struct iso_pipeline *pipeline)
     return true;
 }
 
-/* The least watermark of the inputs that are waited for; false if one of them has none yet, or there is no input. If
- * all are idle, their earlier promises still stand: then it is the least of those that have one. */
+/* The least watermark of the inputs that are waited for; false if one of them has none yet, or
+ * there is no input. If all are idle, their earlier promises still stand: then it is the least of
+ * those that have one. */
 static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
 {
     bool any = false, idle = all_idle(pipeline);
@@ -144,7 +150,8 @@ static bool least(const struct iso_pipeline *pipeline, uint64_t *watermark)
 void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
 {
     uint64_t watermark;
-    if (!least(pipeline, &watermark) || (pipeline->stats.has_watermark && watermark <= pipeline->stats.watermark))
+    if (!least(pipeline, &watermark) ||
+        (pipeline->stats.has_watermark && watermark <= pipeline->stats.watermark))
         return;
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
@@ -158,7 +165,8 @@ void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
     }
 }
 
-void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp, uint64_t now)
+void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,
+                        uint64_t now)
 {
     struct input *state = pipeline_input(pipeline, iso_origin_input(origin));
     pipeline->stats.watermarks++;
@@ -173,8 +181,8 @@ void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t
 /* Whether anything waits for it: for its watermark, or for its rows. */
 static bool is_awaited(const struct iso_pipeline *pipeline, const struct input *state)
 {
-    return state->counts ||
-           (state->takes_part && state->is_change_stream && iso_join_waits_for_positions(pipeline->join));
+    return state->counts || (state->takes_part && state->is_change_stream &&
+                             iso_join_waits_for_positions(pipeline->join));
 }
 
 bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
@@ -190,7 +198,8 @@ bool pipeline_idle(struct iso_pipeline *pipeline, uint64_t now)
             iso_join_left_behind(pipeline->join, i, true);
         pipeline->stats.went_idle++;
         if (pipeline->options.on_idle)
-            pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[i], true);
+            pipeline->options.on_idle(pipeline->options.context, &pipeline->inputs.names.list[i],
+                                      true);
     }
     if (changed)
         pipeline_advance(pipeline, now);

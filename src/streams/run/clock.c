@@ -4,7 +4,8 @@
 
 #include "cli/log.h"
 
-/* STEP_MOST_MS: the pipeline's time that may pass between two looks at the clock; JUMP_MS: more is not work but a jump.
+/* STEP_MOST_MS: the pipeline's time that may pass between two looks at the clock; JUMP_MS: more is
+ * not work but a jump.
  */
 enum { STEP_MOST_MS = 1000, JUMP_MS = 10000, SILENCE_MS = 3000, SILENCE_AT_FIRST_MS = 10000 };
 
@@ -26,7 +27,8 @@ void run_clock_skip(struct run_clock *clock, int64_t now)
 }
 
 /* When deadlines begin to wait for a broker, if it takes a while, and when they go on. */
-static void report_silence(struct run_clock *clock, struct iso_kafka_consumer *consumer, bool silent, int64_t now)
+static void report_silence(struct run_clock *clock, struct iso_kafka_consumer *consumer,
+                           bool silent, int64_t now)
 {
     char trouble[200];
     int64_t patience = clock->was_known ? SILENCE_MS : SILENCE_AT_FIRST_MS;
@@ -36,8 +38,8 @@ static void report_silence(struct run_clock *clock, struct iso_kafka_consumer *c
         clock->reported_silence = false;
     } else if (silent && !clock->reported_silence && now - clock->silent_since >= patience) {
         bool known = iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
-        cli_log("a broker does not answer: no deadline passes until it does%s%.100s", known ? ": " : "",
-                known ? trouble : "");
+        cli_log("a broker does not answer: no deadline passes until it does%s%.100s",
+                known ? ": " : "", known ? trouble : "");
         clock->reported_silence = true;
     } else if (!silent) {
         if (clock->silent_since && clock->reported_silence)
@@ -53,15 +55,16 @@ uint64_t run_clock_silence(const struct run_clock *clock, int64_t now)
     return reported && now > clock->silent_since ? (uint64_t)(now - clock->silent_since) : 0;
 }
 
-/* A clock that jumped, or a process that was stopped (or its machine): nobody listened meanwhile, and what was written
- * is still to be read. */
+/* A clock that jumped, or a process that was stopped (or its machine): nobody listened meanwhile,
+ * and what was written is still to be read. */
 static bool has_jumped(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     int64_t passed = now - clock->looked;
     if (passed >= 0 && passed < JUMP_MS)
         return false;
-    cli_log("the clock went %s by %.0f s at once, or this process was stopped: no deadline passes because of that",
-            passed < 0 ? "back" : "on", (double)(passed < 0 ? -passed : passed) / 1000);
+    cli_log(
+        "the clock went %s by %.0f s at once, or this process was stopped: no deadline passes because of that",
+        passed < 0 ? "back" : "on", (double)(passed < 0 ? -passed : passed) / 1000);
     iso_kafka_consumer_doubt(consumer);
     if (clock->silent_since)
         clock->silent_since += passed;
@@ -71,7 +74,8 @@ static bool has_jumped(struct run_clock *clock, struct iso_kafka_consumer *consu
 uint64_t run_clock_time(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     assert(clock->looked);
-    clock->jumped = has_jumped(clock, consumer, now); /* after which it is not known what the topics hold */
+    clock->jumped =
+        has_jumped(clock, consumer, now); /* after which it is not known what the topics hold */
     bool silent = !iso_kafka_consumer_is_live(consumer);
     report_silence(clock, consumer, silent, now);
     int64_t passed = now - clock->looked, counted = passed < STEP_MOST_MS ? passed : STEP_MOST_MS;

@@ -1,8 +1,9 @@
 /* The pipeline's time, in milliseconds: what deadlines are counted in.
  *
- * It stands still while a topic has not appeared or a broker is away: what waits for their records is not to be judged
- * without them, by a deadline that none of them could meet. Nor does it pass between a run and its restart, or when the
- * machine's clock jumps. That brokers are silent is remarked on, if it takes a while, and so is that they answer again.
+ * It stands still while a topic has not appeared or a broker is away: what waits for their records
+ * is not to be judged without them, by a deadline that none of them could meet. Nor does it pass
+ * between a run and its restart, or when the machine's clock jumps. That brokers are silent is
+ * remarked on, if it takes a while, and so is that they answer again.
  *
  * Threads: one at a time.
  */
@@ -20,7 +21,8 @@ struct run_clock {
     int64_t silent_since;  /* since when it is not known what the topics hold; 0: it is */
     bool reported_silence; /* that was remarked on */
     bool was_known;        /* it was, once */
-    bool jumped;           /* when it last looked the machine's clock had jumped, or the process stood still */
+    bool
+        jumped; /* when it last looked the machine's clock had jumped, or the process stood still */
 };
 
 void run_clock_init(struct run_clock *clock, int64_t now);

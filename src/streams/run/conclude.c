@@ -13,53 +13,68 @@
 static void put_without_start(const struct iso_join_stats *join, struct iso_text *text)
 {
     uint64_t records = join->without_start + join->readers_without_start;
-    iso_text_format(text,
-                    "%" PRIu64 " client record%s without a snapshot or start timestamp: record it; or judge at rc, by "
-                    "--to-history FILE and check --level rc --engine chronos FILE",
-                    records, cli_plural(records));
+    iso_text_format(
+        text,
+        "%" PRIu64
+        " client record%s without a snapshot or start timestamp: record it; or judge at rc, by "
+        "--to-history FILE and check --level rc --engine chronos FILE",
+        records, cli_plural(records));
 }
 
 /* Which of the clients' records never came. */
-static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipeline_lost *lost, struct iso_text *text)
+static void put_lost(const struct iso_pipeline *pipeline, const struct iso_pipeline_lost *lost,
+                     struct iso_text *text)
 {
     char location[ISO_PIPELINE_LOCATION];
-    iso_pipeline_location(pipeline, lost->records ? lost->origin : lost->file.origin, location, sizeof location);
+    iso_pipeline_location(pipeline, lost->records ? lost->origin : lost->file.origin, location,
+                          sizeof location);
     if (lost->records)
-        iso_text_format(text, "%" PRIu64 " client record%s", lost->records, cli_plural(lost->records));
+        iso_text_format(text, "%" PRIu64 " client record%s", lost->records,
+                        cli_plural(lost->records));
     if (lost->records && lost->sessions)
-        iso_text_format(text, " of %" PRIu64 " session%s", lost->sessions, cli_plural(lost->sessions));
+        iso_text_format(text, " of %" PRIu64 " session%s", lost->sessions,
+                        cli_plural(lost->sessions));
     if (lost->records)
-        iso_text_format(text,
-                        ", by the count of who recorded them, the first one in front of %s: larger than the topic "
-                        "allows, not delivered, or dropped since a buffer was full",
-                        location);
+        iso_text_format(
+            text,
+            ", by the count of who recorded them, the first one in front of %s: larger than the topic "
+            "allows, not delivered, or dropped since a buffer was full",
+            location);
     else if (lost->file.records)
-        iso_text_format(text, "%" PRIu64 " record%s in front of %s, by the count of who recorded them",
+        iso_text_format(text,
+                        "%" PRIu64 " record%s in front of %s, by the count of who recorded them",
                         lost->file.records, cli_plural(lost->file.records), location);
     else if (lost->file.recorders)
-        iso_text_format(text, "the recorder that began at %s did not end: was it killed, or does it still write?",
-                        location);
-    if (lost->silent)
         iso_text_format(
-            text, "%srecorder %s%s has been silent for %" PRIu64 " s and did not end: what it had not sent yet is lost",
-            text->used ? "; " : "", lost->name, lost->silent > 1 ? " (and others)" : "",
-            (lost->latest - lost->since) / 1000);
+            text,
+            "the recorder that began at %s did not end: was it killed, or does it still write?",
+            location);
+    if (lost->silent)
+        iso_text_format(text,
+                        "%srecorder %s%s has been silent for %" PRIu64
+                        " s and did not end: what it had not sent yet is lost",
+                        text->used ? "; " : "", lost->name, lost->silent > 1 ? " (and others)" : "",
+                        (lost->latest - lost->since) / 1000);
 }
 
 /* Reads that were not judged, by reason, where there are several. */
-static void put_unjudged(const struct iso_pipeline_stats *stats, const char *largest, struct iso_text *text)
+static void put_unjudged(const struct iso_pipeline_stats *stats, const char *largest,
+                         struct iso_text *text)
 {
     uint64_t all = 0;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         all += stats->unjudged[reason];
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
-        if (!strcmp(largest, iso_unjudged_name((enum iso_unjudged)reason)) && stats->unjudged[reason] < all)
+        if (!strcmp(largest, iso_unjudged_name((enum iso_unjudged)reason)) &&
+            stats->unjudged[reason] < all)
             iso_unjudged_put(stats->unjudged, text);
 }
 
-/* What waits, and for what; what has no moment; what was not judged; or what does not add up. Empty: neither. */
+/* What waits, and for what; what has no moment; what was not judged; or what does not add up.
+ * Empty: neither. */
 static void put_detail(const struct iso_pipeline *pipeline, const struct iso_accounting *books,
-                       const struct iso_pipeline_stats *stats, const char *reason, struct iso_text *text)
+                       const struct iso_pipeline_stats *stats, const char *reason,
+                       struct iso_text *text)
 {
     if (reason && !strcmp(reason, "waiting"))
         iso_accounting_waiting_text(books, text);
@@ -80,8 +95,8 @@ static void put_detail(const struct iso_pipeline *pipeline, const struct iso_acc
     *iso_text_reserve(text, 1) = 0;
 }
 
-static void log_summary(const struct run_stream *stream, const struct iso_accounting *books, enum iso_status outcome,
-                        const char *reason, double seconds)
+static void log_summary(const struct run_stream *stream, const struct iso_accounting *books,
+                        enum iso_status outcome, const char *reason, double seconds)
 {
     struct iso_pipeline_stats stats;
     const struct iso_pipeline_order *order = iso_pipeline_order(stream->pipeline);
@@ -94,14 +109,16 @@ static void log_summary(const struct run_stream *stream, const struct iso_accoun
             outcome == ISO_VIOLATED ? "violated"
             : outcome == ISO_OK     ? "holds"
                                     : "undecided",
-            iso_pipeline_level_name(stream->pipeline), stats.engine.transactions, cli_plural(stats.engine.transactions),
-            found, stats.messages, cli_plural(stats.messages), seconds, reason ? "; reason: " : "",
-            reason ? reason : "", detail.used ? ": " : "", detail.bytes);
+            iso_pipeline_level_name(stream->pipeline), stats.engine.transactions,
+            cli_plural(stats.engine.transactions), found, stats.messages,
+            cli_plural(stats.messages), seconds, reason ? "; reason: " : "", reason ? reason : "",
+            detail.used ? ": " : "", detail.bytes);
     iso_text_release(&detail);
 }
 
 /* The object, for standard output and for who explains it. */
-static void write_object(struct run_stream *stream, const struct iso_accounting *books, const char *any_order)
+static void write_object(struct run_stream *stream, const struct iso_accounting *books,
+                         const char *any_order)
 {
     const struct run_stream_options *options = stream->options;
     struct iso_text text = {0};
@@ -115,7 +132,8 @@ static void write_object(struct run_stream *stream, const struct iso_accounting 
     iso_text_release(&text);
 }
 
-static enum iso_status conclude_timed(struct run_stream *stream, double seconds, struct iso_error *error)
+static enum iso_status conclude_timed(struct run_stream *stream, double seconds,
+                                      struct iso_error *error)
 {
     const struct run_stream_options *options = stream->options;
     const char *reason, *any_order = NULL;
@@ -125,8 +143,11 @@ static enum iso_status conclude_timed(struct run_stream *stream, double seconds,
     iso_pipeline_accounting(stream->pipeline, &books);
     books.waiting.lines = stream->untaken;
     books.waiting.total += stream->untaken;
-    enum iso_status outcome = iso_pipeline_outcome_of(stream->pipeline, &books, options->allow_unjudged, &reason);
-    bool unplaced = reason && !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
+    enum iso_status outcome =
+        iso_pipeline_outcome_of(stream->pipeline, &books, options->allow_unjudged, &reason);
+    bool unplaced =
+        reason &&
+        !strcmp(reason, "no-start-timestamp"); /* what timestamps cannot place, an order may */
     if (options->any_order && (outcome == ISO_VIOLATED || unplaced))
         any_order = run_rounds_any_order(&stream->rounds);
     write_object(stream, &books, any_order);
@@ -142,7 +163,8 @@ static enum iso_status conclude_timed(struct run_stream *stream, double seconds,
     return outcome;
 }
 
-enum iso_status run_stream_conclude(struct run_stream *stream, double seconds, struct iso_error *error)
+enum iso_status run_stream_conclude(struct run_stream *stream, double seconds,
+                                    struct iso_error *error)
 {
     const struct run_stream_options *options = stream->options;
     assert(!stream->concluded && error->status == ISO_OK);

@@ -58,12 +58,13 @@ struct iso_polygraph_options run_stream_polygraph(const struct run_stream_option
     return settings;
 }
 
-enum iso_status run_stream_initial(const struct run_stream_options *options, struct iso_history *history,
-                                   struct iso_error *error)
+enum iso_status run_stream_initial(const struct run_stream_options *options,
+                                   struct iso_history *history, struct iso_error *error)
 {
     if (options->initial_file)
         iso_read_initial(options->initial_file, history, error);
     if (options->initial && strcmp(options->initial, "null"))
-        history->initial_value = iso_atoms_text(&history->atoms, options->initial, strlen(options->initial));
+        history->initial_value =
+            iso_atoms_text(&history->atoms, options->initial, strlen(options->initial));
     return error->status;
 }

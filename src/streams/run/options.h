@@ -1,4 +1,5 @@
-/* The options that `watch`, `replay` and `explain` share: what comes in, what to check, what comes out, how to run. */
+/* The options that `watch`, `replay` and `explain` share: what comes in, what to check, what comes
+ * out, how to run. */
 #pragma once
 
 #include "cli/options.h"
@@ -25,11 +26,13 @@ struct run_stream_options {
     uint64_t round;             /* 0: judge at the end only */
     struct cli_texts sources, properties;
     const char *initial, *initial_file, *out, *dead_letter, *history, *to_history, *spill;
-    const char *state; /* where it remembers: what is written and read on the way is for run/durable.h to open */
+    const char *state; /* where it remembers: what is written and read on the way is for
+                          run/durable.h to open */
 };
 
 /* The rows of a command whose options struct has a `struct run_stream_options` named `stream`. */
-#define RUN_STREAM_PLACE(owner, member) (offsetof(owner, stream) + offsetof(struct run_stream_options, member))
+#define RUN_STREAM_PLACE(owner, member)                                                            \
+    (offsetof(owner, stream) + offsetof(struct run_stream_options, member))
 /* Ends of lines are not aligned: any one would change them all. */
 /* clang-format off */
 #define RUN_STREAM_ROWS(owner) \
@@ -157,8 +160,8 @@ static inline enum iso_level run_stream_level(const struct run_stream_options *o
 
 /* Options and defaults before parsing. */
 void run_stream_options_init(struct run_stream_options *options);
-/* Once they are parsed: a terminal shows only what is final, unless the options say otherwise. What goes to a file, a
- * topic or a run with a state does not depend on a terminal. */
+/* Once they are parsed: a terminal shows only what is final, unless the options say otherwise. What
+ * goes to a file, a topic or a run with a state does not depend on a terminal. */
 void run_stream_options_settle(struct run_stream_options *options);
 void run_stream_options_release(struct run_stream_options *options);
 
@@ -166,11 +169,14 @@ void run_stream_options_release(struct run_stream_options *options);
 struct iso_polygraph_options run_stream_polygraph(const struct run_stream_options *options);
 
 /* Initial values, into a history that is being built. */
-enum iso_status run_stream_initial(const struct run_stream_options *options, struct iso_history *history,
-                                   struct iso_error *error);
+enum iso_status run_stream_initial(const struct run_stream_options *options,
+                                   struct iso_history *history, struct iso_error *error);
 
-uint64_t run_stream_grace(const struct run_stream_options *options); /* milliseconds: what was given, or the default */
+uint64_t run_stream_grace(
+    const struct run_stream_options *options); /* milliseconds: what was given, or the default */
 
-/* Bytes; 0: no bound. Where nothing is said, half of what the machine has, or its control group may use. */
+/* Bytes; 0: no bound. Where nothing is said, half of what the machine has, or its control group may
+ * use. */
 uint64_t run_stream_memory(const struct run_stream_options *options);
-bool run_stream_bounds_memory(const struct run_stream_options *options); /* --memory says how much */
+bool run_stream_bounds_memory(
+    const struct run_stream_options *options); /* --memory says how much */

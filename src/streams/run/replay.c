@@ -6,8 +6,10 @@
 #include "bytes/input.h"
 #include "cli/log.h"
 
-/* Every partition of the file counts for the watermark from the start, as it did when it was live. */
-static enum iso_status declare_partitions_of(struct run_stream *stream, const char *path, struct iso_error *error)
+/* Every partition of the file counts for the watermark from the start, as it did when it was
+ * live. */
+static enum iso_status declare_partitions_of(struct run_stream *stream, const char *path,
+                                             struct iso_error *error)
 {
     struct iso_inputs *inputs = iso_pipeline_inputs(stream->pipeline);
     const struct run_sources *sources = &stream->sources;
@@ -24,7 +26,8 @@ static enum iso_status declare_partitions_of(struct run_stream *stream, const ch
 }
 
 /* What a live run learned between its batches. */
-static void take_signs(struct run_stream *stream, const struct iso_capture_reader *reader, struct iso_error *error)
+static void take_signs(struct run_stream *stream, const struct iso_capture_reader *reader,
+                       struct iso_error *error)
 {
     const struct iso_capture_sign *signs;
     uint32_t count = iso_capture_signs(reader, &signs);
@@ -36,23 +39,28 @@ static void take_signs(struct run_stream *stream, const struct iso_capture_reade
 }
 
 /* What waits where the file is cut may have had its answer behind that. */
-static void note_cut(struct run_stream *stream, const struct iso_capture_reader *reader, const char *path)
+static void note_cut(struct run_stream *stream, const struct iso_capture_reader *reader,
+                     const char *path)
 {
     uint64_t lines;
     if (!iso_capture_is_cut(reader, &lines))
         return;
     stream->complete = false;
-    cli_log("%s: ends inside a line: it is still being written, or its writer was killed; read up to line %" PRIu64
-            ", and what waits there stays undecided",
-            iso_input_name(path), lines);
+    cli_log(
+        "%s: ends inside a line: it is still being written, or its writer was killed; read up to line %" PRIu64
+        ", and what waits there stays undecided",
+        iso_input_name(path), lines);
 }
 
-static enum iso_status feed_file(struct run_stream *stream, const char *path, struct iso_error *error)
+static enum iso_status feed_file(struct run_stream *stream, const char *path,
+                                 struct iso_error *error)
 {
     const struct iso_message *messages;
     uint32_t count;
-    struct iso_capture_reader *reader = iso_capture_reader_new(path, iso_pipeline_inputs(stream->pipeline), error);
-    for (bool more = reader; more && iso_capture_read(reader, &messages, &count, error) == ISO_OK;) {
+    struct iso_capture_reader *reader =
+        iso_capture_reader_new(path, iso_pipeline_inputs(stream->pipeline), error);
+    for (bool more = reader;
+         more && iso_capture_read(reader, &messages, &count, error) == ISO_OK;) {
         take_signs(stream, reader, error);
         if (error->status == ISO_OK)
             iso_pipeline_feed(stream->pipeline, messages, count, 0, error);
@@ -64,7 +72,8 @@ static enum iso_status feed_file(struct run_stream *stream, const char *path, st
     return error->status;
 }
 
-enum iso_status run_replay_files(struct run_stream *stream, const struct cli_texts *files, struct iso_error *error)
+enum iso_status run_replay_files(struct run_stream *stream, const struct cli_texts *files,
+                                 struct iso_error *error)
 {
     stream->complete = true;
     for (uint32_t i = 0; i < files->count && error->status == ISO_OK; i++)
@@ -78,16 +87,19 @@ enum iso_status run_replay_files(struct run_stream *stream, const struct cli_tex
 }
 
 enum iso_status run_replay_history(struct run_stream_options *options, struct iso_output *standard,
-                                   const struct cli_texts *files, struct iso_history *history, struct iso_error *error)
+                                   const struct cli_texts *files, struct iso_history *history,
+                                   struct iso_error *error)
 {
     struct run_stream stream;
     options->keep = options->silent = true;
-    options->pipeline.on_bad_record = ISO_BAD_SKIP; /* the verdict has said what it thinks of those */
+    options->pipeline.on_bad_record =
+        ISO_BAD_SKIP; /* the verdict has said what it thinks of those */
     enum iso_status status = run_stream_open(&stream, options, standard, false, true, error);
     if (status == ISO_OK)
         status = run_replay_files(&stream, files, error);
     if (status == ISO_OK)
-        status = run_kept_finish(&stream.kept, options, iso_pipeline_inputs(stream.pipeline), error);
+        status =
+            run_kept_finish(&stream.kept, options, iso_pipeline_inputs(stream.pipeline), error);
     if (status == ISO_OK) {
         struct iso_history kept = *stream.kept.history;
         *stream.kept.history = *history;

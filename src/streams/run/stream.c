@@ -15,22 +15,24 @@ enum { UNCOVERED_SKIP, UNCOVERED_JUDGE }; /* --uncovered */
 
 /* ---- what the pipeline calls, with the stream as its context ---- */
 
-static enum iso_status emit_line(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status emit_line(void *context, const char *line, size_t length,
+                                 struct iso_error *error)
 {
     struct run_stream *stream = context;
     return run_output_emit(&stream->output, line, length, error);
 }
 
 /* With --json standard output is the object's alone. */
-static enum iso_status serve_line(void *context, const char *line, size_t length, struct iso_error *error)
+static enum iso_status serve_line(void *context, const char *line, size_t length,
+                                  struct iso_error *error)
 {
     struct run_stream *stream = context;
     run_output_serve(&stream->output, line, length);
     return error->status;
 }
 
-static bool on_transactions(void *context, const struct iso_history *block, uint32_t first, uint32_t count,
-                            struct iso_error *error)
+static bool on_transactions(void *context, const struct iso_history *block, uint32_t first,
+                            uint32_t count, struct iso_error *error)
 {
     struct run_stream *stream = context;
     if (stream->kept.history && !stream->joins)
@@ -50,20 +52,22 @@ static void on_joined(void *context, struct iso_history *block)
         run_rounds_keep(&stream->rounds, block, 0, block->transaction_count);
 }
 
-static void on_bad(void *context, const struct iso_message *message, const char *place, const char *reason)
+static void on_bad(void *context, const struct iso_message *message, const char *place,
+                   const char *reason)
 {
     struct run_stream *stream = context;
     run_remarks_bad(&stream->remarks, &stream->recording, message, place, reason);
 }
 
-static void on_doubtful(void *context, const struct iso_message *message, const char *place, const char *reason)
+static void on_doubtful(void *context, const struct iso_message *message, const char *place,
+                        const char *reason)
 {
     struct run_stream *stream = context;
     run_remarks_doubtful(&stream->remarks, &stream->recording, message, place, reason);
 }
 
-static void on_table(void *context, const char *place, const char *table, size_t length, enum iso_table_news news,
-                     const char *reason)
+static void on_table(void *context, const char *place, const char *table, size_t length,
+                     enum iso_table_news news, const char *reason)
 {
     struct run_stream *stream = context;
     run_remarks_table(&stream->remarks, place, table, length, news, reason);
@@ -87,8 +91,8 @@ static void on_timeless(void *context, const struct iso_inputs_entry *input)
     run_remarks_timeless(&stream->remarks, input);
 }
 
-static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
-                         uint64_t watermark)
+static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset,
+                         uint64_t timestamp, uint64_t watermark)
 {
     struct run_stream *stream = context;
     run_remarks_far_ahead(&stream->remarks, input, offset, timestamp, watermark);
@@ -108,11 +112,12 @@ static void on_given_up(void *context, uint64_t transactions)
 
 /* ---- the pipeline ---- */
 
-/* What waits for its other half: two minutes and two million rows of a live run; a replay waits for its end. */
+/* What waits for its other half: two minutes and two million rows of a live run; a replay waits for
+ * its end. */
 enum { PATIENCE_MS = 120000, WAITING_ROWS = 2000000 };
 
-/* Where keys go for which there is no memory. A state's is there also without a bound: there may be one in the next
- * run, or have been in the last. */
+/* Where keys go for which there is no memory. A state's is there also without a bound: there may be
+ * one in the next run, or have been in the last. */
 static const char *spill_folder(const struct run_stream_options *options)
 {
     if (options->state)
@@ -123,9 +128,11 @@ static const char *spill_folder(const struct run_stream_options *options)
 }
 
 /* Serializability is then judged at the end of the run. */
-static bool seeks_order(const struct run_stream_options *options, const struct run_source_survey *survey)
+static bool seeks_order(const struct run_stream_options *options,
+                        const struct run_source_survey *survey)
 {
-    return run_stream_level(options) == ISO_SER && survey->changes && !iso_join_promises_order(survey->changes);
+    return run_stream_level(options) == ISO_SER && survey->changes &&
+           !iso_join_promises_order(survey->changes);
 }
 
 static iso_pipeline_sink sink_of(const struct run_stream *stream)
@@ -137,22 +144,27 @@ static iso_pipeline_sink sink_of(const struct run_stream *stream)
 }
 
 /* What is a consequence of options, beside those that are the pipeline's own. */
-static void set_limits(struct iso_pipeline_options *settings, const struct run_stream_options *options, bool deadlines)
+static void set_limits(struct iso_pipeline_options *settings,
+                       const struct run_stream_options *options, bool deadlines)
 {
     settings->engine.finality_timeout_ms = deadlines ? settings->engine.finality_timeout_ms : 0;
     settings->join.patience_ms = deadlines ? PATIENCE_MS : 0;
     settings->join.waiting_limit = deadlines ? WAITING_ROWS : 0;
     settings->grace_ms = run_stream_grace(options);
-    settings->engine.retention = settings->engine.retention ? settings->engine.retention : ISO_AION_FOREVER;
+    settings->engine.retention =
+        settings->engine.retention ? settings->engine.retention : ISO_AION_FOREVER;
     settings->engine.memory_limit = run_stream_memory(options);
     settings->engine.spill = spill_folder(options);
     settings->engine.spill_stays = options->state != NULL;
-    settings->engine.memory_in_use =
-        settings->engine.spill && !options->state ? cli_memory_in_use : NULL; /* else durable.h says */
-    ISO_FAULT(settings->engine.spill_all = iso_fault_spills_all(&settings->engine.spill_segment_bits));
+    settings->engine.memory_in_use = settings->engine.spill && !options->state
+                                         ? cli_memory_in_use
+                                         : NULL; /* else durable.h says */
+    ISO_FAULT(settings->engine.spill_all =
+                  iso_fault_spills_all(&settings->engine.spill_segment_bits));
 }
 
-static void set_question(struct iso_pipeline_options *settings, const struct run_stream_options *options,
+static void set_question(struct iso_pipeline_options *settings,
+                         const struct run_stream_options *options,
                          const struct run_source_survey *survey)
 {
     settings->engine.level = run_stream_level(options);
@@ -170,10 +182,12 @@ static void set_question(struct iso_pipeline_options *settings, const struct run
     settings->join.xa = survey->xa;
 }
 
-static void set_callbacks(struct iso_pipeline_options *settings, struct run_stream *stream, bool deadlines)
+static void set_callbacks(struct iso_pipeline_options *settings, struct run_stream *stream,
+                          bool deadlines)
 {
     const struct run_stream_options *options = stream->options;
-    bool wants_joined = settings->seeks_order || options->to_history || options->any_order || stream->kept.history;
+    bool wants_joined =
+        settings->seeks_order || options->to_history || options->any_order || stream->kept.history;
     settings->context = settings->sink_context = stream;
     settings->sink = sink_of(stream);
     settings->on_transactions = on_transactions;
@@ -189,7 +203,8 @@ static void set_callbacks(struct iso_pipeline_options *settings, struct run_stre
     settings->on_given_up = on_given_up;
 }
 
-static void open_pipeline(struct run_stream *stream, const struct run_source_survey *survey, bool deadlines)
+static void open_pipeline(struct run_stream *stream, const struct run_source_survey *survey,
+                          bool deadlines)
 {
     const struct run_stream_options *options = stream->options;
     struct iso_pipeline_options settings = options->pipeline;
@@ -219,29 +234,34 @@ static enum iso_status refuse_level(enum iso_level level, struct iso_error *erro
 {
     char known[160];
     iso_level_list(ISO_BY_AION, known, sizeof known);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "--level %s: streams are judged at %s; let this one run into a file and check that: "
-                         "docs/levels.md",
-                         iso_level_name(level), known);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "--level %s: streams are judged at %s; let this one run into a file and check that: "
+        "docs/levels.md",
+        iso_level_name(level), known);
 }
 
 /* What cannot go together. */
-static enum iso_status check_options(const struct run_stream_options *options, const struct run_source_survey *survey,
+static enum iso_status check_options(const struct run_stream_options *options,
+                                     const struct run_source_survey *survey,
                                      struct iso_error *error)
 {
     if (options->round && survey->changes)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--round judges transactions without timestamps, and a change stream gives them some: "
-                             "expected --any-order, or --to-history FILE and check");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--round judges transactions without timestamps, and a change stream gives them some: "
+            "expected --any-order, or --to-history FILE and check");
     enum iso_level level = run_stream_level(options);
     if (!iso_level_judged_by(level, ISO_BY_AION))
         return refuse_level(level, error);
     if (level != ISO_SI && level != ISO_SER && (options->any_order || options->round))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--level %s is judged by timestamps: expected neither --any-order nor --round",
-                             iso_level_name(level));
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--level %s is judged by timestamps: expected neither --any-order nor --round",
+            iso_level_name(level));
     if (iso_aion_is_about_sessions(level) && options->no_session_order)
-        return iso_error_set(error, ISO_BAD_INPUT, "--no-session-order: --level %s is about sessions",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--no-session-order: --level %s is about sessions",
                              iso_level_name(level));
     if ((options->history || options->to_history) && !survey->changes)
         return iso_error_set(error, ISO_BAD_INPUT,
@@ -249,15 +269,18 @@ static enum iso_status check_options(const struct run_stream_options *options, c
                              "expected a --source of one");
     if (options->spill && (!run_stream_bounds_memory(options) || options->state))
         return iso_error_set(error, ISO_BAD_INPUT, "%s",
-                             options->state ? "--state and --spill: the spill file is in the state directory"
-                                            : "--spill: expected --memory BYTES, above which keys go there");
+                             options->state
+                                 ? "--state and --spill: the spill file is in the state directory"
+                                 : "--spill: expected --memory BYTES, above which keys go there");
     if ((options->pipeline.on_bad_record == ISO_BAD_DEAD_LETTER) != (options->dead_letter != NULL))
-        return iso_error_set(error, ISO_BAD_INPUT, "--on-bad-record dead-letter and --dead-letter FILE go together");
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--on-bad-record dead-letter and --dead-letter FILE go together");
     return ISO_OK;
 }
 
 /* Polygraph's parts. What has no end is put in order only when it is ended. */
-static enum iso_status open_polygraph(struct run_stream *stream, const struct run_source_survey *survey, bool ends,
+static enum iso_status open_polygraph(struct run_stream *stream,
+                                      const struct run_source_survey *survey, bool ends,
                                       struct iso_error *error)
 {
     const struct run_stream_options *options = stream->options;
@@ -267,8 +290,10 @@ static enum iso_status open_polygraph(struct run_stream *stream, const struct ru
                                          .output = &stream->output,
                                          .kept = &stream->kept,
                                          .enabled = ends || options->round};
-    stream->order = (struct run_order){
-        .options = options, .pipeline = stream->pipeline, .output = &stream->output, .sought = sought};
+    stream->order = (struct run_order){.options = options,
+                                       .pipeline = stream->pipeline,
+                                       .output = &stream->output,
+                                       .sought = sought};
     run_rounds_init(&stream->rounds, error);
     if (sought && !ends && !options->quiet)
         cli_log(
@@ -279,14 +304,15 @@ static enum iso_status open_polygraph(struct run_stream *stream, const struct ru
 }
 
 enum iso_status run_stream_open(struct run_stream *stream, const struct run_stream_options *options,
-                                struct iso_output *standard, bool deadlines, bool ends, struct iso_error *error)
+                                struct iso_output *standard, bool deadlines, bool ends,
+                                struct iso_error *error)
 {
     struct run_source_survey survey;
-    *stream = (struct run_stream){
-        .options = options,
-        .output = {.standard = standard, .lines = standard},
-        .records = {.path = options->history},
-        .recording = {.dead_letter_path = options->dead_letter, .dead_letter_limit = options->dead_letter_limit}};
+    *stream = (struct run_stream){.options = options,
+                                  .output = {.standard = standard, .lines = standard},
+                                  .records = {.path = options->history},
+                                  .recording = {.dead_letter_path = options->dead_letter,
+                                                .dead_letter_limit = options->dead_letter_limit}};
     if (!options->sources.count)
         return iso_error_set(error, ISO_BAD_INPUT, "no source: expected --source KIND:TOPIC");
     if (run_source_survey(&options->sources, &survey, error) != ISO_OK ||
@@ -297,7 +323,8 @@ enum iso_status run_stream_open(struct run_stream *stream, const struct run_stre
         return error->status;
     if (run_properties(&stream->properties, &options->properties, error) != ISO_OK ||
         run_output_open(&stream->output, options, standard, &stream->properties, error) != ISO_OK ||
-        (options->to_history && run_joined_open(&stream->joined, options->to_history, error) != ISO_OK))
+        (options->to_history &&
+         run_joined_open(&stream->joined, options->to_history, error) != ISO_OK))
         return error->status;
     if (options->keep)
         run_kept_init(&stream->kept);

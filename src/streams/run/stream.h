@@ -3,12 +3,13 @@
  *   sources, records  ->  intake  ->  pipeline  ->  output      lines of verdicts
  *                           |            |
  *                       recording        +-> rounds, order      what polygraph judges
- *                                        +-> kept, joined       what is looked up later, what others check
+ *                                        +-> kept, joined       what is looked up later, what
+ *                                                               others check
  *                                        +-> remarks            what a person may like to know
  *
- * Each part has its own file and knows of the stream nothing; what remembers a run (durable.h) and what shows it
- * (status.h) know the stream, and it not them. Errors are the last parameter; one object goes through a whole run, and
- * once it is set nothing more is done. Threads: one at a time.
+ * Each part has its own file and knows of the stream nothing; what remembers a run (durable.h) and
+ * what shows it (status.h) know the stream, and it not them. Errors are the last parameter; one
+ * object goes through a whole run, and once it is set nothing more is done. Threads: one at a time.
  */
 #pragma once
 
@@ -29,8 +30,9 @@ struct run_stream {
     struct iso_team *team;                  /* of the engine's shards */
     struct iso_kafka_properties properties; /* -X */
     struct run_sources sources;
-    struct run_records records;     /* --history */
-    struct run_recording recording; /* --record, --dead-letter: open once it is known whether the run goes on */
+    struct run_records records; /* --history */
+    struct run_recording
+        recording; /* --record, --dead-letter: open once it is known whether the run goes on */
     struct run_output output;
     struct run_remarks remarks;
     struct run_rounds rounds;
@@ -43,11 +45,13 @@ struct run_stream {
     bool concluded;
 };
 
-/* Opens sources, pipeline and output; `standard` is standard output. Close in any case; the stream stays where it is.
- * `deadlines`: of a live run; `ends`: it is known where it ends. */
+/* Opens sources, pipeline and output; `standard` is standard output. Close in any case; the stream
+ * stays where it is. `deadlines`: of a live run; `ends`: it is known where it ends. */
 enum iso_status run_stream_open(struct run_stream *stream, const struct run_stream_options *options,
-                                struct iso_output *standard, bool deadlines, bool ends, struct iso_error *error);
+                                struct iso_output *standard, bool deadlines, bool ends,
+                                struct iso_error *error);
 enum iso_status run_stream_close(struct run_stream *stream, struct iso_error *error);
 
 /* What is known of the end: the summary, and the exit status of what was found. */
-enum iso_status run_stream_conclude(struct run_stream *stream, double seconds, struct iso_error *error);
+enum iso_status run_stream_conclude(struct run_stream *stream, double seconds,
+                                    struct iso_error *error);

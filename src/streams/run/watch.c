@@ -20,8 +20,9 @@
 
 enum { POLL_MS = 50, FLUSH_MS = 1000 };
 
-/* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has judged a batch before
- * the next is asked for; and the producer's queue, of 100,000 messages, never fills up. */
+/* Verdict lines that a topic has not taken yet. The engine itself keeps nothing waiting: it has
+ * judged a batch before the next is asked for; and the producer's queue, of 100,000 messages, never
+ * fills up. */
 enum { WAITING_HIGH = 10000, WAITING_LOW = 1000 };
 
 /* By how many percent the process may be above --memory before that is reported. */
@@ -30,9 +31,10 @@ enum { ABOVE_PERCENT = 5 };
 /* The part of --memory that messages may take which were read and wait for their turn. */
 enum { WAITING_PART = 6 };
 
-/* While catching up, a partition gets no further ahead of the slowest than so many messages: what lies above the
- * watermark has to be kept, and looked at again for whatever comes below it. A partition that lags by fewer messages
- * than BEHIND_FEW lags because it has nothing to say, and nobody waits for it. */
+/* While catching up, a partition gets no further ahead of the slowest than so many messages: what
+ * lies above the watermark has to be kept, and looked at again for whatever comes below it. A
+ * partition that lags by fewer messages than BEHIND_FEW lags because it has nothing to say, and
+ * nobody waits for it. */
 enum { AHEAD_MANY = 4096, BEHIND_FEW = 1024 };
 
 struct watcher {
@@ -77,7 +79,8 @@ static void declare_partitions(struct watcher *watcher, uint64_t now, struct iso
         iso_pipeline_declare(watcher->stream.pipeline, partition->input, now);
         run_intake_declare(&watcher->stream, partition->topic, partition->partition, error);
         if (watcher->reads && !partition->partition)
-            cli_log("topic %s appeared: it is read from its beginning, and judged from here on", partition->topic);
+            cli_log("topic %s appeared: it is read from its beginning, and judged from here on",
+                    partition->topic);
     }
 }
 
@@ -102,12 +105,14 @@ static void align_partitions(struct watcher *watcher)
                   iso_kafka_consumer_behind(watcher->consumer, i) > BEHIND_FEW;
     for (uint32_t i = 0; i < count; i++)
         iso_kafka_consumer_pause(watcher->consumer, i,
-                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) > AHEAD_MANY);
+                                 lagging && iso_pipeline_ahead(pipeline, partitions[i].input) >
+                                                AHEAD_MANY);
 }
 
 /* ---- one step ---- */
 
-/* What was read and what was left out is on its way to the disk within a second, should this process be killed. */
+/* What was read and what was left out is on its way to the disk within a second, should this
+ * process be killed. */
 static void flush_recording(struct watcher *watcher, int64_t now, struct iso_error *error)
 {
     if (now - watcher->flushed < FLUSH_MS || error->status != ISO_OK)
@@ -117,8 +122,8 @@ static void flush_recording(struct watcher *watcher, int64_t now, struct iso_err
 }
 
 /* A batch's messages, without those that were read before a restart. */
-static enum iso_status leave_out_known(struct watcher *watcher, const struct iso_message **messages, uint32_t *count,
-                                       struct iso_error *error)
+static enum iso_status leave_out_known(struct watcher *watcher, const struct iso_message **messages,
+                                       uint32_t *count, struct iso_error *error)
 {
     if (!watcher->batch || !run_durable_knows(&watcher->durable, *messages, *count))
         return ISO_OK;
@@ -129,8 +134,8 @@ static enum iso_status leave_out_known(struct watcher *watcher, const struct iso
 }
 
 /* A batch that is in the journal, if there is one. */
-static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages, uint32_t count,
-                                  uint64_t time, struct iso_error *error)
+static enum iso_status take_batch(struct watcher *watcher, const struct iso_message *messages,
+                                  uint32_t count, uint64_t time, struct iso_error *error)
 {
     struct run_durable *durable = durable_of(watcher);
     count = count < watcher->left ? count : (uint32_t)watcher->left;
@@ -155,30 +160,34 @@ static void report_memory(struct watcher *watcher)
         return;
     needed = needed > in_use ? needed : in_use; /* it has grown since the engine looked */
     watcher->reported_memory = true;
-    cli_log_warning("--memory %" PRIu64 " is not enough: the process has %" PRIu64
-                    " bytes, and everything possible went to the spill file. Input at this rate and with this "
-                    "retention needs %" PRIu64 " at least, or a smaller --retention",
-                    limit, in_use, needed);
+    cli_log_warning(
+        "--memory %" PRIu64 " is not enough: the process has %" PRIu64
+        " bytes, and everything possible went to the spill file. Input at this rate and with this "
+        "retention needs %" PRIu64 " at least, or a smaller --retention",
+        limit, in_use, needed);
 }
 
 /* Has those who look on see how far it is. */
 static void show_how_far(struct watcher *watcher, int64_t now)
 {
     const struct run_clock *clock = &watcher->clock;
-    run_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since, now);
+    run_display_update(&watcher->display, &watcher->stream, watcher->consumer, clock->silent_since,
+                       now);
     report_memory(watcher);
     run_status_publish(&watcher->status, run_clock_silence(clock, now), (uint64_t)now);
 }
 
 /* What is due between two batches, at the time of the first. */
-static void work_between_batches(struct watcher *watcher, uint64_t time, int64_t now, struct iso_error *error)
+static void work_between_batches(struct watcher *watcher, uint64_t time, int64_t now,
+                                 struct iso_error *error)
 {
     struct run_stream *stream = &watcher->stream;
     struct iso_kafka_producer *producer = stream->output.producer;
     if (error->status == ISO_OK)
         iso_pipeline_tick(stream->pipeline, time, error);
     if (error->status == ISO_OK)
-        run_ends_report(&watcher->ends, stream, durable_of(watcher), watcher->consumer, time, error);
+        run_ends_report(&watcher->ends, stream, durable_of(watcher), watcher->consumer, time,
+                        error);
     if (producer && error->status == ISO_OK) {
         iso_kafka_producer_poll(producer, error);
         iso_kafka_consumer_backlog(watcher->consumer, iso_kafka_producer_waiting(producer));
@@ -210,7 +219,8 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     if (count)
         watcher->came = iso_kafka_now();
     else
-        run_output_flush(&watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
+        run_output_flush(
+            &watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
     show_how_far(watcher, now);
     run_signals_note_step();
     return error->status;
@@ -221,7 +231,8 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
 /* All has come that there was to come. */
 static bool is_finished(const struct watcher *watcher)
 {
-    return watcher->durable.finished || (watcher->consumer && iso_kafka_consumer_finished(watcher->consumer));
+    return watcher->durable.finished ||
+           (watcher->consumer && iso_kafka_consumer_finished(watcher->consumer));
 }
 
 /* Reading to the ends of then, it waits no longer than --shutdown-timeout for a broker. */
@@ -234,7 +245,8 @@ static bool is_given_up(const struct watcher *watcher)
     return true;
 }
 
-/* As many messages were read as were asked for, or it was asked to stop. With --drain it reads to the ends of then. */
+/* As many messages were read as were asked for, or it was asked to stop. With --drain it reads to
+ * the ends of then. */
 static bool is_stopped(struct watcher *watcher)
 {
     struct iso_error error = {.status = ISO_OK};
@@ -288,9 +300,10 @@ static bool hand_over(struct watcher *watcher)
     return !stream->untaken;
 }
 
-/* What a run that is stopped remembers comes before what it says of itself: there is little time. A run that comes to
- * its end may emit something more. */
-static enum iso_status conclude_run(struct watcher *watcher, double seconds, struct iso_error *error)
+/* What a run that is stopped remembers comes before what it says of itself: there is little time. A
+ * run that comes to its end may emit something more. */
+static enum iso_status conclude_run(struct watcher *watcher, double seconds,
+                                    struct iso_error *error)
 {
     struct run_stream *stream = &watcher->stream;
     struct run_durable *durable = watcher->durable.catching_up ? NULL : durable_of(watcher);
@@ -318,8 +331,8 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
     struct run_durable *durable = &watcher->durable;
     if (run_durable_find_delivered(durable, error) != ISO_OK ||
         run_durable_resume_recording(durable, error) != ISO_OK ||
-        run_catch_up(durable, settings, watcher->stopped, error) != ISO_OK || durable->catching_up ||
-        run_durable_resume(durable, error) != ISO_OK || durable->finished)
+        run_catch_up(durable, settings, watcher->stopped, error) != ISO_OK ||
+        durable->catching_up || run_durable_resume(durable, error) != ISO_OK || durable->finished)
         return error->status;
     settings->positions = *positions = run_durable_positions(durable, &settings->position_count);
     settings->start = ISO_KAFKA_POSITIONS;
@@ -328,7 +341,8 @@ static enum iso_status go_on(struct watcher *watcher, struct iso_kafka_consumer_
     return ISO_OK;
 }
 
-/* A consumer that has been opened: what is known of its partitions, and what is written down beside them. */
+/* A consumer that has been opened: what is known of its partitions, and what is written down beside
+ * them. */
 static void begin_reading(struct watcher *watcher, bool is_new, struct iso_error *error)
 {
     struct run_durable *durable = durable_of(watcher);
@@ -341,7 +355,8 @@ static void begin_reading(struct watcher *watcher, bool is_new, struct iso_error
     if (durable && error->status == ISO_OK)
         run_durable_give_records(durable, error);
     if (!durable && error->status == ISO_OK)
-        run_recording_open(&watcher->stream.recording, watcher->options->durable.record, false, error);
+        run_recording_open(&watcher->stream.recording, watcher->options->durable.record, false,
+                           error);
 }
 
 static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *error)
@@ -363,16 +378,18 @@ static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *
     };
     if (run_consume_from(options->from, &settings, error) != ISO_OK)
         return error->status;
-    if (options->durable.state && run_durable_open(&watcher->durable, stream, &options->durable, error) != ISO_OK)
+    if (options->durable.state &&
+        run_durable_open(&watcher->durable, stream, &options->durable, error) != ISO_OK)
         return error->status;
     bool is_new = options->durable.state && iso_store_is_new(watcher->durable.store);
-    if (is_new &&
-        run_records_read(&stream->records, stream->pipeline, error) != ISO_OK) /* its file is the first input */
+    if (is_new && run_records_read(&stream->records, stream->pipeline, error) !=
+                      ISO_OK) /* its file is the first input */
         return error->status;
     if (options->durable.state && !is_new)
         go_on(watcher, &settings, &positions, error);
     if (error->status == ISO_OK && !is_over(watcher))
-        watcher->consumer = iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
+        watcher->consumer =
+            iso_kafka_consumer_new(&settings, iso_pipeline_inputs(stream->pipeline), error);
     if (watcher->consumer)
         begin_reading(watcher, is_new, error);
     iso_free(positions);
@@ -394,8 +411,9 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
                                      .names = options->listen_names.items,
                                      .name_count = options->listen_names.count};
     if (options->expect_messages && !stream->joins)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--expect-messages: clients may be silent: expected a change stream among the sources");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--expect-messages: clients may be silent: expected a change stream among the sources");
     watcher->status = (struct run_status){.stream = stream,
                                           .durable = durable_of(watcher),
                                           .consumer = watcher->consumer,
@@ -412,7 +430,8 @@ static enum iso_status open_status(struct watcher *watcher, struct iso_error *er
 
 static void catch_signals(struct watcher *watcher)
 {
-    watcher->stopped = run_catch_signals(patience_of(watcher->options), watcher->options->stream.quiet);
+    watcher->stopped =
+        run_catch_signals(patience_of(watcher->options), watcher->options->stream.quiet);
 }
 
 /* Opening takes none of the pipeline's time. */
@@ -457,8 +476,9 @@ enum iso_status run_watch_run(const struct run_watch_options *options, struct is
     struct watcher watcher = {.options = options};
     /* At the ends all is judged: a record that seems to be late is judged there, too. */
     watcher.ends.ends_alone = options->until_eof && options->stream.grace == RUN_GRACE_NOT_GIVEN;
-    enum iso_status status = run_stream_open(&watcher.stream, &options->stream, standard, true,
-                                             options->until_eof || options->messages || options->drain, error);
+    enum iso_status status =
+        run_stream_open(&watcher.stream, &options->stream, standard, true,
+                        options->until_eof || options->messages || options->drain, error);
     if (status == ISO_OK)
         status = watch_topics(&watcher, error);
     run_status_close(&watcher.status);

@@ -1,8 +1,8 @@
 /* A live run: topics, from where they are to be read on, until they end or it is stopped.
  *
- * One step polls the consumer, feeds what arrived at the pipeline's time (clock.h), and between batches reports ends,
- * makes what is due of checkpoints, and shows how far it is. What a restart (--state) has to do again comes before all
- * that (catch_up.h). Threads: one; signals set a flag.
+ * One step polls the consumer, feeds what arrived at the pipeline's time (clock.h), and between
+ * batches reports ends, makes what is due of checkpoints, and shows how far it is. What a restart
+ * (--state) has to do again comes before all that (catch_up.h). Threads: one; signals set a flag.
  */
 #pragma once
 

@@ -35,7 +35,8 @@ struct iso_progress_place *iso_progress_place(struct iso_progress *progress, uin
 {
     ISO_GROW_COLUMN(progress->places, input, progress->place_capacity);
     for (; progress->place_count <= input; progress->place_count++)
-        progress->places[progress->place_count] = (struct iso_progress_place){.next = -1, .last = -1};
+        progress->places[progress->place_count] =
+            (struct iso_progress_place){.next = -1, .last = -1};
     return &progress->places[input];
 }
 
@@ -45,10 +46,13 @@ uint64_t iso_progress_digest(const struct iso_message *message)
     if (message->key.size)
         seed = XXH3_64bits_withSeed(message->key.data, message->key.size, seed);
     seed = seed * 0xbf58476d1ce4e5b9u + message->key.size + (message->payload.data == NULL);
-    return message->payload.size ? XXH3_64bits_withSeed(message->payload.data, message->payload.size, seed) : seed;
+    return message->payload.size
+               ? XXH3_64bits_withSeed(message->payload.data, message->payload.size, seed)
+               : seed;
 }
 
-enum iso_status iso_progress_digest_file(const char *path, uint64_t *digest, struct iso_error *error)
+enum iso_status iso_progress_digest_file(const char *path, uint64_t *digest,
+                                         struct iso_error *error)
 {
     uint8_t piece[1 << 14];
     ssize_t got = 0;
@@ -57,7 +61,8 @@ enum iso_status iso_progress_digest_file(const char *path, uint64_t *digest, str
     if (!state)
         iso_out_of_memory(sizeof *state);
     XXH3_64bits_reset(state);
-    while (file >= 0 && ((got = read(file, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+    while (file >= 0 &&
+           ((got = read(file, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
         if (got > 0)
             XXH3_64bits_update(state, piece, (size_t)got);
     *digest = XXH3_64bits_digest(state);
@@ -95,7 +100,8 @@ static uint32_t count_runs(const struct iso_message *messages, uint32_t count)
     return runs;
 }
 
-static uint64_t take_message(struct iso_progress *progress, const struct iso_message *message, uint64_t digest)
+static uint64_t take_message(struct iso_progress *progress, const struct iso_message *message,
+                             uint64_t digest)
 {
     struct iso_progress_place *place = iso_progress_place(progress, message->input);
     place->last = message->offset;
@@ -104,8 +110,8 @@ static uint64_t take_message(struct iso_progress *progress, const struct iso_mes
     return (digest ^ place->digest) * 0x9e3779b97f4a7c15u;
 }
 
-void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages, uint32_t count, uint64_t time,
-                       struct iso_text *record)
+void iso_progress_step(struct iso_progress *progress, const struct iso_message *messages,
+                       uint32_t count, uint64_t time, struct iso_text *record)
 {
     uint64_t digest = 0;
     iso_progress_put_number(record, time - progress->time);
@@ -124,7 +130,8 @@ void iso_progress_step(struct iso_progress *progress, const struct iso_message *
     progress->messages += count;
 }
 
-void iso_progress_put_partition(const struct iso_progress *progress, const struct iso_progress_partition *partition,
+void iso_progress_put_partition(const struct iso_progress *progress,
+                                const struct iso_progress_partition *partition,
                                 struct iso_text *record)
 {
     iso_progress_put_number(record, partition->time - progress->time);
@@ -154,13 +161,14 @@ bool iso_progress_get_number(struct iso_progress_reader *reader, uint64_t *numbe
     return false;
 }
 
-bool iso_progress_get_partition(const struct iso_progress *progress, struct iso_progress_reader reader,
+bool iso_progress_get_partition(const struct iso_progress *progress,
+                                struct iso_progress_reader reader,
                                 struct iso_progress_partition *partition)
 {
     uint64_t time, input, number, start;
     if (!iso_progress_get_number(&reader, &time) || !iso_progress_get_number(&reader, &input) ||
-        !iso_progress_get_number(&reader, &number) || !iso_progress_get_number(&reader, &start) || input > UINT16_MAX ||
-        number > INT32_MAX || start > INT64_MAX || reader.at == reader.end)
+        !iso_progress_get_number(&reader, &number) || !iso_progress_get_number(&reader, &start) ||
+        input > UINT16_MAX || number > INT32_MAX || start > INT64_MAX || reader.at == reader.end)
         return false;
     *partition = (struct iso_progress_partition){.time = progress->time + time,
                                                  .input = (uint32_t)input,
@@ -179,8 +187,8 @@ bool iso_progress_get_check(struct iso_progress_reader reader, uint64_t *positio
     return true;
 }
 
-bool iso_progress_get_step(const struct iso_progress *progress, struct iso_progress_reader *reader, uint64_t *time,
-                           uint64_t *runs)
+bool iso_progress_get_step(const struct iso_progress *progress, struct iso_progress_reader *reader,
+                           uint64_t *time, uint64_t *runs)
 {
     if (!iso_progress_get_number(reader, time) || !iso_progress_get_number(reader, runs))
         return false;
@@ -190,6 +198,7 @@ bool iso_progress_get_step(const struct iso_progress *progress, struct iso_progr
 
 bool iso_progress_get_run(struct iso_progress_reader *reader, uint64_t *input, uint64_t *count)
 {
-    return iso_progress_get_number(reader, input) && iso_progress_get_number(reader, count) && *input <= UINT16_MAX &&
-           *count && *count <= UINT32_MAX && reader->end - reader->at >= DIGEST_BYTES;
+    return iso_progress_get_number(reader, input) && iso_progress_get_number(reader, count) &&
+           *input <= UINT16_MAX && *count && *count <= UINT32_MAX &&
+           reader->end - reader->at >= DIGEST_BYTES;
 }

@@ -1,9 +1,10 @@
-/* C11 threads by POSIX ones, for programs under the thread sanitizer: it follows pthread_create and the locks of POSIX,
- * and knows nothing of thrd_create and mtx_lock, by which librdkafka works. A thread that it did not see start crashes
- * it, and a lock that it did not see taken looks like a race.
+/* C11 threads by POSIX ones, for programs under the thread sanitizer: it follows pthread_create and
+ * the locks of POSIX, and knows nothing of thrd_create and mtx_lock, by which librdkafka works. A
+ * thread that it did not see start crashes it, and a lock that it did not see taken looks like a
+ * race.
  *
- * Linked into each program of that flavour, before the C library, whose types these are: glibc's mtx_t and cnd_t have
- * the size of its POSIX ones, or more.
+ * Linked into each program of that flavour, before the C library, whose types these are: glibc's
+ * mtx_t and cnd_t have the size of its POSIX ones, or more.
  */
 #define _GNU_SOURCE
 #include <assert.h>
@@ -31,7 +32,10 @@ static void *run(void *context)
 
 static int result(int number)
 {
-    return !number ? thrd_success : number == EBUSY ? thrd_busy : number == ETIMEDOUT ? thrd_timedout : thrd_error;
+    return !number               ? thrd_success
+           : number == EBUSY     ? thrd_busy
+           : number == ETIMEDOUT ? thrd_timedout
+                                 : thrd_error;
 }
 
 int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
@@ -59,7 +63,8 @@ int mtx_init(mtx_t *mutex, int type)
 {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_NORMAL);
+    pthread_mutexattr_settype(&attributes, type & mtx_recursive ? PTHREAD_MUTEX_RECURSIVE
+                                                                : PTHREAD_MUTEX_NORMAL);
     int number = pthread_mutex_init((pthread_mutex_t *)mutex, &attributes);
     pthread_mutexattr_destroy(&attributes);
     return result(number);
@@ -107,7 +112,8 @@ int cnd_wait(cnd_t *condition, mtx_t *mutex)
 
 int cnd_timedwait(cnd_t *condition, mtx_t *mutex, const struct timespec *until)
 {
-    return result(pthread_cond_timedwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, until));
+    return result(
+        pthread_cond_timedwait((pthread_cond_t *)condition, (pthread_mutex_t *)mutex, until));
 }
 
 void cnd_destroy(cnd_t *condition)

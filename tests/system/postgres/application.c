@@ -1,7 +1,8 @@
-/* The application: a shop, its statements as people write them, and what each of them tells the recorder.
+/* The application: a shop, its statements as people write them, and what each of them tells the
+ * recorder.
  *
- * Keys and values are recorded as the change stream spells them: a table's primary key, and one column of it. What
- * triggers do, and columns besides that one, the application does not record.
+ * Keys and values are recorded as the change stream spells them: a table's primary key, and one
+ * column of it. What triggers do, and columns besides that one, the application does not record.
  */
 #define _GNU_SOURCE
 #include "tests/system/postgres/session.h"
@@ -11,7 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_BYTES = 96, PARTS_MOST = 2, STATEMENT_BYTES = 400, GOODS = 8, BULK = 20000, BULK_TIMES = 3 };
+enum {
+    KEY_BYTES = 96,
+    PARTS_MOST = 2,
+    STATEMENT_BYTES = 400,
+    GOODS = 8,
+    BULK = 20000,
+    BULK_TIMES = 3
+};
 
 struct table {
     const char *name; /* as keys begin */
@@ -19,8 +27,10 @@ struct table {
     const char *value;
 };
 
-static const struct table accounts = {"public.accounts", 1, "balance"}, orders = {"public.orders", 1, "status"},
-                          order_items = {"public.order_items", 2, "qty"}, stock = {"public.stock", 1, "on_hand"};
+static const struct table accounts = {"public.accounts", 1, "balance"},
+                          orders = {"public.orders", 1, "status"},
+                          order_items = {"public.order_items", 2, "qty"},
+                          stock = {"public.stock", 1, "on_hand"};
 
 static const char LIE[] = "-666.00"; /* no balance ever */
 
@@ -35,7 +45,8 @@ static PGresult *query(struct client *client, const char *format, va_list values
     return client_ask(client, statement, NULL);
 }
 
-static void tell(struct client *client, const struct table *table, const PGresult *rows, int row, enum told told)
+static void tell(struct client *client, const struct table *table, const PGresult *rows, int row,
+                 enum told told)
 {
     const char *parts[PARTS_MOST];
     char key[KEY_BYTES];
@@ -53,8 +64,10 @@ static void tell(struct client *client, const struct table *table, const PGresul
         iso_recorder_write(client->session, key, value);
 }
 
-/* Runs a statement whose every row, of key columns and the value's, is told; NULL if PostgreSQL refused it. */
-static PGresult *run(struct client *client, const struct table *table, enum told told, const char *format, ...)
+/* Runs a statement whose every row, of key columns and the value's, is told; NULL if PostgreSQL
+ * refused it. */
+static PGresult *run(struct client *client, const struct table *table, enum told told,
+                     const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -75,7 +88,8 @@ static bool done(PGresult *rows)
 }
 
 /* A row by its key: that there is none is read, too. */
-static bool look_up(struct client *client, const struct table *table, const char *key, const char *format, ...)
+static bool look_up(struct client *client, const struct table *table, const char *key,
+                    const char *format, ...)
 {
     char name[KEY_BYTES];
     va_list values;
@@ -100,33 +114,40 @@ static unsigned busy_account(struct client *client)
 
 static bool transfer(struct client *client)
 {
-    unsigned from = busy_account(client), to = busy_account(client), amount = 1 + (unsigned)client_draw(client, 20);
+    unsigned from = busy_account(client), to = busy_account(client),
+             amount = 1 + (unsigned)client_draw(client, 20);
     return DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", from) &&
-           DO(client, &accounts, READ, "SELECT id, balance, owner FROM accounts WHERE id = %u", to) &&
+           DO(client, &accounts, READ, "SELECT id, balance, owner FROM accounts WHERE id = %u",
+              to) &&
            DO(client, &accounts, WRITTEN,
-              "UPDATE accounts SET balance = balance - %u WHERE id = %u RETURNING id, balance", amount, from) &&
+              "UPDATE accounts SET balance = balance - %u WHERE id = %u RETURNING id, balance",
+              amount, from) &&
            DO(client, &accounts, WRITTEN,
-              "UPDATE accounts SET balance = balance + %u WHERE id = %u RETURNING id, balance", amount, to);
+              "UPDATE accounts SET balance = balance + %u WHERE id = %u RETURNING id, balance",
+              amount, to);
 }
 
 /* What was read is written back by the application, one more. */
 static bool naive(struct client *client)
 {
     unsigned account = busy_account(client);
-    PGresult *rows = run(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account);
-    bool good = rows && DO(client, &accounts, WRITTEN,
-                           "UPDATE accounts SET balance = %s + 1 WHERE id = %u RETURNING id, balance",
-                           client_cell(rows, 1), account);
+    PGresult *rows =
+        run(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account);
+    bool good =
+        rows && DO(client, &accounts, WRITTEN,
+                   "UPDATE accounts SET balance = %s + 1 WHERE id = %u RETURNING id, balance",
+                   client_cell(rows, 1), account);
     PQclear(rows);
     return good;
 }
 
 static bool add_item(struct client *client, const char *order, unsigned line)
 {
-    unsigned sku = 1 + (unsigned)client_draw(client, GOODS), count = 1 + (unsigned)client_draw(client, 5);
+    unsigned sku = 1 + (unsigned)client_draw(client, GOODS),
+             count = 1 + (unsigned)client_draw(client, 5);
     return DO(client, &order_items, WRITTEN,
-              "INSERT INTO order_items VALUES (%s, %u, 'SKU,%u', %u) RETURNING order_id, line, qty", order, line, sku,
-              count) &&
+              "INSERT INTO order_items VALUES (%s, %u, 'SKU,%u', %u) RETURNING order_id, line, qty",
+              order, line, sku, count) &&
            DO(client, &stock, WRITTEN,
               "INSERT INTO stock VALUES ('SKU,%u', 1000) ON CONFLICT (sku) DO UPDATE SET on_hand = stock.on_hand - %u "
               "RETURNING sku, on_hand",
@@ -139,8 +160,9 @@ static bool place_order(struct client *client)
     if (!DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account))
         return false;
     PGresult *rows =
-        run(client, &orders, WRITTEN, "INSERT INTO orders (account_id, amount) VALUES (%u, %u) RETURNING id, status",
-            account, 1 + (unsigned)client_draw(client, 99));
+        run(client, &orders, WRITTEN,
+            "INSERT INTO orders (account_id, amount) VALUES (%u, %u) RETURNING id, status", account,
+            1 + (unsigned)client_draw(client, 99));
     bool good = rows != NULL;
     for (unsigned line = 1; good && line <= items; line++)
         good = add_item(client, client_cell(rows, 0), line);
@@ -151,8 +173,10 @@ static bool place_order(struct client *client)
 static bool list_orders(struct client *client)
 {
     unsigned first = 1 + (unsigned)client_draw(client, client->workload->rows);
-    return DO(client, &orders, READ, "SELECT id, status FROM orders WHERE account_id = %u", busy_account(client)) &&
-           DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id BETWEEN %u AND %u", first, first + 5);
+    return DO(client, &orders, READ, "SELECT id, status FROM orders WHERE account_id = %u",
+              busy_account(client)) &&
+           DO(client, &accounts, READ,
+              "SELECT id, balance FROM accounts WHERE id BETWEEN %u AND %u", first, first + 5);
 }
 
 static bool list_items(struct client *client)
@@ -165,22 +189,25 @@ static bool list_items(struct client *client)
 
 static bool ship(struct client *client)
 {
-    return DO(client, &orders, WRITTEN,
-              "UPDATE orders SET status = 'shipped' WHERE account_id = %u AND status = 'new' RETURNING id, status",
-              busy_account(client));
+    return DO(
+        client, &orders, WRITTEN,
+        "UPDATE orders SET status = 'shipped' WHERE account_id = %u AND status = 'new' RETURNING id, status",
+        busy_account(client));
 }
 
 static bool cancel(struct client *client)
 {
-    PGresult *rows =
-        run(client, &orders, READ, "SELECT id, status FROM orders WHERE account_id = %u ORDER BY id LIMIT 1",
-            busy_account(client));
+    PGresult *rows = run(client, &orders, READ,
+                         "SELECT id, status FROM orders WHERE account_id = %u ORDER BY id LIMIT 1",
+                         busy_account(client));
     const char *order = rows ? client_cell(rows, 0) : NULL;
     bool good =
-        rows && (!order || (DO(client, &order_items, DELETED,
-                               "DELETE FROM order_items WHERE order_id = %s RETURNING order_id, line", order) &&
-                            DO(client, &orders, DELETED, "DELETE FROM orders WHERE id = %s RETURNING id", order) &&
-                            look_up(client, &orders, order, "SELECT id, status FROM orders WHERE id = %s", order)));
+        rows &&
+        (!order ||
+         (DO(client, &order_items, DELETED,
+             "DELETE FROM order_items WHERE order_id = %s RETURNING order_id, line", order) &&
+          DO(client, &orders, DELETED, "DELETE FROM orders WHERE id = %s RETURNING id", order) &&
+          look_up(client, &orders, order, "SELECT id, status FROM orders WHERE id = %s", order)));
     PQclear(rows);
     return good;
 }
@@ -190,20 +217,25 @@ static bool with_savepoint(struct client *client)
 {
     unsigned account = busy_account(client);
     size_t mark = iso_recorder_mark(client->session);
-    bool good = client_execute(client, "SAVEPOINT p") &&
-                DO(client, &accounts, WRITTEN,
-                   "UPDATE accounts SET balance = balance + 100000 WHERE id = %u RETURNING id, balance", account) &&
-                DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account) &&
-                client_execute(client, "ROLLBACK TO p");
+    bool good =
+        client_execute(client, "SAVEPOINT p") &&
+        DO(client, &accounts, WRITTEN,
+           "UPDATE accounts SET balance = balance + 100000 WHERE id = %u RETURNING id, balance",
+           account) &&
+        DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account) &&
+        client_execute(client, "ROLLBACK TO p");
     iso_recorder_rollback_to(client->session, mark);
-    return good && DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account) &&
+    return good &&
+           DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id = %u", account) &&
            DO(client, &accounts, WRITTEN,
-              "UPDATE accounts SET note = NULL, balance = balance + 1 WHERE id = %u RETURNING id, balance", account);
+              "UPDATE accounts SET note = NULL, balance = balance + 1 WHERE id = %u RETURNING id, balance",
+              account);
 }
 
 static bool report(struct client *client)
 {
-    return DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id <= %lu", client->workload->keys) &&
+    return DO(client, &accounts, READ, "SELECT id, balance FROM accounts WHERE id <= %lu",
+              client->workload->keys) &&
            DO(client, &stock, READ, "SELECT sku, on_hand FROM stock WHERE sku LIKE 'SKU%%'");
 }
 
@@ -240,7 +272,8 @@ static bool truncate(struct client *client)
 
 static bool add_column(struct client *client)
 {
-    return elsewhere(client, "ALTER TABLE accounts ADD COLUMN tier text DEFAULT 'basic'") && transfer(client);
+    return elsewhere(client, "ALTER TABLE accounts ADD COLUMN tier text DEFAULT 'basic'") &&
+           transfer(client);
 }
 
 /* Of a row that is there, another value than PostgreSQL showed. */
@@ -255,26 +288,31 @@ static bool lie(struct client *client)
 
 static bool look_at_pair(struct client *client)
 {
-    return DO(client, &stock, READ, "SELECT sku, on_hand FROM stock WHERE sku IN ('left', 'right')");
+    return DO(client, &stock, READ,
+              "SELECT sku, on_hand FROM stock WHERE sku IN ('left', 'right')");
 }
 
 static bool sell(struct client *client, const char *sku)
 {
-    return DO(client, &stock, WRITTEN, "UPDATE stock SET on_hand = 0 WHERE sku = '%s' RETURNING sku, on_hand", sku);
+    return DO(client, &stock, WRITTEN,
+              "UPDATE stock SET on_hand = 0 WHERE sku = '%s' RETURNING sku, on_hand", sku);
 }
 
-/* Two sessions, each of which sells one of a pair since the other one is there, at a level that lets them. Nobody else
- * looks at the pair. */
+/* Two sessions, each of which sells one of a pair since the other one is there, at a level that
+ * lets them. Nobody else looks at the pair. */
 static bool skew(struct client *client)
 {
     struct workload lax = *client->workload;
     struct tally tally = {0};
     lax.isolation = "repeatable read";
-    struct client a = {.workload = &lax, .recorder = client->recorder, .number = (unsigned)lax.sessions}, b = a;
+    struct client a = {.workload = &lax,
+                       .recorder = client->recorder,
+                       .number = (unsigned)lax.sessions},
+                  b = a;
     b.number++;
-    bool good = client_connect(&a) && client_connect(&b) && client_begin(&a) && client_begin(&b) && look_at_pair(&a) &&
-                look_at_pair(&b) && sell(&a, "left") && sell(&b, "right") && client_commit(&a, &tally) &&
-                client_commit(&b, &tally) && tally.committed == 2;
+    bool good = client_connect(&a) && client_connect(&b) && client_begin(&a) && client_begin(&b) &&
+                look_at_pair(&a) && look_at_pair(&b) && sell(&a, "left") && sell(&b, "right") &&
+                client_commit(&a, &tally) && client_commit(&b, &tally) && tally.committed == 2;
     client_disconnect(&a);
     client_disconnect(&b);
     return good;
@@ -306,9 +344,11 @@ bool application_has_event(const char *name)
 /* The event that this transaction is, if it is one. */
 static const struct event *due(const struct client *client)
 {
-    const struct event *event = client->workload->event ? find_event(client->workload->event) : NULL;
+    const struct event *event =
+        client->workload->event ? find_event(client->workload->event) : NULL;
     unsigned long middle = client->planned / 2;
-    bool is_due = event && !client->number && client->started >= middle && client->started - middle < event->times;
+    bool is_due = event && !client->number && client->started >= middle &&
+                  client->started - middle < event->times;
     return is_due ? event : NULL;
 }
 
@@ -317,8 +357,9 @@ static bool operate(struct client *client)
     static const struct {
         bool (*operate)(struct client *client);
         unsigned share;
-    } kinds[] = {{transfer, 30}, {naive, 10}, {place_order, 20},   {list_orders, 12}, {list_items, 9},
-                 {ship, 5},      {cancel, 5}, {with_savepoint, 5}, {report, 4}};
+    } kinds[] = {{transfer, 30},    {naive, 10},         {place_order, 20},
+                 {list_orders, 12}, {list_items, 9},     {ship, 5},
+                 {cancel, 5},       {with_savepoint, 5}, {report, 4}};
     const struct event *event = due(client);
     if (event)
         return event->befall(client);
@@ -352,9 +393,10 @@ static bool create(struct client *client)
         "INSERT INTO stock SELECT 'SKU,' || i, 100000 FROM generate_series(1, 6) i;"
         "INSERT INTO stock VALUES ('left', 1), ('right', 1);";
     char rows[200];
-    snprintf(rows, sizeof rows,
-             "INSERT INTO accounts SELECT i, 'owner \"' || i || '\"', 1000 FROM generate_series(1, %lu) i",
-             client->workload->rows);
+    snprintf(
+        rows, sizeof rows,
+        "INSERT INTO accounts SELECT i, 'owner \"' || i || '\"', 1000 FROM generate_series(1, %lu) i",
+        client->workload->rows);
     return client_execute(client, tables) && client_execute(client, rows);
 }
 

@@ -1,14 +1,16 @@
-/* One session of a workload: a connection to PostgreSQL, random transactions, and what the recorder is told
- * of them.
+/* One session of a workload: a connection to PostgreSQL, random transactions, and what the recorder
+ * is told of them.
  *
- * `registers`: tables `kv` (registers, REPLICA IDENTITY FULL), `plain` (registers, default identity) and `acct`
- * (balances, FULL), each with a primary key `k` and a value `v`. Registers get values that nothing else
- * writes; transfers read two balances and write both.
+ * `registers`: tables `kv` (registers, REPLICA IDENTITY FULL), `plain` (registers, default
+ * identity) and `acct` (balances, FULL), each with a primary key `k` and a value `v`. Registers get
+ * values that nothing else writes; transfers read two balances and write both.
  *
- * `application`: a shop as people write one: `accounts`, `orders`, `order_items`, `stock` with serials, composite keys
- * and both replica identities, `audit_log` written by a trigger, orders that read ranges and delete what they find.
+ * `application`: a shop as people write one: `accounts`, `orders`, `order_items`, `stock` with
+ * serials, composite keys and both replica identities, `audit_log` written by a trigger, orders
+ * that read ranges and delete what they find.
  *
- * `ledger`: entries of accounts, recorded as rows with cells and as what queries returned, for a source with cells=true.
+ * `ledger`: entries of accounts, recorded as rows with cells and as what queries returned, for a
+ * source with cells=true.
  *
  * Threads: a client is its own thread's.
  */
@@ -33,11 +35,12 @@ struct workload {
     const char *sid;       /* what session ids start with */
     unsigned long sessions, transactions, keys, ops, seed;
     unsigned long deletes, transfers, savepoints, aborts, lost; /* percent */
-    unsigned long pause;                                        /* microseconds between statements */
+    unsigned long pause; /* microseconds between statements */
     bool in_band;
     bool statement_snapshots;
     unsigned long rows; /* of the application's accounts, of which the first `keys` are busy */
-    const char *event;  /* what befalls the application's tables in the middle of the first session; NULL: nothing */
+    const char *event;  /* what befalls the application's tables in the middle of the first session;
+                           NULL: nothing */
 };
 
 struct tally {
@@ -54,7 +57,7 @@ void workload_finish(const struct workload *workload, struct iso_recorder *recor
 void workload_tick(const struct workload *workload, const _Atomic bool *ended);
 
 /* Runs a session's `count` transactions; false if PostgreSQL cannot be reached any more. */
-bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number, unsigned long count,
-                struct tally *tally);
+bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
+                unsigned long count, struct tally *tally);
 
 #endif

@@ -17,11 +17,13 @@ static void make_key(char key[KEY_BYTES], const char *table, const char *k)
 }
 
 /* Reads a row's value in the statement's own snapshot; `value` gets "" for absent. */
-static bool read_row(struct client *client, const char *table, const char *k, char value[VALUE_BYTES])
+static bool read_row(struct client *client, const char *table, const char *k,
+                     char value[VALUE_BYTES])
 {
     char statement[160], key[KEY_BYTES];
     snprintf(statement, sizeof statement,
-             "SELECT pg_current_snapshot()::text, (SELECT v::text FROM %s WHERE k = $1::int)", table);
+             "SELECT pg_current_snapshot()::text, (SELECT v::text FROM %s WHERE k = $1::int)",
+             table);
     PGresult *result = client_ask(client, statement, k);
     if (!result)
         return false;
@@ -36,8 +38,8 @@ static bool read_row(struct client *client, const char *table, const char *k, ch
     return true;
 }
 
-/* With READ COMMITTED a writer may have waited for another: it has held the row for certain since the next
- * snapshot. */
+/* With READ COMMITTED a writer may have waited for another: it has held the row for certain since
+ * the next snapshot. */
 static bool held_since(struct client *client)
 {
     if (!client->workload->statement_snapshots)
@@ -52,8 +54,10 @@ static bool held_since(struct client *client)
 static bool write_row(struct client *client, const char *table, const char *k, const char *value)
 {
     char statement[200], key[KEY_BYTES];
-    snprintf(statement, sizeof statement,
-             "INSERT INTO %s (k, v) VALUES (%s, $1::bigint) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v", table, k);
+    snprintf(
+        statement, sizeof statement,
+        "INSERT INTO %s (k, v) VALUES (%s, $1::bigint) ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v",
+        table, k);
     PGresult *result = client_ask(client, statement, value);
     PQclear(result);
     if (!result || !held_since(client))
@@ -95,7 +99,8 @@ static bool register_operation(struct client *client)
         return delete_row(client, table, k);
     if (client_draw(client, 3) == 0 && !read_row(client, table, k, value))
         return false;
-    snprintf(value, sizeof value, "%" PRIu64, (client->number + 1) * UINT64_C(1000000000) + ++client->written);
+    snprintf(value, sizeof value, "%" PRIu64,
+             (client->number + 1) * UINT64_C(1000000000) + ++client->written);
     return write_row(client, table, k, value);
 }
 
@@ -103,7 +108,8 @@ static bool transfer(struct client *client)
 {
     const struct workload *workload = client->workload;
     uint64_t accounts = workload->keys < 8 ? 2 : workload->keys / 4;
-    uint64_t from = client_draw(client, accounts), to = (from + 1 + client_draw(client, accounts - 1)) % accounts;
+    uint64_t from = client_draw(client, accounts),
+             to = (from + 1 + client_draw(client, accounts - 1)) % accounts;
     char k[2][24], balance[2][VALUE_BYTES], value[VALUE_BYTES];
     snprintf(k[0], sizeof k[0], "%" PRIu64, from + 1);
     snprintf(k[1], sizeof k[1], "%" PRIu64, to + 1);
@@ -134,8 +140,10 @@ static bool operate(struct client *client)
     const struct workload *workload = client->workload;
     if (client_percent(client, workload->transfers))
         return transfer(client);
-    for (unsigned long i = 0, count = 1 + client_draw(client, 2 * workload->ops - 1); i < count; i++)
-        if (client_percent(client, workload->savepoints) ? !taken_back(client) : !register_operation(client))
+    for (unsigned long i = 0, count = 1 + client_draw(client, 2 * workload->ops - 1); i < count;
+         i++)
+        if (client_percent(client, workload->savepoints) ? !taken_back(client)
+                                                         : !register_operation(client))
             return false;
     return true;
 }

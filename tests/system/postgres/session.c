@@ -22,7 +22,8 @@ bool client_percent(struct client *client, unsigned long share)
 bool client_execute(struct client *client, const char *statement)
 {
     PGresult *result = PQexec(client->connection, statement);
-    bool good = PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK;
+    bool good =
+        PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK;
     PQclear(result);
     return good;
 }
@@ -31,7 +32,8 @@ PGresult *client_ask(struct client *client, const char *statement, const char *p
 {
     if (client->workload->pause > 0)
         usleep((useconds_t)client_draw(client, 2 * client->workload->pause));
-    PGresult *result = PQexecParams(client->connection, statement, parameter ? 1 : 0, NULL, &parameter, NULL, NULL, 0);
+    PGresult *result = PQexecParams(client->connection, statement, parameter ? 1 : 0, NULL,
+                                    &parameter, NULL, NULL, 0);
     if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)
         return result;
     PQclear(result);
@@ -40,7 +42,8 @@ PGresult *client_ask(struct client *client, const char *statement, const char *p
 
 const char *client_cell(const PGresult *result, int column)
 {
-    return PQntuples(result) == 1 && !PQgetisnull(result, 0, column) ? PQgetvalue(result, 0, column) : NULL;
+    return PQntuples(result) == 1 && !PQgetisnull(result, 0, column) ? PQgetvalue(result, 0, column)
+                                                                     : NULL;
 }
 
 bool client_begin(struct client *client)
@@ -85,7 +88,8 @@ bool client_connect(struct client *client)
         return false;
     }
     iso_recorder_session_free(client->session);
-    snprintf(sid, sizeof sid, "%s%u-%u", client->workload->sid, client->number, client->connections++);
+    snprintf(sid, sizeof sid, "%s%u-%u", client->workload->sid, client->number,
+             client->connections++);
     client->session = iso_recorder_session_new(client->recorder, sid);
     return true;
 }
@@ -96,8 +100,8 @@ void client_disconnect(struct client *client)
     iso_recorder_session_free(client->session);
 }
 
-/* The connection goes away around COMMIT: just before it is sent, or just after. Nobody heard what became of
- * it. */
+/* The connection goes away around COMMIT: just before it is sent, or just after. Nobody heard what
+ * became of it. */
 static bool lose_connection(struct client *client, struct tally *tally)
 {
     if (client_draw(client, 2) == 0)
@@ -119,7 +123,8 @@ static bool commit(struct client *client, struct tally *tally)
 {
     PGresult *result = PQexec(client->connection, "COMMIT");
     bool lost = PQstatus(client->connection) != CONNECTION_OK;
-    bool committed = PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    bool committed =
+        PQresultStatus(result) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(result), "COMMIT") == 0;
     PQclear(result);
     if (lost) {
         iso_recorder_unknown(client->session);
@@ -142,7 +147,8 @@ bool client_commit(struct client *client, struct tally *tally)
 
 static bool run_transaction(struct client *client, struct tally *tally)
 {
-    bool good = client_begin(client) && client->workload->tables->operate(client) && prepare(client);
+    bool good =
+        client_begin(client) && client->workload->tables->operate(client) && prepare(client);
     if (!good || client_percent(client, client->workload->aborts)) {
         abort_transaction(client, tally);
         return PQstatus(client->connection) == CONNECTION_OK || client_connect(client);
@@ -152,11 +158,13 @@ static bool run_transaction(struct client *client, struct tally *tally)
     return commit(client, tally);
 }
 
-bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number, unsigned long count,
-                struct tally *tally)
+bool client_run(const struct workload *workload, struct iso_recorder *recorder, unsigned number,
+                unsigned long count, struct tally *tally)
 {
-    struct client client = {.workload = workload, .recorder = recorder, .number = number, .planned = count};
-    client.random = (workload->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + number * UINT64_C(0xbf58476d1ce4e5b9);
+    struct client client = {
+        .workload = workload, .recorder = recorder, .number = number, .planned = count};
+    client.random =
+        (workload->seed + 1) * UINT64_C(0x9e3779b97f4a7c15) + number * UINT64_C(0xbf58476d1ce4e5b9);
     client.random |= 1;
     bool good = client_connect(&client);
     for (; client.started < count && good; client.started++)
@@ -177,7 +185,8 @@ void workload_finish(const struct workload *workload, struct iso_recorder *recor
 
 void workload_tick(const struct workload *workload, const _Atomic bool *ended)
 {
-    /* The least xmin that any open transaction has, with all its 64 bits; no later one has a smaller one. */
+    /* The least xmin that any open transaction has, with all its 64 bits; no later one has a
+     * smaller one. */
     static const char statement[] =
         "WITH now AS MATERIALIZED (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS xmax),"
         " least AS (SELECT min(xmax - (xmax - backend_xmin::text::bigint << 32 >> 32)) AS xmin FROM now, "

@@ -1,5 +1,5 @@
-/* What kinds of workload share: a session's connection, its random numbers, its statements. Private to the workload
- * program.
+/* What kinds of workload share: a session's connection, its random numbers, its statements. Private
+ * to the workload program.
  *
  * Threads: a client is its own thread's.
  */
@@ -23,8 +23,9 @@ struct client {
     uint64_t written; /* values so far */
 };
 
-/* A kind of workload: its tables with what they hold at first, and the statements of one random transaction, which
- * tell the recorder what they saw and did. False: PostgreSQL refused something; the transaction is rolled back. */
+/* A kind of workload: its tables with what they hold at first, and the statements of one random
+ * transaction, which tell the recorder what they saw and did. False: PostgreSQL refused something;
+ * the transaction is rolled back. */
 struct tables {
     bool (*create)(struct client *client);
     bool (*operate)(struct client *client);
@@ -39,8 +40,8 @@ bool client_connect(struct client *client);
 /* BEGIN and the snapshot; false: PostgreSQL refused. */
 bool client_begin(struct client *client);
 
-/* The xid, COMMIT, and what became of it, which `*tally` counts. False: PostgreSQL refused the former, or cannot be
- * reached any more. */
+/* The xid, COMMIT, and what became of it, which `*tally` counts. False: PostgreSQL refused the
+ * former, or cannot be reached any more. */
 bool client_commit(struct client *client, struct tally *tally);
 
 void client_disconnect(struct client *client);

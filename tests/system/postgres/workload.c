@@ -1,4 +1,5 @@
-/* A workload for the end-to-end tests: concurrent sessions on PostgreSQL, recorded by the recorder. */
+/* A workload for the end-to-end tests: concurrent sessions on PostgreSQL, recorded by the
+ * recorder. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <getopt.h>
@@ -73,8 +74,8 @@ struct thread {
 static void *run_session(void *argument)
 {
     struct thread *thread = argument;
-    thread->good =
-        client_run(&thread->run->workload, thread->run->recorder, thread->number, thread->count, &thread->tally);
+    thread->good = client_run(&thread->run->workload, thread->run->recorder, thread->number,
+                              thread->count, &thread->tally);
     return NULL;
 }
 
@@ -86,8 +87,8 @@ static int run_sessions(const struct run *run)
     bool good = threads != NULL;
     for (unsigned i = 0; good && i < sessions; i++) {
         unsigned long each = run->workload.transactions / sessions;
-        threads[i] =
-            (struct thread){.run = run, .number = i, .count = each + (i < run->workload.transactions % sessions)};
+        threads[i] = (struct thread){
+            .run = run, .number = i, .count = each + (i < run->workload.transactions % sessions)};
         if (pthread_create(&threads[i].thread, NULL, run_session, &threads[i]) != 0)
             abort();
     }
@@ -100,7 +101,8 @@ static int run_sessions(const struct run *run)
     for (unsigned i = 0; good && i < sessions; i++)
         good = threads[i].good;
     free(threads);
-    printf("committed %" PRIu64 " aborted %" PRIu64 " unknown %" PRIu64 "\n", sum.committed, sum.aborted, sum.unknown);
+    printf("committed %" PRIu64 " aborted %" PRIu64 " unknown %" PRIu64 "\n", sum.committed,
+           sum.aborted, sum.unknown);
     return good ? 0 : 4;
 }
 
@@ -113,7 +115,8 @@ static int finish_recorder(struct iso_recorder *recorder)
     uint64_t missing = statistics.dropped_full + statistics.dropped_refused + statistics.lost;
     if (flushed && missing == 0)
         return 0;
-    fprintf(stderr, "postgres-workload: %" PRIu64 " records are missing (%s)\n", missing, statistics.trouble);
+    fprintf(stderr, "postgres-workload: %" PRIu64 " records are missing (%s)\n", missing,
+            statistics.trouble);
     return 4;
 }
 
@@ -283,7 +286,8 @@ static bool parse(struct run *run, int count, char **arguments)
         }
     }
     bool out = run->create || run->output || (run->topic && run->kafka) || workload->in_band;
-    return optind == count && workload->connection && out && workload->sessions && workload->keys && workload->ops;
+    return optind == count && workload->connection && out && workload->sessions && workload->keys &&
+           workload->ops;
 }
 
 int main(int count, char **arguments)

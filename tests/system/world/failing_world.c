@@ -1,13 +1,17 @@
-/* A world that fails on demand: loaded before a program (LD_PRELOAD), it makes the n-th call of one kind go wrong.
+/* A world that fails on demand: loaded before a program (LD_PRELOAD), it makes the n-th call of one
+ * kind go wrong.
  *
- *   FAILING_CALL=KIND                  which calls may go wrong: the name of a row of `kinds`; unset: none, only counted
+ *   FAILING_CALL=KIND                  which calls may go wrong: the name of a row of `kinds`;
+ *                                      unset: none, only counted
  *   FAILING_AT=N                       the one that goes wrong, from 1
  *   FAILING_HOW=fail|short|interrupt   an error; half of the bytes; EINTR
- *   FAILING_COUNT=FILE                 how many there were of each kind is written there when the process ends: lines
+ *   FAILING_COUNT=FILE                 how many there were of each kind is written there when the
+ *                                      process ends: lines
  *                                      "KIND N"
  *
- * Only what the program's own code calls is counted, not what libraries do for themselves: the caller's address says
- * which. Sockets are the exception: there it is the Kafka client that calls. Threads: any, the count is atomic.
+ * Only what the program's own code calls is counted, not what libraries do for themselves: the
+ * caller's address says which. Sockets are the exception: there it is the Kafka client that calls.
+ * Threads: any, the count is atomic.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -86,14 +90,18 @@ static struct {
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *kind = getenv("FAILING_CALL"), *how = getenv("FAILING_HOW"), *at = getenv("FAILING_AT");
+    const char *kind = getenv("FAILING_CALL"), *how = getenv("FAILING_HOW"),
+               *at = getenv("FAILING_AT");
     own_code_find(&world.own);
-    world.calls = mmap(NULL, KINDS * sizeof *world.calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    world.calls = mmap(NULL, KINDS * sizeof *world.calls, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (world.calls == MAP_FAILED)
         abort();
     world.count_file = getenv("FAILING_COUNT");
     world.at = at ? strtoull(at, NULL, 10) : 0;
-    world.how = how && !strcmp(how, "short") ? SHORT : how && !strcmp(how, "interrupt") ? INTERRUPT : FAIL;
+    world.how = how && !strcmp(how, "short")       ? SHORT
+                : how && !strcmp(how, "interrupt") ? INTERRUPT
+                                                   : FAIL;
     for (int i = 0; i < KINDS && kind; i++)
         if (!strcmp(kind, kinds[i].name))
             world.kind = (enum kind)i;
@@ -300,10 +308,12 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
 
 void *mmap(void *place, size_t size, int protection, int flags, int descriptor, off_t offset)
 {
-    return fails(MAP, CALLER) ? MAP_FAILED : NEXT(mmap)(place, size, protection, flags, descriptor, offset);
+    return fails(MAP, CALLER) ? MAP_FAILED
+                              : NEXT(mmap)(place, size, protection, flags, descriptor, offset);
 }
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *context)
 {
     return fails(THREAD, CALLER) ? EAGAIN : NEXT(pthread_create)(thread, attributes, run, context);
 }
@@ -320,10 +330,10 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags)
 
 #ifndef SANITIZED /* whose leak detector wants to see who allocates */
 /* The allocator of the program, found once: it is called too often to be looked up each time. */
-#define ALLOCATE(name, ...)                                                                                            \
-    static __typeof__(&name) next;                                                                                     \
-    if (!next)                                                                                                         \
-        next = NEXT(name);                                                                                             \
+#define ALLOCATE(name, ...)                                                                        \
+    static __typeof__(&name) next;                                                                 \
+    if (!next)                                                                                     \
+        next = NEXT(name);                                                                         \
     return fails(MEMORY, CALLER) ? NULL : next(__VA_ARGS__)
 
 void *malloc(size_t size)

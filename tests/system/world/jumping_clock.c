@@ -1,6 +1,8 @@
-/* Clocks that jump: loaded before a program (LD_PRELOAD), it shifts what the program's own code is told of the time.
+/* Clocks that jump: loaded before a program (LD_PRELOAD), it shifts what the program's own code is
+ * told of the time.
  *
- *   SHIFTED_BY=FILE    16 bytes each: seconds that the wall clock, and the monotonic clock, are ahead, as decimal text;
+ *   SHIFTED_BY=FILE    16 bytes each: seconds that the wall clock, and the monotonic clock, are
+ *                      ahead, as decimal text;
  *                      looked at with every reading, so that writing to FILE makes the clocks jump
  *
  * Libraries keep the machine's clocks: they wait by them. Threads: any.

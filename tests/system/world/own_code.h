@@ -1,5 +1,5 @@
-/* Which calls come from the program's own code and not from a library: for what is loaded before a program (LD_PRELOAD)
- * and answers in the system's place. */
+/* Which calls come from the program's own code and not from a library: for what is loaded before a
+ * program (LD_PRELOAD) and answers in the system's place. */
 #ifndef TESTS_WORLD_OWN_CODE_H
 #define TESTS_WORLD_OWN_CODE_H
 

@@ -1,14 +1,16 @@
-/* A witness of what goes to the device, and when: loaded before a program (LD_PRELOAD), it writes down the calls of the
- * program's own code on files, of children too, so that somebody can see what a loss of power at any moment would have
- * left.
+/* A witness of what goes to the device, and when: loaded before a program (LD_PRELOAD), it writes
+ * down the calls of the program's own code on files, of children too, so that somebody can see what
+ * a loss of power at any moment would have left.
  *
- *   WITNESS=FILE    lines are added to it: "write PATH", "sync PATH" and "synced PATH" (when it begins and has ended
+ *   WITNESS=FILE    lines are added to it: "write PATH", "sync PATH" and "synced PATH" (when it
+ *                   begins and has ended
  * well), "make PATH", "rename PATH NEW-NAME" and "renamed PATH", "unlink NAME", "fork"
  *
  *   WITNESS_HOLD=FILE
  *                   while that is there, no sync begins: a device that hangs
  *
- * What endangers is written down before it is done, what saves, afterwards. Threads: any, a line is one write.
+ * What endangers is written down before it is done, what saves, afterwards. Threads: any, a line is
+ * one write.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -40,7 +42,8 @@ static void put(const void *caller, const char *what, const char *path, const ch
     char line[2 * PATH_MAX];
     if (!own_code_has(&own, caller))
         return;
-    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", what, *path ? " " : "", path, *more ? " " : "", more);
+    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", what, *path ? " " : "", path,
+                          *more ? " " : "", more);
     if (length >= (int)sizeof line || syscall(SYS_write, file, line, length) != length)
         abort();
 }

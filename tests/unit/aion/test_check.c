@@ -1,5 +1,5 @@
-/* Histories larger than the property test's, so that runs have many chunks: aion in any order of the file
- * against chronos, violation by violation. */
+/* Histories larger than the property test's, so that runs have many chunks: aion in any order of
+ * the file against chronos, violation by violation. */
 #include "aion/aion.h"
 #include "chronos/chronos.h"
 #include "tests/support/random.h"
@@ -73,7 +73,8 @@ static void build(struct iso_history *history, uint64_t seed, uint64_t spread)
     iso_history_input(history, "generated");
     for (uint32_t i = 0; i < TRANSACTIONS; i++) {
         struct random operations = {plans[i].seed};
-        iso_history_begin(history, 1 + plans[i].seed % 1000 + 1000 * i, plans[i].session, plans[i].status, i + 1);
+        iso_history_begin(history, 1 + plans[i].seed % 1000 + 1000 * i, plans[i].session,
+                          plans[i].status, i + 1);
         iso_history_set_sts(history, (struct iso_stamp){.physical = plans[i].sts});
         iso_history_set_cts(history, (struct iso_stamp){.physical = plans[i].cts});
         iso_history_set_sno(history, plans[i].sno);
@@ -128,7 +129,8 @@ static void compare(uint64_t seed, uint64_t spread, enum iso_level level, unsign
     assert_int_equal(iso_aion_check(&history, &options, &aion, &error), ISO_OK);
     iso_verdict_conclude(&chronos, false);
     iso_verdict_conclude(&aion, false);
-    assert_true(chronos.counts[ISO_EXT] > 100 && chronos.counts[ISO_INT] > 10 && chronos.counts[ISO_SESSION] > 1);
+    assert_true(chronos.counts[ISO_EXT] > 100 && chronos.counts[ISO_INT] > 10 &&
+                chronos.counts[ISO_SESSION] > 1);
     assert_true(level == ISO_SER || chronos.counts[ISO_NOCONFLICT] > 100);
     assert_true(chronos.reads_unjudged > 0);
     assert_same(&chronos, &aion);

@@ -1,4 +1,5 @@
-/* Records that are cut in the store: what is left is what the key would be written as, had it been trimmed in memory.
+/* Records that are cut in the store: what is left is what the key would be written as, had it been
+ * trimmed in memory.
  */
 #include "aion/memory/record.h"
 #include "base/memory.h"
@@ -27,7 +28,8 @@ static void start(struct fixture *fixture, bool list)
     iso_atoms_init(&fixture->atoms);
     fixture->shard = iso_aion_shard_new(&options);
     if (below(fixture, 2))
-        iso_aion_shard_initial(fixture->shard, &fixture->atoms, iso_atoms_add_string(&fixture->atoms, "initial", 7));
+        iso_aion_shard_initial(fixture->shard, &fixture->atoms,
+                               iso_atoms_add_string(&fixture->atoms, "initial", 7));
     iso_atom name = iso_atoms_add_string(&fixture->atoms, "table/row 1", 11);
     uint32_t number = iso_aion_shard_key(fixture->shard, &fixture->atoms, name, 1);
     iso_aion_shard_set_use(fixture->shard, number, list ? ISO_KEY_LIST : ISO_KEY_SCALAR);
@@ -95,7 +97,8 @@ struct counts {
 };
 
 /* The record as it was, cut at a floor of now, against the key's own after trimming. */
-static void compare(struct fixture *fixture, const struct iso_spill_record *before, struct counts *counts)
+static void compare(struct fixture *fixture, const struct iso_spill_record *before,
+                    struct counts *counts)
 {
     struct aion_bytes bytes = {0}, cut_bytes = {0};
     struct iso_aion_shard *shard = fixture->shard;
@@ -113,7 +116,8 @@ static void compare(struct fixture *fixture, const struct iso_spill_record *befo
         assert_int_equal(cut.expiring, trimmed.expiring);
         assert_int_equal(cut.until, trimmed.until);
     }
-    if (before->expiring && before->until < shard->time.floor && !fixture->list) /* all went that was said to */
+    if (before->expiring && before->until < shard->time.floor &&
+        !fixture->list) /* all went that was said to */
         assert_in_range(before->size - cut.size, before->expiring, before->expiring + 2);
     counts->cut += was_cut;
     counts->folded += was_cut && fixture->list;
@@ -132,9 +136,11 @@ static void cut_is_trimmed(void **state)
         start(&fixture, round % 2);
         for (uint32_t left = below(&fixture, WRITES); left; left--)
             write_one(&fixture);
-        uint64_t passed = below(&fixture, (uint32_t)fixture.time + 100), floor = below(&fixture, (uint32_t)passed + 1);
+        uint64_t passed = below(&fixture, (uint32_t)fixture.time + 100),
+                 floor = below(&fixture, (uint32_t)passed + 1);
         iso_aion_shard_advance(fixture.shard, passed, passed, floor / 2, 0);
-        struct iso_spill_record record = aion_record_write(fixture.shard, fixture.key, &written), early, late;
+        struct iso_spill_record record = aion_record_write(fixture.shard, fixture.key, &written),
+                                early, late;
         assert_in_range(record.size, 1, sizeof bytes);
         early = copy_of(&record, bytes);
         compare(&fixture, &early, &counts);
@@ -161,7 +167,8 @@ static void segments_go_as_a_whole(void **state)
     const struct aion_entry *versions =
         aion_sorted_chunks_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
     uint64_t behind = versions[10].time;
-    struct iso_spill_record record = aion_segment_write(fixture.shard, fixture.key, 3, versions, 10, behind, &written);
+    struct iso_spill_record record =
+        aion_segment_write(fixture.shard, fixture.key, 3, versions, 10, behind, &written);
     assert_int_equal(record.expiring, record.size);
     assert_int_equal(record.until, behind);
     iso_aion_shard_advance(fixture.shard, fixture.time, fixture.time, behind, 0);

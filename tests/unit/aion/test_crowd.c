@@ -1,6 +1,7 @@
-/* Of pairs of writers that overlap only so many are listed; the others are counted: how many there are, how many are excused by
- * an alteration of their table, and how many a contradicted tid makes doubtful, when it comes or later. Here each pair is
- * gone through, and what the engine tells is added up as its caller does. */
+/* Of pairs of writers that overlap only so many are listed; the others are counted: how many there
+ * are, how many are excused by an alteration of their table, and how many a contradicted tid makes
+ * doubtful, when it comes or later. Here each pair is gone through, and what the engine tells is
+ * added up as its caller does. */
 #include <inttypes.h>
 
 #include "aion/aion.h"
@@ -37,7 +38,8 @@ static bool is_doubted(void *context, const struct iso_atoms *atoms, iso_atom ti
     return world->doubted[tid];
 }
 
-static void window_of(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from, uint64_t *to)
+static void window_of(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from,
+                      uint64_t *to)
 {
     const struct world *world = context;
     assert_true(length == 1 && *key == '1');
@@ -69,14 +71,16 @@ static void hear_pairs(void *context, const struct iso_atoms *atoms, iso_atom ke
     world->moved = true;
 }
 
-static void hear_contradiction(void *context, const struct iso_history *history, uint32_t t, uint64_t first)
+static void hear_contradiction(void *context, const struct iso_history *history, uint32_t t,
+                               uint64_t first)
 {
     struct world *world = context;
     uint32_t tid = history->tid[t];
     (void)first;
     world->doubted[tid] = true;
     for (uint32_t i = 0; i < world->listed_count; i++) {
-        if (world->listed[i].doubtful || (world->listed[i].tid != tid && world->listed[i].other != tid))
+        if (world->listed[i].doubtful ||
+            (world->listed[i].tid != tid && world->listed[i].other != tid))
             continue;
         world->listed[i].doubtful = true;
         world->doubtful += !world->moved;
@@ -136,7 +140,8 @@ static void check(const struct world *world, const struct iso_aion_stats *stats)
 
 /* ---- random writers of one key ---- */
 
-static struct iso_aion *open_engine(struct world *world, struct iso_history *block, bool throttles_soon)
+static struct iso_aion *open_engine(struct world *world, struct iso_history *block,
+                                    bool throttles_soon)
 {
     struct iso_aion_options options;
     iso_history_init(block);
@@ -157,7 +162,8 @@ static struct iso_aion *open_engine(struct world *world, struct iso_history *blo
     return engine;
 }
 
-static void add_writer(struct world *world, struct iso_history *block, struct iso_rng *rng, uint32_t tid)
+static void add_writer(struct world *world, struct iso_history *block, struct iso_rng *rng,
+                       uint32_t tid)
 {
     uint64_t sts = 1 + iso_rng_below(rng, 100), cts = sts + 1 + iso_rng_below(rng, 40);
     iso_history_begin(block, tid, tid, ISO_COMMITTED, block->transaction_count);
@@ -203,8 +209,8 @@ static void test_pairs(void **state)
         iso_aion_free(engine);
         iso_history_release(&block);
     }
-    print_message("# %" PRIu64 " certain, %" PRIu64 " doubtful, %" PRIu64 " excused\n", seen_certain, seen_doubt,
-                  seen_excuse);
+    print_message("# %" PRIu64 " certain, %" PRIu64 " doubtful, %" PRIu64 " excused\n",
+                  seen_certain, seen_doubt, seen_excuse);
     assert_true(seen_doubt > ROUNDS && seen_excuse > ROUNDS && seen_certain > ROUNDS);
 }
 

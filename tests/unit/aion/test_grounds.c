@@ -1,5 +1,6 @@
-/* What a wrong read that is not listed says of itself, found by search, is what it says if it is listed, found by a walk over
- * its key: kind, values, and writers, but that of several aborted or intermediate ones any may be named. */
+/* What a wrong read that is not listed says of itself, found by search, is what it says if it is
+ * listed, found by a walk over its key: kind, values, and writers, but that of several aborted or
+ * intermediate ones any may be named. */
 #include <inttypes.h>
 
 #include "aion/aion.h"
@@ -45,7 +46,9 @@ static void make(struct iso_history *block, struct iso_rng *rng)
     for (uint32_t tid = 1; tid <= TRANSACTIONS; tid++) {
         uint64_t sts = 1 + iso_rng_below(rng, 100), cts = sts + 1 + iso_rng_below(rng, 20);
         sts *= 100, cts = cts * 100 + tid; /* of two versions at one cts either may be named */
-        uint8_t status = iso_rng_below(rng, 8) ? ISO_COMMITTED : iso_rng_below(rng, 4) ? ISO_ABORTED : ISO_UNKNOWN;
+        uint8_t status = iso_rng_below(rng, 8)   ? ISO_COMMITTED
+                         : iso_rng_below(rng, 4) ? ISO_ABORTED
+                                                 : ISO_UNKNOWN;
         iso_history_begin(block, tid, tid, status, tid);
         iso_history_set_sts(block, (struct iso_stamp){.physical = sts});
         if (status == ISO_COMMITTED)
@@ -59,8 +62,10 @@ static void make(struct iso_history *block, struct iso_rng *rng)
     }
 }
 
-/* One by one, with the watermark some way behind, so that verdicts become final as versions come and go. */
-static void sorted_chunks(struct world *world, const struct iso_history *block, uint32_t listed, uint64_t retention)
+/* One by one, with the watermark some way behind, so that verdicts become final as versions come
+ * and go. */
+static void sorted_chunks(struct world *world, const struct iso_history *block, uint32_t listed,
+                          uint64_t retention)
 {
     struct iso_aion_options options;
     struct iso_error error = {.status = ISO_OK};
@@ -87,12 +92,14 @@ static void sorted_chunks(struct world *world, const struct iso_history *block, 
 static bool wrote(const struct iso_history *block, uint32_t tid, uint32_t key, iso_atom value)
 {
     for (uint32_t o = block->first_operation[tid - 1]; o < block->first_operation[tid]; o++)
-        if (iso_kind_of(block, o) == ISO_WRITE && block->key_atom[block->key[o]] == key && block->value[o] == value)
+        if (iso_kind_of(block, o) == ISO_WRITE && block->key_atom[block->key[o]] == key &&
+            block->value[o] == value)
             return true;
     return false;
 }
 
-static void compare(const struct iso_history *block, const struct said *walked, const struct said *found, uint32_t key)
+static void compare(const struct iso_history *block, const struct said *walked,
+                    const struct said *found, uint32_t key)
 {
     assert_int_equal(walked->told, found->told);
     if (!walked->told)
@@ -130,11 +137,12 @@ static void test_same(void **state)
             kinds[kind] += found.kinds[kind];
         iso_history_release(&block);
     }
-    print_message("# %" PRIu64 " not listed: %" PRIu64 " uncommitted, %" PRIu64 " intermediate, %" PRIu64
-                  " future, %" PRIu64 " stale\n",
-                  told, kinds[ISO_UNCOMMITTED], kinds[ISO_INTERMEDIATE], kinds[ISO_FUTURE], kinds[ISO_STALE]);
-    assert_true(told > 10 * ROUNDS && kinds[ISO_UNCOMMITTED] && kinds[ISO_INTERMEDIATE] && kinds[ISO_FUTURE] &&
-                kinds[ISO_STALE]);
+    print_message("# %" PRIu64 " not listed: %" PRIu64 " uncommitted, %" PRIu64
+                  " intermediate, %" PRIu64 " future, %" PRIu64 " stale\n",
+                  told, kinds[ISO_UNCOMMITTED], kinds[ISO_INTERMEDIATE], kinds[ISO_FUTURE],
+                  kinds[ISO_STALE]);
+    assert_true(told > 10 * ROUNDS && kinds[ISO_UNCOMMITTED] && kinds[ISO_INTERMEDIATE] &&
+                kinds[ISO_FUTURE] && kinds[ISO_STALE]);
 }
 
 int main(void)

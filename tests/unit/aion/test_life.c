@@ -1,5 +1,5 @@
-/* The life of a verdict: tentative, final, retracted; watermarks, deadlines, unknown outcomes, repeats,
- * memory. */
+/* The life of a verdict: tentative, final, retracted; watermarks, deadlines, unknown outcomes,
+ * repeats, memory. */
 #include "aion/aion.h"
 #include "base/rng.h"
 #include "tests/support/history.h"
@@ -31,18 +31,19 @@ static void note(void *context, const struct iso_aion_event *event)
 {
     struct fixture *fixture = context;
     assert_in_range(fixture->count, 0, MOST_EVENTS - 1);
-    fixture->events[fixture->count++] = (struct told){event->state,
-                                                      event->axiom,
-                                                      event->kind,
-                                                      event->by_deadline,
-                                                      event->id,
-                                                      event->transaction.tid,
-                                                      event->other.tid,
-                                                      event->cause.tid,
-                                                      event->expected.count ? event->expected.elements[0] : ISO_ABSENT,
-                                                      event->actual.count ? event->actual.elements[0] : ISO_ABSENT,
-                                                      event->writer_expected.tid,
-                                                      event->writer_actual.tid};
+    fixture->events[fixture->count++] =
+        (struct told){event->state,
+                      event->axiom,
+                      event->kind,
+                      event->by_deadline,
+                      event->id,
+                      event->transaction.tid,
+                      event->other.tid,
+                      event->cause.tid,
+                      event->expected.count ? event->expected.elements[0] : ISO_ABSENT,
+                      event->actual.count ? event->actual.elements[0] : ISO_ABSENT,
+                      event->writer_expected.tid,
+                      event->writer_actual.tid};
 }
 
 static void start(struct fixture *fixture, enum iso_level level, uint64_t timeout)
@@ -82,18 +83,21 @@ static void begin(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t 
 static enum iso_status arrive(struct fixture *fixture)
 {
     struct iso_error error = {.status = ISO_OK};
-    return iso_aion_add(fixture->engine, fixture->block.transaction_count - 1, 1, fixture->now, NULL, &error);
+    return iso_aion_add(fixture->engine, fixture->block.transaction_count - 1, 1, fixture->now,
+                        NULL, &error);
 }
 
 /* tid writes `value` to `key`. */
-static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key, uint32_t value)
+static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key,
+                   uint32_t value)
 {
     begin(fixture, tid, sts, cts, ISO_COMMITTED);
     iso_history_operation(&fixture->block, ISO_WRITE, key, value);
     assert_int_equal(arrive(fixture), ISO_OK);
 }
 
-static void reader(struct fixture *fixture, uint32_t tid, uint64_t sts, uint32_t key, uint32_t value)
+static void reader(struct fixture *fixture, uint32_t tid, uint64_t sts, uint32_t key,
+                   uint32_t value)
 {
     begin(fixture, tid, sts, 0, ISO_COMMITTED);
     iso_history_operation(&fixture->block, ISO_READ, key, value);
@@ -303,7 +307,8 @@ static void test_repeats(void **state)
     begin(&f, 1, 1, 10, ISO_COMMITTED);
     iso_history_operation(&f.block, ISO_WRITE, 7, 101);
     assert_int_equal(iso_aion_add(f.engine, 2, 1, 0, NULL, &error), ISO_BAD_INPUT);
-    assert_non_null(strstr(error.text, "topic[0]:1: transaction 1 arrived before with other content"));
+    assert_non_null(
+        strstr(error.text, "topic[0]:1: transaction 1 arrived before with other content"));
     assert_int_equal(f.count, 0);
     stop(&f);
 }
@@ -331,7 +336,8 @@ static void test_session_told_once(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    for (uint32_t i = 0; i < 3; i++) { /* snos 3, 1, 2 of one session; starts 5, commits 10, 20, 30 */
+    for (uint32_t i = 0; i < 3;
+         i++) { /* snos 3, 1, 2 of one session; starts 5, commits 10, 20, 30 */
         begin(&f, i + 1, 5 + i, 10 * (i + 1), ISO_COMMITTED);
         f.block.session[i] = iso_history_session(&f.block, 77);
         iso_history_set_sno(&f.block, i ? i : 3);
@@ -346,17 +352,19 @@ static void test_session_told_once(void **state)
     stop(&f);
 }
 
-static void member(struct fixture *fixture, uint32_t tid, uint64_t sno, uint64_t sts, uint64_t cts, uint8_t status)
+static void member(struct fixture *fixture, uint32_t tid, uint64_t sno, uint64_t sts, uint64_t cts,
+                   uint8_t status)
 {
     begin(fixture, tid, sts, cts, status);
-    fixture->block.session[fixture->block.transaction_count - 1] = iso_history_session(&fixture->block, 77);
+    fixture->block.session[fixture->block.transaction_count - 1] =
+        iso_history_session(&fixture->block, 77);
     iso_history_set_sno(&fixture->block, sno);
     iso_history_operation(&fixture->block, ISO_WRITE, tid, 1);
     assert_int_equal(arrive(fixture), ISO_OK);
 }
 
-/* The later predecessor was told of and has been let go, and one of unknown outcome with it: that it committed after all,
- * told when a watermark had excluded it, adds nothing, and is counted. */
+/* The later predecessor was told of and has been let go, and one of unknown outcome with it: that
+ * it committed after all, told when a watermark had excluded it, adds nothing, and is counted. */
 static void test_session_not_told_again_for_an_earlier_predecessor(void **state)
 {
     struct fixture f;
@@ -380,7 +388,8 @@ static void test_session_not_told_again_for_an_earlier_predecessor(void **state)
     stop(&f);
 }
 
-/* The last two timestamps of all have one bound; reads at them are two external reads all the same. */
+/* The last two timestamps of all have one bound; reads at them are two external reads all the
+ * same. */
 static void test_reads_at_the_last_two_timestamps(void **state)
 {
     struct fixture f;
@@ -473,7 +482,8 @@ static void test_keys_let_go_without_being_touched(void **state)
     stop(&f);
 }
 
-/* Reads that wait for the outcome of who may have written what they saw are counted, each of them. */
+/* Reads that wait for the outcome of who may have written what they saw are counted, each of
+ * them. */
 static void test_reads_that_wait_for_an_outcome_are_counted(void **state)
 {
     struct fixture f;
@@ -501,7 +511,8 @@ static void test_reads_that_wait_for_an_outcome_are_counted(void **state)
     stop(&f);
 }
 
-/* Without watermarks, and without memory, half of the way to what came lately is closed, and half of the rest. */
+/* Without watermarks, and without memory, half of the way to what came lately is closed, and half
+ * of the rest. */
 static void test_half_is_closed_where_memory_is_short(void **state)
 {
     struct fixture f;
@@ -515,25 +526,28 @@ static void test_half_is_closed_where_memory_is_short(void **state)
         assert_in_range(i, 0, 1000000);
         writer(&f, i, 10 * (uint64_t)i, 10 * (uint64_t)i + 1, i % 1000, i);
     }
-    assert_in_range(iso_aion_closed_early(f.engine), 10 * (uint64_t)i * 70 / 100, 10 * (uint64_t)i * 80 / 100);
+    assert_in_range(iso_aion_closed_early(f.engine), 10 * (uint64_t)i * 70 / 100,
+                    10 * (uint64_t)i * 80 / 100);
     stop(&f);
 }
 
 /* Of a session; its write overlaps no other of its key. */
-static void in_session(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sts, uint64_t cts,
-                       uint8_t status)
+static void in_session(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sts,
+                       uint64_t cts, uint8_t status)
 {
     iso_history_begin(&fixture->block, tid, session, status, iso_origin(0, tid));
     iso_history_set_sts(&fixture->block, (struct iso_stamp){.physical = sts});
     if (cts)
         iso_history_set_cts(&fixture->block, (struct iso_stamp){.physical = cts});
-    iso_history_operation(&fixture->block, ISO_WRITE, cts == sts + 1 ? tid % 16 : 16 + tid % 4, tid);
+    iso_history_operation(&fixture->block, ISO_WRITE, cts == sts + 1 ? tid % 16 : 16 + tid % 4,
+                          tid);
     assert_int_equal(arrive(fixture), ISO_OK);
 }
 
 enum { LASTING = 1, FIRST_SHORT };
 
-/* Sessions that end after so many transactions, beside one that has every second; the most bytes in between. */
+/* Sessions that end after so many transactions, beside one that has every second; the most bytes in
+ * between. */
 static uint64_t pass_sessions(struct fixture *fixture, uint32_t from, uint32_t to, uint32_t lasts)
 {
     uint64_t most = 0;
@@ -561,10 +575,12 @@ static void test_sessions_that_ended_are_forgotten(void **state)
         f.options.retention = 1000 + 10 * lasts[i];
         open_engine(&f);
         pass_sessions(&f, 1, ROUND, lasts[i]);
-        uint64_t bytes = pass_sessions(&f, ROUND, 2 * ROUND, lasts[i]), sessions = stats_of(&f).sessions;
+        uint64_t bytes = pass_sessions(&f, ROUND, 2 * ROUND, lasts[i]),
+                 sessions = stats_of(&f).sessions;
         uint64_t more = pass_sessions(&f, 2 * ROUND, ENOUGH, lasts[i]);
         assert_int_equal(stats_of(&f).sessions - sessions, (ENOUGH - 2 * ROUND) / lasts[i]);
-        assert_in_range(more, 1, bytes + (lasts[i] > 2 ? (2 << 20) : 4096)); /* what is remembered */
+        assert_in_range(more, 1,
+                        bytes + (lasts[i] > 2 ? (2 << 20) : 4096)); /* what is remembered */
         assert_int_equal(f.count, 0);
         assert_int_equal(stats_of(&f).sessions_undecided, 0);
         stop(&f);
@@ -572,7 +588,8 @@ static void test_sessions_that_ended_are_forgotten(void **state)
 }
 
 /* One of session `session` with a place, that commits at `cts`. */
-static void placed(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sno, uint64_t sts, uint64_t cts)
+static void placed(struct fixture *fixture, uint32_t tid, uint32_t session, uint64_t sno,
+                   uint64_t sts, uint64_t cts)
 {
     iso_history_begin(&fixture->block, tid, session, ISO_COMMITTED, iso_origin(0, tid));
     iso_history_set_sts(&fixture->block, (struct iso_stamp){.physical = sts});
@@ -593,7 +610,8 @@ static void start_with_the_past(struct fixture *fixture)
     iso_aion_watermark(fixture->engine, 1000, 0);
 }
 
-/* What comes late in a session that ended is right, or undecided where it may be wrong or make others wrong. */
+/* What comes late in a session that ended is right, or undecided where it may be wrong or make
+ * others wrong. */
 static void test_a_session_comes_back(void **state)
 {
     static const struct late {
@@ -658,7 +676,8 @@ static void test_a_session_that_is_not_known(void **state)
     stop(&f);
 }
 
-/* A member that waits for its turn keeps its session, though memory is so short that the floor has passed it. */
+/* A member that waits for its turn keeps its session, though memory is so short that the floor has
+ * passed it. */
 static void test_who_waits_keeps_the_session(void **state)
 {
     struct fixture f;
@@ -700,11 +719,17 @@ static void test_a_repeat_outlives_its_session(void **state)
     stop(&f);
 }
 
-/* Keys that have some versions in the retention, by chance now more, now fewer: each has many at some time, and it must
- * not keep the room for them. */
+/* Keys that have some versions in the retention, by chance now more, now fewer: each has many at
+ * some time, and it must not keep the room for them. */
 static void test_a_steady_stream_takes_steady_memory(void **state)
 {
-    enum { KEYS = 400, VERSIONS = 17, WINDOW = KEYS * VERSIONS, VERSION_QUERY = 3 * WINDOW, UNTIL = 80 * WINDOW };
+    enum {
+        KEYS = 400,
+        VERSIONS = 17,
+        WINDOW = KEYS * VERSIONS,
+        VERSION_QUERY = 3 * WINDOW,
+        UNTIL = 80 * WINDOW
+    };
     struct fixture f;
     uint64_t first = 0, last = 0;
     struct iso_rng random;
@@ -787,7 +812,8 @@ static void start_settling(struct fixture *fixture, uint64_t ms, uint64_t distan
     open_engine(fixture);
 }
 
-/* A reader that overtook the writer of what it read waits for it: nothing is told, nothing flips. */
+/* A reader that overtook the writer of what it read waits for it: nothing is told, nothing
+ * flips. */
 static void test_overtaken_writer_is_waited_for(void **state)
 {
     struct fixture f;

@@ -1,4 +1,5 @@
-/* How long transactions wait for each other, and the queue that they wait in, against a plain twin. */
+/* How long transactions wait for each other, and the queue that they wait in, against a plain
+ * twin. */
 #include "aion/reorder/reorder_queue.h"
 #include "aion/reorder/reorder_window.h"
 #include "tests/support/test.h"
@@ -23,7 +24,8 @@ static void insert(struct twin *twin, struct aion_turn turn)
 }
 
 /* Those that go must be what the twin lets go, in its order. */
-static void take(struct twin *twin, const struct aion_turn *turns, uint32_t count, uint64_t until, uint64_t start)
+static void take(struct twin *twin, const struct aion_turn *turns, uint32_t count, uint64_t until,
+                 uint64_t start)
 {
     uint32_t kept = 0, gone = 0;
     for (uint32_t i = 0; i < twin->count; i++) {
@@ -46,8 +48,10 @@ static void test_queue_is_a_sorted_list(void **state)
     uint32_t subject = 0, count, started = 0;
     (void)state;
     for (int step = 0; step < STEPS; step++) {
-        for (uint64_t add = test_random(&random) % (step % 50 ? 4 : 400); add && twin.count < MOST; add--) {
-            struct aion_turn turn = {.time = time + test_random(&random) % 300, .subject = subject++};
+        for (uint64_t add = test_random(&random) % (step % 50 ? 4 : 400); add && twin.count < MOST;
+             add--) {
+            struct aion_turn turn = {.time = time + test_random(&random) % 300,
+                                     .subject = subject++};
             turn.start = turn.time - test_random(&random) % (test_random(&random) % 20 ? 40 : 900);
             aion_reorder_queue_add(&queue, &turn);
             insert(&twin, turn);
@@ -55,7 +59,8 @@ static void test_queue_is_a_sorted_list(void **state)
         aion_reorder_queue_merge(&queue);
         assert_int_equal(aion_reorder_queue_count(&queue), twin.count);
         time += test_random(&random) % 10;
-        uint64_t until = time + test_random(&random) % 100, start = time - test_random(&random) % 200;
+        uint64_t until = time + test_random(&random) % 100,
+                 start = time - test_random(&random) % 200;
         const struct aion_turn *turns = aion_reorder_queue_take(&queue, until, &count);
         take(&twin, turns, count, until, 0);
         if (test_random(&random) % 4)
@@ -82,8 +87,10 @@ static void check_frontier(const struct aion_reorder_window *window)
     assert_true(window->frontier == highest);
 }
 
-/* `count` arrivals, 25 a millisecond, of which each second one is `behind`; returns the distance. */
-static uint64_t arrive(struct aion_reorder_window *window, uint64_t *at, uint32_t count, uint64_t behind)
+/* `count` arrivals, 25 a millisecond, of which each second one is `behind`; returns the
+ * distance. */
+static uint64_t arrive(struct aion_reorder_window *window, uint64_t *at, uint32_t count,
+                       uint64_t behind)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint64_t now = ++*at / MS_ARRIVALS;
@@ -154,7 +161,8 @@ static void test_beyond_reach_teaches_nothing(void **state)
     assert_in_range(arrive(&window, &at, 20000, 3000), 2990, 3800);
 }
 
-/* Without a clock, what may go after the same arrivals is the same, however often it was asked in between. */
+/* Without a clock, what may go after the same arrivals is the same, however often it was asked in
+ * between. */
 static void test_untimed_follows_from_arrivals(void **state)
 {
     struct aion_reorder_window often, seldom;
@@ -186,9 +194,12 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queue_is_a_sorted_list),           cmocka_unit_test(test_distance_follows_the_disorder),
-        cmocka_unit_test(test_distance_covers_what_it_has_seen), cmocka_unit_test(test_a_leap_is_forgotten),
-        cmocka_unit_test(test_beyond_reach_teaches_nothing),     cmocka_unit_test(test_untimed_follows_from_arrivals),
+        cmocka_unit_test(test_queue_is_a_sorted_list),
+        cmocka_unit_test(test_distance_follows_the_disorder),
+        cmocka_unit_test(test_distance_covers_what_it_has_seen),
+        cmocka_unit_test(test_a_leap_is_forgotten),
+        cmocka_unit_test(test_beyond_reach_teaches_nothing),
+        cmocka_unit_test(test_untimed_follows_from_arrivals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,8 @@ static uint32_t lower(const struct twin *twin, uint64_t time)
     return at;
 }
 
-static uint32_t position(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                         struct aion_place place)
+static uint32_t position(const struct aion_pool *pool,
+                         const struct aion_sorted_chunks *sorted_chunks, struct aion_place place)
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
@@ -32,12 +32,13 @@ static uint32_t position(const struct aion_pool *pool, const struct aion_sorted_
     return before;
 }
 
-static void assert_same(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                        const struct twin *twin)
+static void assert_same(const struct aion_pool *pool,
+                        const struct aion_sorted_chunks *sorted_chunks, const struct twin *twin)
 {
     struct aion_place place = aion_sorted_chunks_begin();
     assert_int_equal(sorted_chunks->count, twin->count);
-    for (uint32_t i = 0; i < twin->count; i++, aion_sorted_chunks_next(pool, sorted_chunks, &place)) {
+    for (uint32_t i = 0; i < twin->count;
+         i++, aion_sorted_chunks_next(pool, sorted_chunks, &place)) {
         const struct aion_entry *entry = aion_sorted_chunks_get(pool, sorted_chunks, place);
         assert_non_null(entry);
         assert_memory_equal(entry, &twin->entries[i], sizeof *entry);
@@ -45,14 +46,14 @@ static void assert_same(const struct aion_pool *pool, const struct aion_sorted_c
     assert_null(aion_sorted_chunks_get(pool, sorted_chunks, place));
     for (uint32_t i = twin->count; i > 0; i--) {
         assert_true(aion_sorted_chunks_before(pool, sorted_chunks, &place));
-        assert_memory_equal(aion_sorted_chunks_get(pool, sorted_chunks, place), &twin->entries[i - 1],
-                            sizeof twin->entries[0]);
+        assert_memory_equal(aion_sorted_chunks_get(pool, sorted_chunks, place),
+                            &twin->entries[i - 1], sizeof twin->entries[0]);
     }
     assert_false(sorted_chunks->count && aion_sorted_chunks_before(pool, sorted_chunks, &place));
 }
 
-static void insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin,
-                   struct aion_entry entry)
+static void insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                   struct twin *twin, struct aion_entry entry)
 {
     uint32_t at = lower(twin, entry.time);
     struct aion_place place = aion_sorted_chunks_lower(pool, sorted_chunks, entry.time);
@@ -64,26 +65,30 @@ static void insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chu
     assert_memory_equal(aion_sorted_chunks_get(pool, sorted_chunks, place), &entry, sizeof entry);
 }
 
-static void drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin, uint32_t count)
+static void drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                 struct twin *twin, uint32_t count)
 {
     aion_sorted_chunks_drop(pool, sorted_chunks, count);
     memmove(twin->entries, twin->entries + count, (twin->count - count) * sizeof twin->entries[0]);
     twin->count -= count;
 }
 
-static void take_out(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct twin *twin, uint32_t at)
+static void take_out(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                     struct twin *twin, uint32_t at)
 {
     struct aion_place place = aion_sorted_chunks_begin();
     for (uint32_t i = 0; i < at; i++)
         aion_sorted_chunks_next(pool, sorted_chunks, &place);
     aion_sorted_chunks_remove(pool, sorted_chunks, place);
-    memmove(twin->entries + at, twin->entries + at + 1, (twin->count - at - 1) * sizeof twin->entries[0]);
+    memmove(twin->entries + at, twin->entries + at + 1,
+            (twin->count - at - 1) * sizeof twin->entries[0]);
     twin->count--;
 }
 
 /* Skipping over chunks must not lose an entry that holds from below. */
-static void assert_skips(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                         const struct twin *twin, uint64_t start)
+static void assert_skips(const struct aion_pool *pool,
+                         const struct aion_sorted_chunks *sorted_chunks, const struct twin *twin,
+                         uint64_t start)
 {
     uint32_t found = 0, wanted = 0;
     struct aion_place place = aion_sorted_chunks_begin();
@@ -113,12 +118,14 @@ static void fuzz(uint64_t seed, uint64_t spread)
         if (chance < 960 && twin->count < MOST) {
             uint64_t time = clock++ - test_random(&state) % spread;
             insert(&pool, &sorted_chunks, twin,
-                   (struct aion_entry){.time = time, .start = time - test_random(&state) % 50, .value = i});
+                   (struct aion_entry){
+                       .time = time, .start = time - test_random(&state) % 50, .value = i});
         } else if (chance < 990 && twin->count) {
             take_out(&pool, &sorted_chunks, twin, (uint32_t)(test_random(&state) % twin->count));
         } else if (twin->count) {
             drop(&pool, &sorted_chunks, twin,
-                 (uint32_t)(test_random(&state) % (chance < 998 ? 40 : twin->count)) % (twin->count + 1));
+                 (uint32_t)(test_random(&state) % (chance < 998 ? 40 : twin->count)) %
+                     (twin->count + 1));
         }
         if (i % 512 == 0) {
             assert_same(&pool, &sorted_chunks, twin);
@@ -168,14 +175,16 @@ static void test_values_come_and_go(void **state)
         }
         if (from.count > 5000)
             iso_atoms_clear(&from);
-        int size =
-            snprintf(texts[at], sizeof texts[at], "a text with number %u", (unsigned)(test_random(&random) % 100000));
-        deferred[at] = aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
+        int size = snprintf(texts[at], sizeof texts[at], "a text with number %u",
+                            (unsigned)(test_random(&random) % 100000));
+        deferred[at] =
+            aion_values_take(&values, &from, iso_atoms_text(&from, texts[at], (size_t)size));
     }
     assert_in_range(values.table.used, 1, HELD);
     assert_in_range(values.atoms.count, 1, HELD + 1);
     assert_in_range(values.atoms.text_capacity, 1, 1 << 19); /* 200,000 texts went through */
-    uint32_t again = aion_values_take(&values, &from, iso_atoms_text(&from, texts[3], strlen(texts[3])));
+    uint32_t again =
+        aion_values_take(&values, &from, iso_atoms_text(&from, texts[3], strlen(texts[3])));
     if (deferred[3])
         assert_int_equal(again, deferred[3]);
     iso_atoms_release(&from);

@@ -1,4 +1,5 @@
-/* Keys that go to the store and come back: within a bound, under equal digests, with a store that fails. */
+/* Keys that go to the store and come back: within a bound, under equal digests, with a store that
+ * fails. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,13 +55,15 @@ static void update(struct fixture *fixture, uint32_t key, iso_atom name, bool ri
     iso_history_set_cts(block, (struct iso_stamp){.physical = 2 * at + 2});
     iso_atom before = ISO_ABSENT;
     if (fixture->version[key] || !right) {
-        int length =
-            snprintf(text, sizeof text, "%*u of %u%s", (int)(key % 100), fixture->version[key], key, right ? "" : "?");
+        int length = snprintf(text, sizeof text, "%*u of %u%s", (int)(key % 100),
+                              fixture->version[key], key, right ? "" : "?");
         before = iso_atoms_add_string(&block->atoms, text, (size_t)length);
     }
     iso_history_operation(block, ISO_READ, name, before);
-    int length = snprintf(text, sizeof text, "%*u of %u", (int)(key % 100), ++fixture->version[key], key);
-    iso_history_operation(block, ISO_WRITE, name, iso_atoms_add_string(&block->atoms, text, (size_t)length));
+    int length =
+        snprintf(text, sizeof text, "%*u of %u", (int)(key % 100), ++fixture->version[key], key);
+    iso_history_operation(block, ISO_WRITE, name,
+                          iso_atoms_add_string(&block->atoms, text, (size_t)length));
 }
 
 static enum iso_status take(struct fixture *fixture, struct iso_error *error)
@@ -111,7 +114,8 @@ static void stays_within_a_bound(void **state)
     start(&free, ISO_SI);
     start(&visible_below, ISO_SI);
     free.options.spill = NULL;
-    uint64_t wanted = sorted_chunks(&free, 0, &most_free), told = sorted_chunks(&visible_below, limit, &most_bound);
+    uint64_t wanted = sorted_chunks(&free, 0, &most_free),
+             told = sorted_chunks(&visible_below, limit, &most_bound);
     assert_int_equal(wanted, (KEYS * ROUNDS + 100) / 101);
     assert_int_equal(told, wanted);
     assert_in_range(most_bound, 0, limit);
@@ -127,7 +131,8 @@ static void stays_within_a_bound(void **state)
 
 /* ---- the disk ---- */
 
-/* COLD keys; each is written to some STAYS times while it is one of the HOT ones, then not before the next round. */
+/* COLD keys; each is written to some STAYS times while it is one of the HOT ones, then not before
+ * the next round. */
 enum { COLD = 600, HOT = 30, STAYS = 20, RETENTION = 2000, DISK_ROUNDS = 4, LARGEST = 250 };
 
 /* What is told; after each round, the bytes of the file. */
@@ -154,8 +159,9 @@ static uint64_t move_on(struct fixture *fixture, uint64_t disk[DISK_ROUNDS])
     return fixture->told;
 }
 
-/* Keys that nobody asks for any more keep no versions below the retention: the disk has what each key's newest version
- * takes and what was written lately, and as much garbage, however long this goes on. */
+/* Keys that nobody asks for any more keep no versions below the retention: the disk has what each
+ * key's newest version takes and what was written lately, and as much garbage, however long this
+ * goes on. */
 static void the_disk_is_bounded(void **state)
 {
     static struct fixture free, spilling;
@@ -182,8 +188,8 @@ static uint64_t much_memory(void)
     return 100000000;
 }
 
-/* What the process has beside the engine is above the limit: keys have their share all the same. Were all of them to go
- * at each watermark, they would all come back before the next. */
+/* What the process has beside the engine is above the limit: keys have their share all the same.
+ * Were all of them to go at each watermark, they would all come back before the next. */
 static void keys_keep_a_share(void **state)
 {
     enum { FEW = 300, LIMIT = 20000000 };

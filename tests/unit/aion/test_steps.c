@@ -1,5 +1,5 @@
-/* No input makes the engine compare each with all: twice as many transactions take about twice the steps, for each kind of
- * input that once took four times as many. Counted, not timed. */
+/* No input makes the engine compare each with all: twice as many transactions take about twice the
+ * steps, for each kind of input that once took four times as many. Counted, not timed. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -88,7 +88,8 @@ static struct transaction unknown_too_late(uint32_t i, uint32_t n)
     return (struct transaction){0, 0, 2 * i + 1, 2 * i + 1, 7, NOTHING};
 }
 
-/* Each reads what one of the others wrote, and none what it had to see; their key has as many versions. */
+/* Each reads what one of the others wrote, and none what it had to see; their key has as many
+ * versions. */
 static struct transaction all_stale(uint32_t i, uint32_t n)
 {
     if (i < n / 2)
@@ -107,7 +108,8 @@ static struct transaction one_stale_value(uint32_t i, uint32_t n)
 static void add(struct iso_history *block, const struct transaction *transaction, uint32_t tid)
 {
     bool unknown = !transaction->cts;
-    uint32_t t = iso_history_begin(block, tid, transaction->session, unknown ? ISO_UNKNOWN : ISO_COMMITTED, tid);
+    uint32_t t = iso_history_begin(block, tid, transaction->session,
+                                   unknown ? ISO_UNKNOWN : ISO_COMMITTED, tid);
     if (!transaction->session)
         block->session[t] = ISO_NONE;
     else
@@ -135,14 +137,16 @@ static bool is_doubted(void *context, const struct iso_atoms *atoms, iso_atom ti
     return tid % 5 == 0;
 }
 
-static void conflict_window(void *context, const char *key, size_t length, uint64_t cts, uint64_t *from, uint64_t *to)
+static void conflict_window(void *context, const char *key, size_t length, uint64_t cts,
+                            uint64_t *from, uint64_t *to)
 {
     (void)context, (void)key, (void)length;
     *from = cts - cts % 1000;
     *to = *from + 999;
 }
 
-/* `joined`: as beside change streams, where something is to be said of each pair, and of each read. */
+/* `joined`: as beside change streams, where something is to be said of each pair, and of each
+ * read. */
 static struct iso_aion *open_engine(struct iso_history *block, enum iso_level level, bool joined)
 {
     struct iso_aion_options options;
@@ -205,14 +209,17 @@ static void test_twice_as_many(void **state)
         events = 0;
         uint64_t few = steps_of(makers[i / 4].make, FEW, level, joined), told = events;
         uint64_t twice = steps_of(makers[i / 4].make, 2 * FEW, level, joined);
-        print_message("# %s, %s%s: %" PRIu64 " steps, then %" PRIu64 "; %" PRIu64 " events\n", makers[i / 4].name,
-                      iso_level_name(level), joined ? ", joined" : "", few, twice, told);
-        assert_true(twice <= few * 5 / 2 + FEW); /* the square: four times as many, and 18 million at least */
+        print_message("# %s, %s%s: %" PRIu64 " steps, then %" PRIu64 "; %" PRIu64 " events\n",
+                      makers[i / 4].name, iso_level_name(level), joined ? ", joined" : "", few,
+                      twice, told);
+        assert_true(twice <= few * 5 / 2 +
+                                 FEW); /* the square: four times as many, and 18 million at least */
         assert_true(told <= 40 * (uint64_t)FEW);
     }
 }
 
-/* All of unknown outcome, which is told afterwards: of one value, or each of its own; the last first, or in order. */
+/* All of unknown outcome, which is told afterwards: of one value, or each of its own; the last
+ * first, or in order. */
 static uint64_t steps_of_outcomes(uint32_t n, bool one_value, bool backwards)
 {
     struct iso_aion_stats stats;
@@ -242,7 +249,8 @@ static void test_outcomes(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++) {
-        uint64_t few = steps_of_outcomes(FEW, i & 1, i & 2), twice = steps_of_outcomes(2 * FEW, i & 1, i & 2);
+        uint64_t few = steps_of_outcomes(FEW, i & 1, i & 2),
+                 twice = steps_of_outcomes(2 * FEW, i & 1, i & 2);
         print_message("# outcomes %d: %" PRIu64 " steps, then %" PRIu64 "\n", i, few, twice);
         assert_true(twice <= few * 5 / 2 + FEW);
     }
@@ -270,7 +278,8 @@ static void test_many_names(void **state)
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_twice_as_many), cmocka_unit_test(test_outcomes),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_twice_as_many),
+                                       cmocka_unit_test(test_outcomes),
                                        cmocka_unit_test(test_many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

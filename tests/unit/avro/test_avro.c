@@ -1,4 +1,5 @@
-/* Schemas and bytes of Avro: numbers as libavro writes them, messages cut anywhere, and what is there to waste time. */
+/* Schemas and bytes of Avro: numbers as libavro writes them, messages cut anywhere, and what is
+ * there to waste time. */
 #include <avro.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,11 +111,13 @@ static void schemas_that_are_none(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
-        {"{\"type\":\"fixed\",\"size\":1}", "not an Avro schema: a record, an enumeration or a fixed without a name"},
+        {"{\"type\":\"fixed\",\"size\":1}",
+         "not an Avro schema: a record, an enumeration or a fixed without a name"},
         {"{\"type\":\"bytes\",\"logicalType\":\"decimal\",\"scale\":1001}",
          "not an Avro schema: a decimal's scale is above 1000"},
         {"{\"type\":\"array\"}", "not an Avro schema: an attribute of a type is missing"},
-        {"{\"type\":\"map\",\"values\":\"nothing\"}", "not an Avro schema: no type is named nothing"},
+        {"{\"type\":\"map\",\"values\":\"nothing\"}",
+         "not an Avro schema: no type is named nothing"},
         {"\"int\" \"int\"", "byte 7: found '\"', expected nothing more"},
         {"7", "not an Avro schema: expected a type's name, an object or an array"},
     };
@@ -190,36 +193,42 @@ static void passes_over_nothing_that_is_wrong(void **state)
         {"\"string\"", "\2\xff", 2, "UTF-8"},
         {"[\"null\",\"int\"]", "\4\2", 2, "an index within the union or enumeration"},
         {"[\"null\",\"int\"]", "\1\2", 2, "an index within the union or enumeration"},
-        {"{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[]}", "\0", 1, "an index within the union or enumeration"},
+        {"{\"type\":\"enum\",\"name\":\"E\",\"symbols\":[]}", "\0", 1,
+         "an index within the union or enumeration"},
         {"{\"type\":\"fixed\",\"name\":\"F\",\"size\":3}", "ab", 2, "a length within the message"},
         {"{\"type\":\"array\",\"items\":\"null\"}", "\xfe\xff\xff\xff\x0f\0", 6,
          "no more items than the message has bytes"},
-        {"{\"type\":\"array\",\"items\":\"null\"}", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\2\0", 12,
-         "no more items than the message has bytes"},
-        {"{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"r\",\"type\":\"R\"}]}", "", 0, "fewer levels"},
+        {"{\"type\":\"array\",\"items\":\"null\"}", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\2\0",
+         12, "no more items than the message has bytes"},
+        {"{\"type\":\"record\",\"name\":\"R\",\"fields\":[{\"name\":\"r\",\"type\":\"R\"}]}", "", 0,
+         "fewer levels"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t position;
-        assert_string_equal(pass(cases[i].schema, cases[i].bytes, cases[i].size, &position), cases[i].expected);
+        assert_string_equal(pass(cases[i].schema, cases[i].bytes, cases[i].size, &position),
+                            cases[i].expected);
     }
 }
 
-/* Thirty levels of records, each with the next one four times, and nothing in the last: 4^30 values in no byte. */
+/* Thirty levels of records, each with the next one four times, and nothing in the last: 4^30 values
+ * in no byte. */
 static void values_of_no_bytes_end(void **state)
 {
     (void)state;
     char schema[8192];
     size_t used = 0, position;
     for (int level = 0; level < 30; level++)
-        used += (size_t)snprintf(schema + used, sizeof schema - used,
-                                 "{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[{\"name\":\"a\",\"type\":", level);
+        used += (size_t)snprintf(
+            schema + used, sizeof schema - used,
+            "{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[{\"name\":\"a\",\"type\":", level);
     used += (size_t)snprintf(schema + used, sizeof schema - used, "\"null\"");
     for (int level = 29; level >= 0; level--)
-        used += (size_t)snprintf(schema + used, sizeof schema - used,
-                                 level == 29 ? "}]}"
-                                             : "},{\"name\":\"b\",\"type\":\"R%d\"},{\"name\":\"c\",\"type\":\"R%d\"},"
-                                               "{\"name\":\"d\",\"type\":\"R%d\"}]}",
-                                 level + 1, level + 1, level + 1);
+        used += (size_t)snprintf(
+            schema + used, sizeof schema - used,
+            level == 29 ? "}]}"
+                        : "},{\"name\":\"b\",\"type\":\"R%d\"},{\"name\":\"c\",\"type\":\"R%d\"},"
+                          "{\"name\":\"d\",\"type\":\"R%d\"}]}",
+            level + 1, level + 1, level + 1);
     assert_string_equal(pass(schema, "", 0, &position), "fewer values in so few bytes");
 }
 
@@ -227,9 +236,12 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_as_libavro_writes_them), cmocka_unit_test(numbers_that_are_too_long),
-        cmocka_unit_test(what_connect_says_beside_types), cmocka_unit_test(schemas_that_are_none),
-        cmocka_unit_test(passes_over_every_type),         cmocka_unit_test(passes_over_nothing_that_is_wrong),
+        cmocka_unit_test(numbers_as_libavro_writes_them),
+        cmocka_unit_test(numbers_that_are_too_long),
+        cmocka_unit_test(what_connect_says_beside_types),
+        cmocka_unit_test(schemas_that_are_none),
+        cmocka_unit_test(passes_over_every_type),
+        cmocka_unit_test(passes_over_nothing_that_is_wrong),
         cmocka_unit_test(values_of_no_bytes_end),
     };
     return cmocka_run_group_tests_name("avro", tests, NULL, NULL);

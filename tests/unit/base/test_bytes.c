@@ -1,5 +1,5 @@
-/* What reads and writes several bytes at once, against loops: random bytes, every length and alignment, and at the end
- * of a page behind which nothing can be read. */
+/* What reads and writes several bytes at once, against loops: random bytes, every length and
+ * alignment, and at the end of a page behind which nothing can be read. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,7 +21,8 @@ static char *open_page(size_t *size)
     return page;
 }
 
-/* Calls `check` with random bytes, mostly digits, at every length, at the page's end and anywhere before. */
+/* Calls `check` with random bytes, mostly digits, at every length, at the page's end and anywhere
+ * before. */
 static void everywhere(void (*check)(struct random *random, char *at, size_t length))
 {
     size_t size;
@@ -100,7 +101,8 @@ static void reads_numbers(void **state)
     uint64_t number;
     (void)state;
     everywhere(check_number);
-    assert_true(iso_bytes_number("9999999999999999999", 19, &number) && number == UINT64_C(9999999999999999999));
+    assert_true(iso_bytes_number("9999999999999999999", 19, &number) &&
+                number == UINT64_C(9999999999999999999));
     assert_false(iso_bytes_number("18446744073709551615", 20, &number));
 }
 
@@ -131,7 +133,8 @@ static void vectors_agree_with_words(void **state)
             assert_int_equal(iso_bytes_special(bytes + i), iso_bytes_special_portable(bytes + i));
             assert_int_equal(iso_bytes_same(bytes + i, others + 63 - i),
                              iso_bytes_same_portable(bytes + i, others + 63 - i));
-            assert_int_equal(iso_bytes_find(bytes + i, 'b', 64), iso_bytes_find_portable(bytes + i, 'b', 64));
+            assert_int_equal(iso_bytes_find(bytes + i, 'b', 64),
+                             iso_bytes_find_portable(bytes + i, 'b', 64));
         }
     }
 }

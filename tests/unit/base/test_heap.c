@@ -56,7 +56,8 @@ static void components_are_what_reaches_one_another(void **state)
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         bool reaches[NODES][NODES] = {{false}};
-        uint32_t first[NODES + 1], to[NODES * NODES], component[NODES], end = 0, share = random_below(&random, 30);
+        uint32_t first[NODES + 1], to[NODES * NODES], component[NODES],
+            end = 0, share = random_below(&random, 30);
         for (uint32_t a = 0; a < NODES; a++) {
             first[a] = end;
             for (uint32_t b = 0; b < NODES; b++) {
@@ -71,7 +72,8 @@ static void components_are_what_reaches_one_another(void **state)
         for (uint32_t a = 0; a < NODES; a++) {
             most = component[a] > most ? component[a] : most;
             for (uint32_t b = 0; b < NODES; b++) {
-                assert_int_equal(a == b || (reaches[a][b] && reaches[b][a]), component[a] == component[b]);
+                assert_int_equal(a == b || (reaches[a][b] && reaches[b][a]),
+                                 component[a] == component[b]);
                 assert_true(!reaches[a][b] || component[a] >= component[b]);
             }
         }

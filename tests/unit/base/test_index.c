@@ -1,4 +1,5 @@
-/* Numbers by hashes, beside an array: added, found among others of one hash, removed, refilled, shrunk. */
+/* Numbers by hashes, beside an array: added, found among others of one hash, removed, refilled,
+ * shrunk. */
 #include "tests/support/test.h"
 
 #include "base/index.h"
@@ -26,7 +27,8 @@ static void the_same_as_an_array(void **state)
     uint64_t random = 11;
     uint32_t count = 0, factor = 0x9e3779b9;
     for (uint32_t step = 0; step < STEPS; step++) {
-        uint32_t number = (uint32_t)(test_random(&random) % NUMBERS), hash = hash_of(&factor, number);
+        uint32_t number = (uint32_t)(test_random(&random) % NUMBERS),
+                 hash = hash_of(&factor, number);
         assert_int_equal(find(&index, hash, number), there[number]);
         if (there[number])
             iso_index_remove(&index, hash, number);

@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 
-/* Scans a whole text as one value. The padding is filled with several bytes that would continue what came
- * before. */
+/* Scans a whole text as one value. The padding is filled with several bytes that would continue
+ * what came before. */
 static void expect(const char *text, size_t length, enum iso_json_code code, size_t position)
 {
     static const char fillers[] = {0, '0', '"', ' ', ']', '}', 'e', '\\', (char)0x80};
@@ -17,9 +17,10 @@ static void expect(const char *text, size_t length, enum iso_json_code code, siz
         iso_json_init(&json);
         iso_json_start(&json, padded, length);
         bool fine = iso_json_skip(&json) && iso_json_finish(&json);
-        if (json.code != code || fine != (code == ISO_JSON_FINE) || (code && json.position != position))
-            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code, json.position, code,
-                     position);
+        if (json.code != code || fine != (code == ISO_JSON_FINE) ||
+            (code && json.position != position))
+            fail_msg("%.*s: code %d at %zu, expected %d at %zu", (int)length, text, json.code,
+                     json.position, code, position);
         iso_json_release(&json);
         free(padded);
     }
@@ -125,8 +126,9 @@ static void string_errors(void **state)
 static void utf8(void **state)
 {
     (void)state;
-    accepts("\"\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 "
-            "\xf4\x8f\xbf\xbf\"");
+    accepts(
+        "\"\xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 "
+        "\xf4\x8f\xbf\xbf\"");
     refuses("\"\x80\"", ISO_JSON_UTF8, 1);     /* a continuation alone */
     refuses("\"\xc0\xaf\"", ISO_JSON_UTF8, 1); /* overlong */
     refuses("\"\xc1\xbf\"", ISO_JSON_UTF8, 1);
@@ -137,7 +139,8 @@ static void utf8(void **state)
     refuses("\"\xf5\x80\x80\x80\"", ISO_JSON_UTF8, 1);
     refuses("\"\xff\"", ISO_JSON_UTF8, 1);
     refuses("\"a\xe2\x82\"", ISO_JSON_UTF8, 2); /* too short */
-    refuses("\"\xe2\x82", ISO_JSON_UTF8, 1);    /* the text ends inside; its padding may look like the rest */
+    refuses("\"\xe2\x82", ISO_JSON_UTF8,
+            1); /* the text ends inside; its padding may look like the rest */
 }
 
 static void a_million_brackets(void **state)
@@ -232,7 +235,8 @@ static void strings_are_unescaped(void **state)
     string_is("\"a\\nb\"", "a\nb", 3, false);
     string_is("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 8, false);
     string_is("\"x\\u0000y\"", "x\0y", 3, false);
-    string_is("\"\\u0041\\u00e9\\u20aC\\uD83D\\uDE00\"", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 10, false);
+    string_is("\"\\u0041\\u00e9\\u20aC\\uD83D\\uDE00\"", "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+              10, false);
     string_is("\"\\\\0123456789abcdef0123\\\\\"", "\\0123456789abcdef0123\\", 22, false);
 }
 
@@ -263,7 +267,8 @@ static void the_first_error_stays(void **state)
     struct iso_json json = start("[1,x,\"\\q\"]", &padded);
     struct iso_json_number number;
     struct iso_json_text string;
-    assert_true(iso_json_enter_array(&json) && iso_json_element(&json) && iso_json_integer(&json, &number));
+    assert_true(iso_json_enter_array(&json) && iso_json_element(&json) &&
+                iso_json_integer(&json, &number));
     assert_true(iso_json_element(&json));
     assert_false(iso_json_integer(&json, &number));
     assert_false(iso_json_element(&json));
@@ -284,7 +289,8 @@ static void find_special_agrees_with_a_loop(void **state)
     for (int round = 0; round < 200000; round++) {
         unsigned expected = 16;
         for (size_t i = 0; i < sizeof bytes; i++)
-            bytes[i] = (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26 : test_random(&seed));
+            bytes[i] = (unsigned char)(test_random(&seed) % 40 ? 'a' + test_random(&seed) % 26
+                                                               : test_random(&seed));
         for (unsigned i = 16; i-- > 0;) {
             if (bytes[i] < 0x20 || bytes[i] == '"' || bytes[i] == '\\' || bytes[i] >= 0x80)
                 expected = i;
@@ -301,7 +307,8 @@ static void finding_agrees_with_a_loop(void **state)
     char bytes[64];
     for (int round = 0; round < 100000; round++) {
         for (size_t i = 0; i < sizeof bytes; i++)
-            bytes[i] = (char)(test_random(&seed) % 30 ? '|' - test_random(&seed) % 2 * 0x80 : test_random(&seed));
+            bytes[i] = (char)(test_random(&seed) % 30 ? '|' - test_random(&seed) % 2 * 0x80
+                                                      : test_random(&seed));
         bytes[test_random(&seed) % sizeof bytes] = '}';
         for (unsigned count = 16; count <= sizeof bytes; count += 16) {
             unsigned expected = 0;
@@ -320,7 +327,8 @@ static void counting_agrees_with_a_loop(void **state)
     char *bytes = malloc(LENGTH);
     uint64_t seed = 7;
     for (int round = 0; round < 200; round++) {
-        size_t start = test_random(&seed) % 20, end = LENGTH - test_random(&seed) % LENGTH, expected = 0;
+        size_t start = test_random(&seed) % 20, end = LENGTH - test_random(&seed) % LENGTH,
+               expected = 0;
         uint64_t rare = 1 + test_random(&seed) % 9;
         for (size_t i = 0; i < LENGTH; i++)
             bytes[i] = (char)(test_random(&seed) % rare ? test_random(&seed) % 256 : '\n');

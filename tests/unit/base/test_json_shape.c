@@ -1,5 +1,6 @@
-/* Members by what is remembered of them, against members that are scanned: of texts that are alike, and of such with a
- * byte changed, both must say the same: names, meanings, where values stand, and the error. */
+/* Members by what is remembered of them, against members that are scanned: of texts that are alike,
+ * and of such with a byte changed, both must say the same: names, meanings, where values stand, and
+ * the error. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +28,8 @@ static uint8_t meaning_of(const char *name, size_t length)
     return (uint8_t)(length ? name[0] + 3 * length : 1);
 }
 
-static void read_object(const char *text, size_t length, struct iso_json_shape *shape, struct seen *seen)
+static void read_object(const char *text, size_t length, struct iso_json_shape *shape,
+                        struct seen *seen)
 {
     char *padded = test_padded(text, length, '"');
     struct iso_json json;
@@ -40,7 +42,8 @@ static void read_object(const char *text, size_t length, struct iso_json_shape *
     if (shape)
         iso_json_shape_start(shape);
     while (seen->count < SEEN_MAX) {
-        if (!(shape ? iso_json_shape_member(&json, shape, meaning_of, &name, &meaning) : iso_json_member(&json, &name)))
+        if (!(shape ? iso_json_shape_member(&json, shape, meaning_of, &name, &meaning)
+                    : iso_json_member(&json, &name)))
             break;
         assert_in_range(name.length, 0, 79);
         seen->list[seen->count].at = (size_t)(json.at - padded);
@@ -70,8 +73,9 @@ static void assert_same(const char *text, size_t length, struct iso_json_shape *
 
 static size_t write_object(struct random *random, char text[TEXT_MAX])
 {
-    static const char *const names[] = {"id",        "v",  "",       "a name of more than thirty-two bytes",
-                                        "op\\u0041", "\"", "source", "caf\xc3\xa9"};
+    static const char *const names[] = {
+        "id",        "v",  "",       "a name of more than thirty-two bytes",
+        "op\\u0041", "\"", "source", "caf\xc3\xa9"};
     static const char *const values[] = {"1", "null", "\"x\"", "{\"a\":[1,2]}", "-7.5e3", "true"};
     static const char *const spaces[] = {"", "", "", " ", "\n\t"};
     size_t used = (size_t)snprintf(text, TEXT_MAX, "{");
@@ -96,12 +100,16 @@ static void says_what_a_scan_says(void **state)
         size_t length = write_object(&random, text);
         assert_same(text, length, &shape);
         if (random_percent(&random, 50))
-            text[random_below(&random, (uint32_t)length)] = "\",:{} a\\\x80"[random_below(&random, 9)];
-        assert_same(text, random_percent(&random, 20) ? random_below(&random, (uint32_t)length) : length, &shape);
+            text[random_below(&random, (uint32_t)length)] =
+                "\",:{} a\\\x80"[random_below(&random, 9)];
+        assert_same(text,
+                    random_percent(&random, 20) ? random_below(&random, (uint32_t)length) : length,
+                    &shape);
     }
 }
 
-/* What is remembered of a member in the middle must not make it one at the beginning, and the other way round. */
+/* What is remembered of a member in the middle must not make it one at the beginning, and the other
+ * way round. */
 static void commas_are_still_due(void **state)
 {
     (void)state;
@@ -122,7 +130,8 @@ static bool again(const char *before, const char *text, size_t *passed)
 {
     struct iso_json_again kept = {0};
     struct iso_json json;
-    char *first = test_padded(before, strlen(before), 'x'), *second = test_padded(text, strlen(text), 'x');
+    char *first = test_padded(before, strlen(before), 'x'),
+         *second = test_padded(text, strlen(text), 'x');
     iso_json_init(&json);
     iso_json_start(&json, first, strlen(before));
     const char *from = json.at;
@@ -148,9 +157,10 @@ static void whole_values_stand_again(void **state)
     assert_int_equal(passed, 5);
     assert_false(again("{\"a\":1}", "{\"a\":2}", &passed));
     assert_int_equal(passed, 0);
-    assert_false(again("{\"a\":1}", "{\"a\":1", &passed));    /* cut off */
-    assert_false(again("[\"a\\n\"]", "[\"a\\n\"]", &passed)); /* an escape: what was read of it is elsewhere */
-    assert_false(again("{\"a\":}", "{\"a\":}", &passed));     /* it was none */
+    assert_false(again("{\"a\":1}", "{\"a\":1", &passed)); /* cut off */
+    assert_false(again("[\"a\\n\"]", "[\"a\\n\"]",
+                       &passed)); /* an escape: what was read of it is elsewhere */
+    assert_false(again("{\"a\":}", "{\"a\":}", &passed)); /* it was none */
 }
 
 int main(void)

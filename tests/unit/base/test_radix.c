@@ -47,7 +47,8 @@ static void check(const uint64_t *keys, uint32_t count)
 static void sorts_like_qsort(void **state)
 {
     (void)state;
-    static const uint64_t masks[] = {0, 1, 0xff, 0x7ff, 0x800, 0xfffff, 0xffff0000, 0xff000000000000ff, UINT64_MAX};
+    static const uint64_t masks[] = {
+        0, 1, 0xff, 0x7ff, 0x800, 0xfffff, 0xffff0000, 0xff000000000000ff, UINT64_MAX};
     static const uint64_t bases[] = {0, 1, UINT64_C(467257846263971800), UINT64_MAX - 0xfffff};
     uint64_t state_of_random = 7, keys[COUNT];
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
@@ -93,7 +94,8 @@ static void every_part_runs_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts_like_qsort), cmocka_unit_test(few_and_sorted_keys),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts_like_qsort),
+                                       cmocka_unit_test(few_and_sorted_keys),
                                        cmocka_unit_test(every_part_runs_once)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,8 @@
 
 #include "base/normal.h"
 
-/* The first outputs of splitmix64 from 0 and of xoshiro256** from the state 1, 2, 3, 4, as its authors' code
- * gives. */
+/* The first outputs of splitmix64 from 0 and of xoshiro256** from the state 1, 2, 3, 4, as its
+ * authors' code gives. */
 static void the_published_sequence(void **state)
 {
     (void)state;

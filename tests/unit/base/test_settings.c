@@ -1,4 +1,5 @@
-/* Settings files: what is read, what is refused and where, and values written so that they are read back. */
+/* Settings files: what is read, what is refused and where, and values written so that they are read
+ * back. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -19,8 +20,8 @@ static const char *read_all(const char *file, char *seen, size_t size)
     *seen = 0;
     iso_settings_init(&settings, "f", text, length);
     while (iso_settings_next(&settings, &setting, &error))
-        used += (size_t)snprintf(seen + used, size - used, "%s/%s=%s@%u;", setting.section, setting.name, setting.value,
-                                 setting.line);
+        used += (size_t)snprintf(seen + used, size - used, "%s/%s=%s@%u;", setting.section,
+                                 setting.name, setting.value, setting.line);
     snprintf(seen + used, size - used, "%s", error.text);
     free(text);
     return seen;
@@ -73,8 +74,9 @@ static void mistakes_have_their_line(void **state)
 static void values_survive_writing(void **state)
 {
     (void)state;
-    static const char *const values[] = {"plain",       "",           " blanks ", "a # b",    "a#b",    "#", "\"",
-                                         "back\\slash", "two\nlines", "\t",       "\x7f\xff", "a = [b]"};
+    static const char *const values[] = {"plain",      "",   " blanks ", "a # b",
+                                         "a#b",        "#",  "\"",       "back\\slash",
+                                         "two\nlines", "\t", "\x7f\xff", "a = [b]"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         struct iso_text text = {0};
         struct iso_settings settings;

@@ -23,7 +23,8 @@ static void secrets_are_redacted(void **state)
     static const char *const cases[][2] = {
         {"sasl.password=x=y z", "sasl.password=[redacted]"},
         {"-X SSL.Key.PEM=x: wrong", "-X SSL.Key.PEM=[redacted]"},
-        {"cannot reach http://u:p@h:80/x, tries=3", "cannot reach http://[redacted]@h:80/x, tries=3"},
+        {"cannot reach http://u:p@h:80/x, tries=3",
+         "cannot reach http://[redacted]@h:80/x, tries=3"},
         {"http://u:p/w@h", "http://[redacted]@h"},
         {"http://u:p@w/@h", "http://[redacted]@h"},
         {"http://h/a@b", "http://h/a@b"},
@@ -53,8 +54,8 @@ static void put_random(struct iso_text *text, struct iso_rng *rng, const char *l
         iso_text_put_bytes(text, letters + iso_rng_below(rng, strlen(letters)), 1);
 }
 
-/* URLs of every shape in texts of every shape: the password, which is nowhere else, is never in what comes out, and
- * what was redacted once stays as it is. */
+/* URLs of every shape in texts of every shape: the password, which is nowhere else, is never in
+ * what comes out, and what was redacted once stays as it is. */
 static void no_password_of_a_url_is_shown(void **state)
 {
     (void)state;
@@ -95,7 +96,8 @@ static void show(const char *bytes, size_t size, const char *expected)
     iso_text_put_shown(&text, bytes, size);
     assert_int_equal(text.used, strlen(expected));
     assert_memory_equal(text.bytes ? text.bytes : "", expected, text.used);
-    assert_int_equal(iso_is_shown_as_it_is(bytes, size), size == text.used && !memcmp(bytes, text.bytes, size));
+    assert_int_equal(iso_is_shown_as_it_is(bytes, size),
+                     size == text.used && !memcmp(bytes, text.bytes, size));
     iso_text_release(&text);
 }
 
@@ -106,8 +108,9 @@ static void every_character(void **state)
         char bytes[4], escaped[16];
         if (code >= 0xd800 && code < 0xe000)
             continue;
-        bool obeyed = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-                      code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+        bool obeyed = (code < 0x20 && code != '\n' && code != '\t') ||
+                      (code >= 0x7f && code < 0xa0) || code == 0x61c || code == 0x200e ||
+                      code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
                       (code >= 0x2066 && code <= 0x2069);
         size_t length = iso_utf8_encode(code, bytes);
         snprintf(escaped, sizeof escaped, "\\u%04x", code);

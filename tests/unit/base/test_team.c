@@ -1,4 +1,5 @@
-/* Every part is done once a call, by the same thread each time, and all are done when the call returns. */
+/* Every part is done once a call, by the same thread each time, and all are done when the call
+ * returns. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>

@@ -26,15 +26,18 @@ static void numbers(void **state)
     (void)state;
     struct iso_output output;
     test_capture_start(&output);
-    static const uint64_t all[] = {0, 9, 10, (uint64_t)1 << 53, ((uint64_t)1 << 53) + 1, UINT64_MAX};
+    static const uint64_t all[] = {0,         9, 10, (uint64_t)1 << 53, ((uint64_t)1 << 53) + 1,
+                                   UINT64_MAX};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         iso_output_number(&output, all[i]);
         iso_output_char(&output, '=');
         iso_output_exact(&output, all[i]);
         iso_output_char(&output, ' ');
     }
-    assert_prints(&output, "0=0 9=9 10=10 9007199254740992=9007199254740992 9007199254740993=\"9007199254740993\" "
-                           "18446744073709551615=\"18446744073709551615\" ");
+    assert_prints(
+        &output,
+        "0=0 9=9 10=10 9007199254740992=9007199254740992 9007199254740993=\"9007199254740993\" "
+        "18446744073709551615=\"18446744073709551615\" ");
 }
 
 static void strings_are_escaped(void **state)
@@ -49,7 +52,8 @@ static void strings_are_escaped(void **state)
 static void atoms(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"7", "-7", "007", "9007199254740993", "-9007199254740993", "null", ""};
+    static const char *const texts[] = {
+        "7", "-7", "007", "9007199254740993", "-9007199254740993", "null", ""};
     struct iso_output output;
     struct iso_atoms table;
     iso_atoms_init(&table);
@@ -61,7 +65,9 @@ static void atoms(void **state)
     iso_output_atom(&output, &table, ISO_ABSENT);
     iso_output_atom_string(&output, &table, 7);
     iso_output_atom_string(&output, &table, ISO_ABSENT);
-    assert_prints(&output, "7 -7 \"007\" \"9007199254740993\" \"-9007199254740993\" \"null\" \"\" null\"7\"null");
+    assert_prints(
+        &output,
+        "7 -7 \"007\" \"9007199254740993\" \"-9007199254740993\" \"null\" \"\" null\"7\"null");
     iso_atoms_release(&table);
 }
 
@@ -237,7 +243,8 @@ static void no_such_folder(void **state)
     struct iso_output output;
     struct iso_error error = {.status = ISO_OK};
     assert_int_equal(iso_output_open(&output, "/no/such/folder/out", &error), ISO_FAILED);
-    assert_string_equal(error.text, "/no/such/folder/out: cannot be written: No such file or directory");
+    assert_string_equal(error.text,
+                        "/no/such/folder/out: cannot be written: No such file or directory");
 }
 
 int main(void)

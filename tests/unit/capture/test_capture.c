@@ -1,4 +1,5 @@
-/* Captures: every published capture is read; what is written is read back; one bad line of each kind is located. */
+/* Captures: every published capture is read; what is written is read back; one bad line of each
+ * kind is located. */
 #define _GNU_SOURCE
 #include <glob.h>
 #include <setjmp.h>
@@ -51,7 +52,8 @@ static uint64_t copy(const char *from, const char *to)
 static void assert_equal_lines(const char *left, const char *right)
 {
     struct iso_error error = {0};
-    struct iso_stream_reader *a = iso_stream_reader_new(left, &error), *b = iso_stream_reader_new(right, &error);
+    struct iso_stream_reader *a = iso_stream_reader_new(left, &error),
+                             *b = iso_stream_reader_new(right, &error);
     const char *line_a, *line_b;
     size_t length_a, length_b;
     while (iso_stream_read_line(a, &line_a, &length_a, &error)) {
@@ -85,7 +87,8 @@ static void published_captures_come_back_byte_for_byte(void **state)
 }
 
 static const struct iso_message *read_one(const char *text, struct iso_inputs *inputs,
-                                          struct iso_capture_reader **reader, struct iso_error *error)
+                                          struct iso_capture_reader **reader,
+                                          struct iso_error *error)
 {
     char path[] = "/tmp/isochron-capture-XXXXXX";
     const struct iso_message *messages;
@@ -135,22 +138,33 @@ static void bad_lines_are_located(void **state)
         const char *line, *expected;
     } cases[] = {
         {"[]", "byte 1: found '[', expected an object: one message a line"},
-        {"{\"topic\":\"t\"}", "byte 14: the text ends here, expected the members topic, partition and offset"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":-1}", "byte 39: found '}', expected an integer in range"},
+        {"{\"topic\":\"t\"}",
+         "byte 14: the text ends here, expected the members topic, partition and offset"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":-1}",
+         "byte 39: found '}', expected an integer in range"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1.5}",
          "byte 37: a number with a fraction or exponent, expected an integer"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":9223372036854775808}",
          "byte 56: found '}', expected an integer in range"},
-        {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}", "byte 36: found ',', expected an integer in range"},
-        {"{\"topic\":\"t\",\"partition\":0,\"payload\":\"a\"}", "expected the members topic, partition and offset"},
-        {"{\"topic\":\"\",\"partition\":0,\"offset\":1}", "expected the members topic, partition and offset"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a", "the text ends here, expected '\"'"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}", "half of a surrogate pair"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"base64\":\"A\"}}", "padded base64"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"x\":\"\"}}", "expected {\"base64\":\"...\"}"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":7}", "a string, {\"base64\":\"...\"}"},
+        {"{\"topic\":\"t\",\"partition\":2147483648,\"offset\":0}",
+         "byte 36: found ',', expected an integer in range"},
+        {"{\"topic\":\"t\",\"partition\":0,\"payload\":\"a\"}",
+         "expected the members topic, partition and offset"},
+        {"{\"topic\":\"\",\"partition\":0,\"offset\":1}",
+         "expected the members topic, partition and offset"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a",
+         "the text ends here, expected '\"'"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"\\ud800x\"}",
+         "half of a surrogate pair"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"base64\":\"A\"}}",
+         "padded base64"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":{\"x\":\"\"}}",
+         "expected {\"base64\":\"...\"}"},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":7}",
+         "a string, {\"base64\":\"...\"}"},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"headers\":[\"a\"]}", "a header's value"},
-        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"tstype\":\"x\"}", "\"create\", \"logappend\" or \"unknown\""},
+        {"{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"tstype\":\"x\"}",
+         "\"create\", \"logappend\" or \"unknown\""},
         {"{\"topic\":\"t\",\"partition\":0,\"offset\":1} x", "expected nothing more"},
         {"{\"recording\":3}", "a recording of version 3, expected at most 2"},
         {"{\"reached\":1,\"partition\":0}", "expected the members topic, partition and offset"},
@@ -179,7 +193,8 @@ static uint32_t batch_of(struct iso_capture_reader *reader)
     return count;
 }
 
-/* Each batch as it was judged, longer than what a capture without marks is cut into; partitions without a message. */
+/* Each batch as it was judged, longer than what a capture without marks is cut into; partitions
+ * without a message. */
 static void recorded_batches_come_back(void **state)
 {
     (void)state;
@@ -191,7 +206,8 @@ static void recorded_batches_come_back(void **state)
     memset(text, 1, sizeof text);
     struct iso_message messages[LONG];
     for (uint32_t i = 0; i < LONG; i++)
-        messages[i] = (struct iso_message){.topic = "t", .offset = i, .payload = {(const uint8_t *)text, sizeof text}};
+        messages[i] = (struct iso_message){
+            .topic = "t", .offset = i, .payload = {(const uint8_t *)text, sizeof text}};
     struct iso_capture_writer *writer = iso_capture_writer_new(path, &error);
     iso_capture_mark(writer, &error);
     iso_capture_declare(writer, "t", 0, &error);
@@ -218,7 +234,8 @@ static void recorded_batches_come_back(void **state)
     unlink(path);
 }
 
-static void assert_sign(struct iso_capture_reader *reader, uint32_t at, struct iso_capture_sign expected)
+static void assert_sign(struct iso_capture_reader *reader, uint32_t at,
+                        struct iso_capture_sign expected)
 {
     const struct iso_capture_sign *signs;
     assert_true(iso_capture_signs(reader, &signs) > at);
@@ -227,7 +244,8 @@ static void assert_sign(struct iso_capture_reader *reader, uint32_t at, struct i
     assert_int_equal(signs[at].time, expected.time);
 }
 
-/* Ends and times stand before the batch that they were told before, in order; also behind all batches. */
+/* Ends and times stand before the batch that they were told before, in order; also behind all
+ * batches. */
 static void what_was_told_between_batches_comes_back(void **state)
 {
     (void)state;
@@ -258,11 +276,13 @@ static void what_was_told_between_batches_comes_back(void **state)
     assert_sign(reader, 0, (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_END, .input = 1});
     assert_int_equal(batch_of(reader), 1);
     assert_int_equal(iso_capture_signs(reader, &signs), 2);
-    assert_sign(reader, 0, (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED, .time = 1795251884292});
+    assert_sign(reader, 0,
+                (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED, .time = 1795251884292});
     assert_sign(reader, 1, (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_END, .input = 0});
     assert_int_equal(batch_of(reader), 0);
     assert_int_equal(iso_capture_signs(reader, &signs), 1);
-    assert_sign(reader, 0, (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED, .time = 1795251884293});
+    assert_sign(reader, 0,
+                (struct iso_capture_sign){.type = ISO_CAPTURE_SIGN_REACHED, .time = 1795251884293});
     assert_int_equal(batch_of(reader), 0);
     assert_int_equal(iso_capture_signs(reader, &signs), 0);
     iso_capture_reader_free(reader);
@@ -293,7 +313,8 @@ static void good_lines_before_a_bad_one_are_handed_out(void **state)
     const struct iso_message *messages;
     uint32_t count;
     iso_inputs_init(&inputs);
-    assert_non_null(read_one("{\"topic\":\"t\",\"partition\":0,\"offset\":1}\n\nx\n", &inputs, &reader, &error));
+    assert_non_null(read_one("{\"topic\":\"t\",\"partition\":0,\"offset\":1}\n\nx\n", &inputs,
+                             &reader, &error));
     assert_int_equal(iso_capture_read(reader, &messages, &count, &error), ISO_BAD_INPUT);
     assert_int_equal(count, 0);
     assert_non_null(strstr(error.text, ":3: byte 1: found"));
@@ -301,7 +322,8 @@ static void good_lines_before_a_bad_one_are_handed_out(void **state)
     iso_inputs_release(&inputs);
 }
 
-/* What a reader makes of the first `size` bytes of a file: how many messages, and whether it is cut. */
+/* What a reader makes of the first `size` bytes of a file: how many messages, and whether it is
+ * cut. */
 static uint32_t read_cut(const char *path, size_t size, bool *is_cut, uint64_t *lines)
 {
     struct iso_error error = {0};
@@ -323,9 +345,10 @@ static uint32_t read_cut(const char *path, size_t size, bool *is_cut, uint64_t *
 static void a_cut_file_is_read_to_its_last_whole_line(void **state)
 {
     (void)state;
-    static const char lines[] = "{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a\"}\n"
-                                "{\"topic\":\"t\",\"partition\":0,\"offset\":2,\"payload\":\"\\ud83d\\ude00\xc3\xa4\","
-                                "\"headers\":[\"n\",null]}\n";
+    static const char lines[] =
+        "{\"topic\":\"t\",\"partition\":0,\"offset\":1,\"payload\":\"a\"}\n"
+        "{\"topic\":\"t\",\"partition\":0,\"offset\":2,\"payload\":\"\\ud83d\\ude00\xc3\xa4\","
+        "\"headers\":[\"n\",null]}\n";
     size_t first = strcspn(lines, "\n"), whole = sizeof lines - 2;
     for (size_t size = first; size <= sizeof lines - 1; size++) {
         char path[] = "/tmp/isochron-capture-XXXXXX";
@@ -353,7 +376,8 @@ static void a_cut_packed_file_is_read_as_far_as_it_goes(void **state)
     uint64_t count;
     close(mkstemps(path, 4));
     for (int i = 0; i < LINES; i++) {
-        snprintf(line, sizeof line, "{\"topic\":\"t\",\"partition\":0,\"offset\":%d,\"payload\":\"%u\"}\n", i,
+        snprintf(line, sizeof line,
+                 "{\"topic\":\"t\",\"partition\":0,\"offset\":%d,\"payload\":\"%u\"}\n", i,
                  (unsigned)i * 2654435761u);
         iso_text_put(&text, line);
     }
@@ -380,7 +404,8 @@ static void what_is_wrong_before_its_end_stays_an_error(void **state)
     struct iso_inputs inputs;
     struct iso_capture_reader *reader;
     iso_inputs_init(&inputs);
-    assert_null(read_one("{\"topic\":7,\"partition\":0,\"offset\":1,\"payload\":\"", &inputs, &reader, &error));
+    assert_null(read_one("{\"topic\":7,\"partition\":0,\"offset\":1,\"payload\":\"", &inputs,
+                         &reader, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
     iso_capture_reader_free(reader);
     iso_inputs_release(&inputs);
@@ -394,7 +419,8 @@ static void file_that_is_not_there(void **state)
     iso_inputs_init(&inputs);
     assert_null(iso_capture_reader_new("/nowhere/x.jsonl", &inputs, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
-    assert_string_equal(error.text, "/nowhere/x.jsonl: cannot be opened: No such file or directory");
+    assert_string_equal(error.text,
+                        "/nowhere/x.jsonl: cannot be opened: No such file or directory");
 }
 
 /* ---- going on where a process died ---- */
@@ -409,7 +435,8 @@ static void put_lines(struct iso_stream_writer *writer, int first, int end)
     }
 }
 
-/* As it stands on the disk when its writer dies: the writer itself is closed later, and what that writes is cut off. */
+/* As it stands on the disk when its writer dies: the writer itself is closed later, and what that
+ * writes is cut off. */
 static void died_and_gone_on_with(const char *path, const char *expected)
 {
     enum { MARKED = 700, DIED = 1500, ALL = 2000 };
@@ -419,7 +446,8 @@ static void died_and_gone_on_with(const char *path, const char *expected)
     assert_non_null(writer);
     put_lines(writer, 0, MARKED);
     assert_int_equal(iso_stream_writer_mark(writer, &length, &error), ISO_OK);
-    assert_int_equal(iso_stream_writer_mark(writer, &again, &error), ISO_OK); /* with nothing in between */
+    assert_int_equal(iso_stream_writer_mark(writer, &again, &error),
+                     ISO_OK); /* with nothing in between */
     assert_true(length > 0 && length == again);
     put_lines(writer, MARKED, DIED);
     assert_int_equal(iso_stream_writer_close(writer, &error), ISO_OK);

@@ -16,8 +16,9 @@ static const char *effects_of(const char *sql)
     text[0] = 0;
     for (uint32_t i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.*s.%.*s", i ? ", " : "",
-                                 names[effects[i].change], (int)effects[i].schema.length, effects[i].schema.at,
-                                 (int)effects[i].table.length, effects[i].table.at);
+                                 names[effects[i].change], (int)effects[i].schema.length,
+                                 effects[i].schema.at, (int)effects[i].table.length,
+                                 effects[i].table.at);
     return text;
 }
 
@@ -43,10 +44,12 @@ static void tables_are_renamed(void **state)
 {
     (void)state;
     assert_string_equal(effects_of("RENAME TABLE kv TO kv_old"), "emptied .kv, replaced .kv_old");
-    assert_string_equal(effects_of("RENAME TABLE kv TO old, new TO kv"), "replaced .kv, replaced .old, emptied .new");
+    assert_string_equal(effects_of("RENAME TABLE kv TO old, new TO kv"),
+                        "replaced .kv, replaced .old, emptied .new");
     assert_string_equal(effects_of("ALTER TABLE d.kv RENAME TO d.x"), "emptied d.kv, replaced d.x");
     assert_string_equal(effects_of("ALTER TABLE kv RENAME x"), "emptied .kv, replaced .x");
-    assert_string_equal(effects_of("ALTER TABLE d.kv DROP PRIMARY KEY, ADD PRIMARY KEY (w)"), "replaced d.kv");
+    assert_string_equal(effects_of("ALTER TABLE d.kv DROP PRIMARY KEY, ADD PRIMARY KEY (w)"),
+                        "replaced d.kv");
 }
 
 static void columns_are_altered(void **state)
@@ -61,7 +64,8 @@ static void columns_are_altered(void **state)
     assert_string_equal(effects_of("ALTER TABLE t ADD COLUMN `modify` INT"), "");
     assert_string_equal(effects_of("ALTER TABLE t TRUNCATE PARTITION p0"), "partly .t");
     assert_string_equal(effects_of("ALTER TABLE t DROP PARTITION p0"), "partly .t");
-    assert_string_equal(effects_of("ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (9))"), "");
+    assert_string_equal(
+        effects_of("ALTER TABLE t ADD PARTITION (PARTITION p1 VALUES LESS THAN (9))"), "");
 }
 
 int main(void)

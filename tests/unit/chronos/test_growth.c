@@ -1,5 +1,5 @@
-/* Histories on which a careless engine takes time or memory that grows with their square: each must be done
- * in seconds. They are large enough that the square takes minutes. */
+/* Histories on which a careless engine takes time or memory that grows with their square: each must
+ * be done in seconds. They are large enough that the square takes minutes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ static void begin(struct iso_history *history, uint32_t tid, uint64_t sts, uint6
 /* Finishes and judges; the caller releases verdict and history. */
 static void judge(struct iso_history *history, struct iso_verdict *verdict, uint32_t limit)
 {
-    struct iso_check_options options = {.level = ISO_SI, .session_order = true, .threads = 2, .max_violations = limit};
+    struct iso_check_options options = {
+        .level = ISO_SI, .session_order = true, .threads = 2, .max_violations = limit};
     struct iso_error error = {.status = ISO_OK};
     clock_t start = clock();
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
@@ -133,8 +134,8 @@ static void stale_reads_of_a_long_list(void **state)
     }
 }
 
-/* Each wrong read is reported in place of an earlier one, with what it should have returned: a thousand
- * million elements in all, of which a few are kept. */
+/* Each wrong read is reported in place of an earlier one, with what it should have returned: a
+ * thousand million elements in all, of which a few are kept. */
 static void evidence_that_is_kept_no_more(void **state)
 {
     enum { ELEMENTS = 5000, READS = 20000, LIMIT = 10 };
@@ -164,10 +165,11 @@ static void evidence_that_is_kept_no_more(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_writers_of_a_key_overlap), cmocka_unit_test(wide_transactions_share_a_cts),
-        cmocka_unit_test(many_list_reads_in_a_transaction), cmocka_unit_test(stale_reads_of_a_long_list),
-        cmocka_unit_test(evidence_that_is_kept_no_more)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_writers_of_a_key_overlap),
+                                       cmocka_unit_test(wide_transactions_share_a_cts),
+                                       cmocka_unit_test(many_list_reads_in_a_transaction),
+                                       cmocka_unit_test(stale_reads_of_a_long_list),
+                                       cmocka_unit_test(evidence_that_is_kept_no_more)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

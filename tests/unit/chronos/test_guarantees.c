@@ -69,7 +69,8 @@ static void lost_updates_are_not_parallel(void **state)
 static void nothing_of_the_future(void **state)
 {
     (void)state;
-    chronos_expect(ISO_RYW, "1 a 1 10 | w x 1\n2 b 2 5 | r x 1 | w y 1\n", "EXT future 2 x: 1 of 1, not null of -\n");
+    chronos_expect(ISO_RYW, "1 a 1 10 | w x 1\n2 b 2 5 | r x 1 | w y 1\n",
+                   "EXT future 2 x: 1 of 1, not null of -\n");
     holds(ISO_CC, "1 a 1 10 | w x 1\n2 b 2 - | r x 1\n");
     chronos_expect(ISO_CC, "1 a 1 10 | w x 1\n2 b 2 - | r x 1\n3 b 3 9 | w y 1\n",
                    "EXT future 2 x: 1 of 1, not null of -\n");

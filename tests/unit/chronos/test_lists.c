@@ -39,10 +39,14 @@ static void a_read_after_an_own_append_is_external(void **state)
 static void repeated_reads_have_one_prefix(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 b 3 4 | r l [1] | a l 2 | r l [2]\n", "INT 2 l: [2], not [1,2]\n");
-    chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n3 a 3 4 | a l 3\n2 b 2 9 | r l [1] | a l 2 @9 | r l [1,3,2] @5\n", "");
-    chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n3 a 3 4 | a l 3\n2 b 2 9 | r l [1] | a l 2 @9 | r l [1,2] @5\n",
-                   "EXT stale 2 l: [1,2] of 1, not [1,3,2] of 3\n");
+    chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 b 3 4 | r l [1] | a l 2 | r l [2]\n",
+                   "INT 2 l: [2], not [1,2]\n");
+    chronos_expect(
+        ISO_SI, "1 a 1 2 | a l 1\n3 a 3 4 | a l 3\n2 b 2 9 | r l [1] | a l 2 @9 | r l [1,3,2] @5\n",
+        "");
+    chronos_expect(
+        ISO_SI, "1 a 1 2 | a l 1\n3 a 3 4 | a l 3\n2 b 2 9 | r l [1] | a l 2 @9 | r l [1,2] @5\n",
+        "EXT stale 2 l: [1,2] of 1, not [1,3,2] of 3\n");
 }
 
 static void kinds_of_ext(void **state)
@@ -78,7 +82,10 @@ static void unknown_writers_leave_reads_unjudged(void **state)
 {
     (void)state;
     assert_int_equal(
-        chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 a 3 - unknown | a l 2\n3 b 4 - | r l [1,2]\n", "").unjudged, 1);
+        chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 a 3 - unknown | a l 2\n3 b 4 - | r l [1,2]\n",
+                       "")
+            .unjudged,
+        1);
     chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 a 4 - unknown | a l 2\n3 b 4 - | r l [1,2]\n",
                    "EXT uncommitted 3 l: [1,2] of 2, not [1] of 1\n");
 }
@@ -86,10 +93,12 @@ static void unknown_writers_leave_reads_unjudged(void **state)
 static void equal_cts_and_own_versions(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SI, "2 a 3 9 | a l 2\n1 b 5 9 | a l 1\n3 c 9 - | r l [2,1]\n", "NOCONFLICT 1 2 l\n");
+    chronos_expect(ISO_SI, "2 a 3 9 | a l 2\n1 b 5 9 | a l 1\n3 c 9 - | r l [2,1]\n",
+                   "NOCONFLICT 1 2 l\n");
     chronos_expect(ISO_SI, "1 a 1 2 | a l 1\n2 b 9 5 | r l [1] | a l 2\n3 c 9 - | r l [1,2]\n",
                    "TIMESTAMP interval 2\n");
-    chronos_expect(ISO_SER, "1 a 1 2 | a l 1\n2 b 1 5 | r l [1] | a l 2 | r l [1,2]\n3 c 1 6 | r l [1]\n",
+    chronos_expect(ISO_SER,
+                   "1 a 1 2 | a l 1\n2 b 1 5 | r l [1] | a l 2 | r l [1,2]\n3 c 1 6 | r l [1]\n",
                    "EXT stale 3 l: [1] of 1, not [1,2] of 2\n");
 }
 

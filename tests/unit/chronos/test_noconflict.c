@@ -1,4 +1,5 @@
-/* NOCONFLICT: which pairs overlap, who is blamed, locks, first writes, inverted intervals, many at once. */
+/* NOCONFLICT: which pairs overlap, who is blamed, locks, first writes, inverted intervals, many at
+ * once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,18 +15,21 @@ static void overlapping_writers(void **state)
     chronos_expect(ISO_SI, "1 a 1 3 | w x 1\n2 b 3 5 | w x 2\n", "");
     chronos_expect(ISO_SI, "1 a 1 3 | w x 1\n2 b 2 5 | w x 2\n", "NOCONFLICT 2 1 x\n");
     chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 b 2 5 | w x 2\n", "NOCONFLICT 1 2 x\n");
-    chronos_expect(ISO_SI, "1 a 1 9 | w x 1 | d y\n2 b 2 5 | d y | d x\n", "NOCONFLICT 1 2 x\nNOCONFLICT 1 2 y\n");
-    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 b 2 5 aborted | w x 2\n3 b 2 5 unknown | w x 3\n", "");
+    chronos_expect(ISO_SI, "1 a 1 9 | w x 1 | d y\n2 b 2 5 | d y | d x\n",
+                   "NOCONFLICT 1 2 x\nNOCONFLICT 1 2 y\n");
+    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 b 2 5 aborted | w x 2\n3 b 2 5 unknown | w x 3\n",
+                   "");
     chronos_expect(ISO_SER, "1 a 1 3 | w x 1\n2 b 2 5 | w x 2\n", "");
 }
 
 static void every_pair_once(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SI,
-                   "1 a 1 10 | w x 1 | w x 11\n2 b 2 11 | w x 2 | w x 12\n3 c 3 12 | r x null | w x 3\n"
-                   "4 d 10 13 | w x 4\n5 e 13 14 | w x 5\n",
-                   "NOCONFLICT 2 1 x\nNOCONFLICT 3 1 x\nNOCONFLICT 3 2 x\nNOCONFLICT 4 2 x\nNOCONFLICT 4 3 x\n");
+    chronos_expect(
+        ISO_SI,
+        "1 a 1 10 | w x 1 | w x 11\n2 b 2 11 | w x 2 | w x 12\n3 c 3 12 | r x null | w x 3\n"
+        "4 d 10 13 | w x 4\n5 e 13 14 | w x 5\n",
+        "NOCONFLICT 2 1 x\nNOCONFLICT 3 1 x\nNOCONFLICT 3 2 x\nNOCONFLICT 4 2 x\nNOCONFLICT 4 3 x\n");
 }
 
 static void blame_at_equal_cts(void **state)
@@ -40,17 +44,20 @@ static void first_write_counts(void **state)
     (void)state;
     /* held from 5 on, though a later write says 2 */
     chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 @5 | w x 3 @2\n", "");
-    chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 @2 | w x 3 @5\n", "NOCONFLICT 2 1 x\n");
+    chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 @2 | w x 3 @5\n",
+                   "NOCONFLICT 2 1 x\n");
 }
 
 static void locks_are_not_judged(void **state)
 {
     (void)state;
-    struct chronos_counts counts =
-        chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 lock | w x 3\n3 c 8 10 | w x 4 | w y 1 lock\n", "");
+    struct chronos_counts counts = chronos_expect(
+        ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 lock | w x 3\n3 c 8 10 | w x 4 | w y 1 lock\n",
+        "");
     assert_int_equal(counts.writes_unjudged, 2);
     assert_true(counts.per_operation);
-    counts = chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 | w x 3 lock\n", "NOCONFLICT 2 1 x\n");
+    counts = chronos_expect(ISO_SI, "1 a 1 4 | w x 1\n2 b 1 9 | w x 2 | w x 3 lock\n",
+                            "NOCONFLICT 2 1 x\n");
     assert_int_equal(counts.writes_unjudged, 0);
 }
 
@@ -58,17 +65,21 @@ static void commits_before_it_starts(void **state)
 {
     (void)state;
     /* [5,9] turned round overlaps what was open all the way from 5 to 9 */
-    chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 4 10 | w x 2\n", "TIMESTAMP interval 1\nNOCONFLICT 2 1 x\n");
+    chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 4 10 | w x 2\n",
+                   "TIMESTAMP interval 1\nNOCONFLICT 2 1 x\n");
     chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 5 10 | w x 2\n", "TIMESTAMP interval 1\n");
     chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 4 9 | w x 2\n", "TIMESTAMP interval 1\n");
-    chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 8 6 | w x 2\n", "TIMESTAMP interval 1\nTIMESTAMP interval 2\n");
-    chronos_expect(ISO_SI, "1 a 5 5 | w x 1\n2 b 4 6 | w x 2\n", "TIMESTAMP interval 1\nNOCONFLICT 2 1 x\n");
+    chronos_expect(ISO_SI, "1 a 9 5 | w x 1\n2 b 8 6 | w x 2\n",
+                   "TIMESTAMP interval 1\nTIMESTAMP interval 2\n");
+    chronos_expect(ISO_SI, "1 a 5 5 | w x 1\n2 b 4 6 | w x 2\n",
+                   "TIMESTAMP interval 1\nNOCONFLICT 2 1 x\n");
 }
 
 static void many_at_once(void **state)
 {
     (void)state;
-    struct iso_check_options options = {.level = ISO_SI, .session_order = true, .threads = 2, .max_violations = 10};
+    struct iso_check_options options = {
+        .level = ISO_SI, .session_order = true, .threads = 2, .max_violations = 10};
     struct iso_error error = {.status = ISO_OK};
     struct iso_history history;
     struct iso_verdict verdict;

@@ -10,7 +10,10 @@
 static void intervals(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SI, "1 a 1 2 | w x 1\n2 b 3 3 | r x 1\n3 c 4 9 | r x 1 @9 | r x 1 @4\n4 d 5 - | r x 1 @7\n", "");
+    chronos_expect(
+        ISO_SI,
+        "1 a 1 2 | w x 1\n2 b 3 3 | r x 1\n3 c 4 9 | r x 1 @9 | r x 1 @4\n4 d 5 - | r x 1 @7\n",
+        "");
     chronos_expect(ISO_SI, "1 a 3 2 | r x null\n", "TIMESTAMP interval 1\n");
     chronos_expect(ISO_SI, "1 a 2 2 | w x 1\n", "TIMESTAMP interval 1\n");
     chronos_expect(ISO_SI, "1 a 2 5 | r x null @1\n", "TIMESTAMP interval 1\n");
@@ -23,9 +26,12 @@ static void intervals(void **state)
 static void largest_numbers(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SI, "1 a 0 18446744073709551614 | w x 1\n2 b 18446744073709551614 - | r x 1\n", "");
-    chronos_expect(ISO_SI, "1 a 0 18446744073709551615 | w x 1\n2 b 18446744073709551615 - | r x 1\n", "");
-    chronos_expect(ISO_SER, "1 a 0 18446744073709551615 | w x 1\n2 b 18446744073709551615 - | r x 1\n", "");
+    chronos_expect(ISO_SI,
+                   "1 a 0 18446744073709551614 | w x 1\n2 b 18446744073709551614 - | r x 1\n", "");
+    chronos_expect(ISO_SI,
+                   "1 a 0 18446744073709551615 | w x 1\n2 b 18446744073709551615 - | r x 1\n", "");
+    chronos_expect(ISO_SER,
+                   "1 a 0 18446744073709551615 | w x 1\n2 b 18446744073709551615 - | r x 1\n", "");
 }
 
 static void sessions_at_si(void **state)
@@ -34,7 +40,8 @@ static void sessions_at_si(void **state)
     chronos_expect(ISO_SI, "1 a 1 5 | w x 1\n2 a 5 - | r x 1\n3 b 2 - | r x null\n", "");
     chronos_expect(ISO_SI, "1 a 1 5 | w x 1\n2 a 4 - | r x null\n", "SESSION 2 1\n");
     /* every earlier one, not only the one before; the largest is named, the first of equal ones */
-    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 a 2 3 | w y 1\n3 a 4 - | r y 1\n", "SESSION 2 1\nSESSION 3 1\n");
+    chronos_expect(ISO_SI, "1 a 1 9 | w x 1\n2 a 2 3 | w y 1\n3 a 4 - | r y 1\n",
+                   "SESSION 2 1\nSESSION 3 1\n");
     chronos_expect(ISO_SI, "1 a 1 9\n2 a 9 9\n3 a 4 -\n", "SESSION 3 1\n");
     chronos_expect(ISO_SI, "1 a 1 9 aborted | w x 1\n2 a 2 8 unknown | w x 1\n3 a 4 -\n", "");
 }
@@ -49,7 +56,8 @@ static void sessions_by_sno(void **state)
 static void sessions_at_ser(void **state)
 {
     (void)state;
-    chronos_expect(ISO_SER, "1 a 1 5 | w x 1\n2 a 1 6 | w x 2\n3 a 6 - | r x 2\n4 a 6 - | r x 2\n", "");
+    chronos_expect(ISO_SER, "1 a 1 5 | w x 1\n2 a 1 6 | w x 2\n3 a 6 - | r x 2\n4 a 6 - | r x 2\n",
+                   "");
     chronos_expect(ISO_SER, "1 a 1 5 | w x 1\n2 a 1 5 | w y 1\n", "SESSION 2 1\n");
     chronos_expect(ISO_SER, "1 a 5 - | r x null\n2 a 1 5 | w y 1\n", "SESSION 2 1\n");
     chronos_expect(ISO_SER, "1 a 1 6 | w x 1\n2 a 6 -\n3 a 5 -\n", "SESSION 3 2\n");
@@ -58,12 +66,13 @@ static void sessions_at_ser(void **state)
 static void snapshots_that_hold(void **state)
 {
     (void)state;
-    struct chronos_counts counts = chronos_expect(ISO_SI,
-                                                  "1 a - - xid=10 snapshot=10:10: | w x 1\n"
-                                                  "2 b - - xid=11 snapshot=10:11:10 | r x null | w y 1\n"
-                                                  "3 c - - snapshot=11:12:11 | r x 1 | r y null\n"
-                                                  "4 c - - snapshot=12:12: | r x 1 | r y 1\n",
-                                                  "");
+    struct chronos_counts counts =
+        chronos_expect(ISO_SI,
+                       "1 a - - xid=10 snapshot=10:10: | w x 1\n"
+                       "2 b - - xid=11 snapshot=10:11:10 | r x null | w y 1\n"
+                       "3 c - - snapshot=11:12:11 | r x 1 | r y null\n"
+                       "4 c - - snapshot=12:12: | r x 1 | r y 1\n",
+                       "");
     assert_false(counts.per_operation);
     counts = chronos_expect(ISO_SI,
                             "1 a - - xid=10 snapshot=10:10: | w x 1\n"
@@ -103,10 +112,13 @@ static void refusals(void **state)
         ISO_SER, "1 a 1 - | w x 1\n",
         "test:1: committed transaction 1 has no commit timestamp (cts), and writes; timestamps cannot "
         "judge it, --engine polygraph can");
-    chronos_expect_refusal(ISO_SER, "1 a 1 2 | w x 1\nt a - - | r x 1\n",
-                           "test:2: committed transaction t has no timestamp, neither sts nor cts; timestamps cannot "
-                           "judge it, --engine polygraph can");
-    chronos_expect(ISO_SER, "1 a - 2 | w x 1\n2 b - 3 | r x 1\n3 a - - aborted | w x 2\n4 a - - unknown | w x 2\n", "");
+    chronos_expect_refusal(
+        ISO_SER, "1 a 1 2 | w x 1\nt a - - | r x 1\n",
+        "test:2: committed transaction t has no timestamp, neither sts nor cts; timestamps cannot "
+        "judge it, --engine polygraph can");
+    chronos_expect(
+        ISO_SER,
+        "1 a - 2 | w x 1\n2 b - 3 | r x 1\n3 a - - aborted | w x 2\n4 a - - unknown | w x 2\n", "");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Options from a file, the environment and the command line: which one counts, what is refused, what is printed. */
+/* Options from a file, the environment and the command line: which one counts, what is refused,
+ * what is printed. */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
 
@@ -55,7 +56,8 @@ struct parsed {
 };
 
 /* `environment`: NAME=value, NULL at its end. */
-static void parse(struct parsed *parsed, const char *file, const char *const *environment, char **arguments)
+static void parse(struct parsed *parsed, const char *file, const char *const *environment,
+                  char **arguments)
 {
     char *all[16] = {0};
     int count = 0;
@@ -96,8 +98,9 @@ static void the_stronger_counts(void **state)
 {
     (void)state;
     struct parsed parsed;
-    const char *file = "number = 1\nshare = 0.5\nlist = general\nthreads = 2\n[watch]\nnumber = 2\nlist = a\nlist = b\n"
-                       "flag = true\n[check]\nlevel = si\n";
+    const char *file =
+        "number = 1\nshare = 0.5\nlist = general\nthreads = 2\n[watch]\nnumber = 2\nlist = a\nlist = b\n"
+        "flag = true\n[check]\nlevel = si\n";
     parse(&parsed, file, NULL, (char *[]){NULL});
     assert_int_equal(parsed.status, ISO_OK);
     assert_int_equal(parsed.target.number, 2);
@@ -110,7 +113,8 @@ static void the_stronger_counts(void **state)
     assert_true(parsed.target.list.in_file);
     parsed_end(&parsed);
 
-    const char *environment[] = {"ISOCHRON_NUMBER=3", "ISOCHRON_LIST=c\nd\n\ne", "ISOCHRON_A_TEXT=", NULL};
+    const char *environment[] = {"ISOCHRON_NUMBER=3", "ISOCHRON_LIST=c\nd\n\ne",
+                                 "ISOCHRON_A_TEXT=", NULL};
     parse(&parsed, file, environment, (char *[]){"--flag=false", NULL});
     assert_int_equal(parsed.target.number, 3);
     assert_int_equal(parsed.target.list.count, 3);
@@ -135,17 +139,20 @@ static void mistakes_have_their_place(void **state)
         const char *file, *variable, *said;
     } cases[] = {
         {"numbr = 1", NULL, ":1: numbr: no such option; did you mean number?"},
-        {"[watch]\nentirely-else = 1", NULL, ":2: entirely-else: no such option; isochron watch --help lists them"},
+        {"[watch]\nentirely-else = 1", NULL,
+         ":2: entirely-else: no such option; isochron watch --help lists them"},
         {"[wach]\nnumber = 1", NULL, ":2: [wach] is no command; did you mean [watch]?"},
         {"[check]\nlevle = si", NULL, ":2: levle: no such option; did you mean level?"},
         {"number = 9M", NULL, ":1: number = 9M: expected a number from 0 to 5000000"},
         {"number = 1\nnumber = 2", NULL, "test.conf:1"},
-        {"choice = gren", NULL, ":1: choice = gren: expected one of red|green; did you mean green?"},
+        {"choice = gren", NULL,
+         ":1: choice = gren: expected one of red|green; did you mean green?"},
         {"flag = yes", NULL, ":1: flag = yes: a flag takes true or false, or no value"},
         {"config = other", NULL, ":1: config: only on the command line"},
         {"number", NULL, ":1: expected name = value, [section] or # comment"},
         {NULL, "ISOCHRON_NUMBER=x", "ISOCHRON_NUMBER=x: expected a number from 0 to 5000000"},
-        {NULL, "ISOCHRON_CONFIG=/nowhere/at/all", "/nowhere/at/all: cannot be opened: No such file or directory"},
+        {NULL, "ISOCHRON_CONFIG=/nowhere/at/all",
+         "/nowhere/at/all: cannot be opened: No such file or directory"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct parsed parsed;
@@ -164,17 +171,18 @@ static void printed_values_are_read_back(void **state)
     struct parsed parsed, again;
     const char *environment[] = {"ISOCHRON_DURATION=1500us", NULL};
     parse(&parsed, "a-text = \" # \\n\"\nshare = 0.3\n", environment,
-          (char *[]){"--list", "sasl.password=x", "--list", "b,registry=https://me:word@host/x?a", "--print-config",
-                     NULL});
+          (char *[]){"--list", "sasl.password=x", "--list", "b,registry=https://me:word@host/x?a",
+                     "--print-config", NULL});
     assert_int_equal(parsed.status, ISO_OK);
     char expected[1000];
-    snprintf(expected, sizeof expected,
-             "[watch]\nflag = false  # default\na-text = \" # \\x0a\"  # %s:1\nnumber = 0  # default\n"
-             "# threads is not set\nshare = 0.3  # %s:2\nduration = 1500us  # environment ISOCHRON_DURATION\n"
-             "choice = green  # default\nlist = sasl.password=[redacted]  # flag\n"
-             "list = b,registry=https://[redacted]@host/x?a  # flag\nlog-format = text  # default\n"
-             "log-limit = 10000000  # default\ncore = false  # default\n",
-             parsed.path, parsed.path);
+    snprintf(
+        expected, sizeof expected,
+        "[watch]\nflag = false  # default\na-text = \" # \\x0a\"  # %s:1\nnumber = 0  # default\n"
+        "# threads is not set\nshare = 0.3  # %s:2\nduration = 1500us  # environment ISOCHRON_DURATION\n"
+        "choice = green  # default\nlist = sasl.password=[redacted]  # flag\n"
+        "list = b,registry=https://[redacted]@host/x?a  # flag\nlog-format = text  # default\n"
+        "log-limit = 10000000  # default\ncore = false  # default\n",
+        parsed.path, parsed.path);
     assert_string_equal(parsed.printed, expected);
     parse(&again, parsed.printed, NULL, (char *[]){NULL});
     assert_int_equal(again.status, ISO_OK);

@@ -31,8 +31,11 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-static const struct cli_command command = {
-    .name = "try", .usage = "FILE", .intro = "Tries.", .examples = "  isochron try x\n", .options = options};
+static const struct cli_command command = {.name = "try",
+                                           .usage = "FILE",
+                                           .intro = "Tries.",
+                                           .examples = "  isochron try x\n",
+                                           .options = options};
 
 static const struct cli_command *const commands[] = {&command, NULL};
 
@@ -51,7 +54,8 @@ static void parse(struct parsed *parsed, char **arguments)
         count++;
     *parsed = (struct parsed){.app = {.commands = commands, .command = &command}};
     test_capture_start(&parsed->app.out);
-    parsed->status = cli_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
+    parsed->status =
+        cli_parse(&parsed->app, count, arguments, &parsed->target, &parsed->files, &parsed->done);
 }
 
 /* What was printed; the caller frees it. */
@@ -66,8 +70,8 @@ static void all_spellings(void **state)
 {
     (void)state;
     struct parsed parsed;
-    parse(&parsed, (char *[]){"--flag", "a", "--number=3k", "-o", "x", "--share", "0.25", "-", "--choice=blue",
-                              "--more", "1", "--more=2", "--", "--flag", NULL});
+    parse(&parsed, (char *[]){"--flag", "a", "--number=3k", "-o", "x", "--share", "0.25", "-",
+                              "--choice=blue", "--more", "1", "--more=2", "--", "--flag", NULL});
     assert_int_equal(parsed.status, ISO_OK);
     assert_true(parsed.target.flag);
     assert_int_equal(parsed.target.number, 3000);
@@ -104,14 +108,17 @@ static void mistakes(void **state)
         {{"-o"}, "--output needs a value: FILE"},
         {{"--number", "1"}, "--number 1: expected a number from 2 to 5000000"},
         {{"--number", "6M"}, "--number 6M: expected a number from 2 to 5000000"},
-        {{"--number", "18446744073709551617"}, "--number 18446744073709551617: expected a number from 2 to 5000000"},
-        {{"--number", "18446744073709552k"}, "--number 18446744073709552k: expected a number from 2 to 5000000"},
+        {{"--number", "18446744073709551617"},
+         "--number 18446744073709551617: expected a number from 2 to 5000000"},
+        {{"--number", "18446744073709552k"},
+         "--number 18446744073709552k: expected a number from 2 to 5000000"},
         {{"--number", "-3"}, "--number -3: expected a number from 2 to 5000000"},
         {{"--number", " 3"}, "--number  3: expected a number from 2 to 5000000"},
         {{"--number", "3x"}, "--number 3x: expected a number from 2 to 5000000"},
         {{"--share", "1.01"}, "--share 1.01: expected a number from 0 to 1, such as 0.5"},
         {{"--share", "nan"}, "--share nan: expected a number from 0 to 1, such as 0.5"},
-        {{"--choice", "gree"}, "--choice gree: expected one of red|green|blue; did you mean green?"},
+        {{"--choice", "gree"},
+         "--choice gree: expected one of red|green|blue; did you mean green?"},
         {{"--choice", ""}, "--choice : expected one of red|green|blue"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -132,7 +139,8 @@ static const struct cli_option of_durations[] = {
     CLI_ROW_SECONDS("seconds", "S", offsetof(struct durations, seconds), 1, 86400, "S."),
     CLI_ROW_SECONDS("wait", "S", offsetof(struct durations, first), 0, 86400, "S."),
     CLI_ROW_DURATION("duration", "D", offsetof(struct durations, duration), "D."),
-    CLI_ROW_FLAG("flag", offsetof(struct durations, flag), "F.", .given = offsetof(struct durations, given)),
+    CLI_ROW_FLAG("flag", offsetof(struct durations, flag), "F.",
+                 .given = offsetof(struct durations, given)),
     {.type = CLI_END},
 };
 
@@ -146,7 +154,8 @@ static bool parse_duration(char *argument, struct durations *durations)
     struct cli_texts files = {0};
     bool done;
     *durations = (struct durations){.seconds = 7};
-    enum iso_status status = cli_parse(&app, 1, (char *[]){argument, NULL}, durations, &files, &done);
+    enum iso_status status =
+        cli_parse(&app, 1, (char *[]){argument, NULL}, durations, &files, &done);
     cli_texts_release(&files);
     return status == ISO_OK;
 }
@@ -211,29 +220,30 @@ static void help_is_made_from_the_table(void **state)
     assert_true(parsed.done);
     char *text = parsed_end(&parsed);
     assert_string_equal(
-        text, "usage: isochron try FILE\n\nTries.\n\nAll of them\n"
-              "  --flag                  A flag.\n"
-              "  -o, --output FILE       A text\n"
-              "                          in two lines.\n"
-              "  --number N              A number.\n"
-              "  --share SHARE           A share.\n"
-              "  --choice red|green|blue A choice.\n"
-              "  --more TEXT             Texts.\n"
-              "\nOf every command\n"
-              "  --config FILE           Take options from FILE, lines of name = value. Environment variables\n"
-              "                          such as ISOCHRON_MAX_VIOLATIONS override the file; arguments override\n"
-              "                          both.\n"
-              "  --print-config          Print each option's value and where it comes from, without secrets,\n"
-              "                          and do nothing else.\n"
-              "  --log-format text|json  The form of messages on standard error (text).\n"
-              "  --log-limit BYTES       The most bytes of remarks and warnings in an hour (10M). Further lines\n"
-              "                          are dropped, and their number is reported. 0: no limit. Errors are\n"
-              "                          always printed.\n"
-              "  --core                  Let a crash leave a core dump, which contains data, and let debuggers\n"
-              "                          attach.\n"
-              "  -h, --help              Print this.\n"
-              "  --version               Print the version.\n"
-              "\nExamples\n  isochron try x\n");
+        text,
+        "usage: isochron try FILE\n\nTries.\n\nAll of them\n"
+        "  --flag                  A flag.\n"
+        "  -o, --output FILE       A text\n"
+        "                          in two lines.\n"
+        "  --number N              A number.\n"
+        "  --share SHARE           A share.\n"
+        "  --choice red|green|blue A choice.\n"
+        "  --more TEXT             Texts.\n"
+        "\nOf every command\n"
+        "  --config FILE           Take options from FILE, lines of name = value. Environment variables\n"
+        "                          such as ISOCHRON_MAX_VIOLATIONS override the file; arguments override\n"
+        "                          both.\n"
+        "  --print-config          Print each option's value and where it comes from, without secrets,\n"
+        "                          and do nothing else.\n"
+        "  --log-format text|json  The form of messages on standard error (text).\n"
+        "  --log-limit BYTES       The most bytes of remarks and warnings in an hour (10M). Further lines\n"
+        "                          are dropped, and their number is reported. 0: no limit. Errors are\n"
+        "                          always printed.\n"
+        "  --core                  Let a crash leave a core dump, which contains data, and let debuggers\n"
+        "                          attach.\n"
+        "  -h, --help              Print this.\n"
+        "  --version               Print the version.\n"
+        "\nExamples\n  isochron try x\n");
     free(text);
 }
 

@@ -121,7 +121,8 @@ static void test_rows(void **state)
 static void test_no_connection(void **state)
 {
     (void)state;
-    static const char *const urls[] = {"mysql://u:secret@127.0.0.1:1/d", "postgresql://u:secret@127.0.0.1:1/d"};
+    static const char *const urls[] = {"mysql://u:secret@127.0.0.1:1/d",
+                                       "postgresql://u:secret@127.0.0.1:1/d"};
     for (size_t i = 0; i < 2; i++) {
         struct iso_error error = {0};
         assert_null(iso_database_connect(urls[i], &error));
@@ -134,8 +135,9 @@ static void test_no_connection(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),    cmocka_unit_test(test_refused), cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_one_line), cmocka_unit_test(test_rows),    cmocka_unit_test(test_no_connection),
+        cmocka_unit_test(test_parts),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_protocols), cmocka_unit_test(test_one_line),
+        cmocka_unit_test(test_rows),      cmocka_unit_test(test_no_connection),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Avro and Protobuf in detail: what libavro writes we read, every type of column, decimals in every mode, schemas that
- * are none, framing, and messages that are cut. */
+/* Avro and Protobuf in detail: what libavro writes we read, every type of column, decimals in every
+ * mode, schemas that are none, framing, and messages that are cut. */
 #include <avro.h>
 
 #include "base/memory.h"
@@ -14,7 +14,8 @@ struct schemas {
     const char *key, *payload;
 };
 
-static enum iso_status find(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find(void *context, uint32_t id, struct iso_schema *schema,
+                            struct iso_error *error)
 {
     const struct schemas *schemas = context;
     const char *text = id == 1 ? schemas->payload : schemas->key;
@@ -29,7 +30,8 @@ static const char key_schema[] =
 
 #define ENVELOPE(columns)                                                                                                        \
     "{\"type\":\"record\",\"name\":\"Envelope\",\"namespace\":\"a.b\",\"fields\":[{\"name\":\"before\",\"type\":[\"null\","      \
-    "{\"type\":\"record\",\"name\":\"Value\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}" columns "]}]},"                      \
+    "{\"type\":\"record\",\"name\":\"Value\",\"fields\":[{\"name\":\"k\",\"type\":\"int\"}" columns                              \
+    "]}]},"                                                                                                                      \
     "{\"name\":\"after\",\"type\":[\"null\",\"Value\"]},{\"name\":\"source\",\"type\":{\"type\":\"record\",\"name\":\"Source\"," \
     "\"fields\":[{\"name\":\"connector\",\"type\":\"string\"},{\"name\":\"table\",\"type\":\"string\"}]}},"                      \
     "{\"name\":\"op\",\"type\":\"string\"}]}"
@@ -101,7 +103,8 @@ static size_t write_with_libavro(char *bytes, size_t capacity)
 {
     avro_schema_t schema;
     avro_value_t envelope, value;
-    assert_int_equal(avro_schema_from_json_length(columns_schema, sizeof columns_schema - 1, &schema), 0);
+    assert_int_equal(
+        avro_schema_from_json_length(columns_schema, sizeof columns_schema - 1, &schema), 0);
     avro_value_iface_t *class = avro_generic_class_from_schema(schema);
     avro_generic_value_new(class, &envelope);
     value = branch(&envelope, "before", 0), avro_value_set_null(&value);
@@ -136,8 +139,9 @@ static void reads_what_libavro_writes(void **state)
     struct decoder_case test;
     char bytes[512];
     size_t size = write_with_libavro(bytes, sizeof bytes);
-    case_open(&test, &iso_debezium_decoder,
-              (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
     struct iso_bytes payload = {(const uint8_t *)bytes, (uint32_t)size};
     assert_string_equal(case_bytes(&test, "x", key_seven, payload), row);
     /* cut anywhere it is refused, and with a byte more too */
@@ -149,7 +153,8 @@ static void reads_what_libavro_writes(void **state)
         iso_free(copy);
     }
     payload.size++;
-    assert_non_null(strstr(case_bytes(&test, "x", key_seven, payload), "expected the message's end"));
+    assert_non_null(
+        strstr(case_bytes(&test, "x", key_seven, payload), "expected the message's end"));
     case_close(&test);
 }
 
@@ -164,9 +169,10 @@ static void takes_schemas_from_a_file(void **state)
     snprintf(file, sizeof file, "{\"key\":%s,\"payload\":%s}", key_schema, columns_schema);
     case_open(&test, &iso_debezium_decoder,
               (struct iso_decoder_options){.format = "avro", .schema = file, .value = "e"});
-    assert_string_equal(case_bytes(&test, "x", (struct iso_bytes){key_seven.data + 5, 1},
-                                   (struct iso_bytes){(const uint8_t *)bytes + 5, (uint32_t)size - 5}),
-                        "row c  t t/-7 before - after DOWN");
+    assert_string_equal(
+        case_bytes(&test, "x", (struct iso_bytes){key_seven.data + 5, 1},
+                   (struct iso_bytes){(const uint8_t *)bytes + 5, (uint32_t)size - 5}),
+        "row c  t t/-7 before - after DOWN");
     case_close(&test);
 }
 
@@ -190,8 +196,9 @@ static void refuses_options(void **state)
                         "format=avro: expected registry=URL and framing, or schema=FILE");
     assert_string_equal(create_error((struct iso_decoder_options){.format = "protobuf"}),
                         "format=protobuf: expected registry=URL and framing");
-    assert_string_equal(create_error((struct iso_decoder_options){.format = "avro", .schema = "{\"key\":\"int\"}"}),
-                        "schema file: expected {\"key\":SCHEMA,\"payload\":SCHEMA}, both of Avro");
+    assert_string_equal(
+        create_error((struct iso_decoder_options){.format = "avro", .schema = "{\"key\":\"int\"}"}),
+        "schema file: expected {\"key\":SCHEMA,\"payload\":SCHEMA}, both of Avro");
 }
 
 static const char *schema_error(enum iso_schema_type type, const char *schema)
@@ -201,11 +208,12 @@ static const char *schema_error(enum iso_schema_type type, const char *schema)
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
     const char *format = type == ISO_SCHEMA_AVRO ? "avro" : "protobuf";
-    case_open(&test, &iso_debezium_decoder,
-              (struct iso_decoder_options){.format = format, .framed = true, .registry = &registry});
-    snprintf(
-        text, sizeof text, "%s",
-        case_bytes(&test, "x", (struct iso_bytes){NULL, 0}, (struct iso_bytes){(const uint8_t *)"\0\0\0\0\1\0", 6}));
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = format, .framed = true, .registry = &registry});
+    snprintf(text, sizeof text, "%s",
+             case_bytes(&test, "x", (struct iso_bytes){NULL, 0},
+                        (struct iso_bytes){(const uint8_t *)"\0\0\0\0\1\0", 6}));
     case_close(&test);
     return text;
 }
@@ -213,21 +221,24 @@ static const char *schema_error(enum iso_schema_type type, const char *schema)
 static void refuses_avro_schemas(void **state)
 {
     (void)state;
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, ""),
-                        "schema 1: not an Avro schema: expected a type's name, an object or an array");
+    assert_string_equal(
+        schema_error(ISO_SCHEMA_AVRO, ""),
+        "schema 1: not an Avro schema: expected a type's name, an object or an array");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{"),
                         "schema 1: byte 2: the text ends here, expected a member's name in quotes");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "\"decimal\""),
                         "schema 1: not an Avro schema: no type is named decimal");
-    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "[]"), "schema 1: not an Avro schema: an empty union");
+    assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "[]"),
+                        "schema 1: not an Avro schema: an empty union");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{\"name\":\"x\"}"),
                         "schema 1: not an Avro schema: an object without a type");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "{\"type\":\"record\",\"name\":\"x\"}"),
                         "schema 1: not an Avro schema: fields or symbols are missing");
     assert_string_equal(
-        schema_error(ISO_SCHEMA_AVRO,
-                     "[{\"type\":\"fixed\",\"name\":\"x\",\"size\":1},{\"type\":\"enum\",\"name\":\"x\","
-                     "\"symbols\":[]}]"),
+        schema_error(
+            ISO_SCHEMA_AVRO,
+            "[{\"type\":\"fixed\",\"name\":\"x\",\"size\":1},{\"type\":\"enum\",\"name\":\"x\","
+            "\"symbols\":[]}]"),
         "schema 1: not an Avro schema: a name is defined as two types");
     assert_string_equal(schema_error(ISO_SCHEMA_AVRO, "\"int\""), "byte 1: expected a record");
     char deep[400];
@@ -260,14 +271,17 @@ static void refuses_frames(void **state)
 #define BYTES(text) ((struct iso_bytes){(const uint8_t *)(text), sizeof(text) - 1})
     assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0")),
                         "expected Confluent framing: a byte 0 and a schema id of four bytes");
-    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\x63")), "schema 99: not found");
-    assert_string_equal(case_bytes(&test, "x", none, BYTES("\1\0\0\0\1")),
-                        "expected a schema id of four bytes (magic 0); schema GUIDs (magic 1) are not supported");
+    assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\x63")),
+                        "schema 99: not found");
+    assert_string_equal(
+        case_bytes(&test, "x", none, BYTES("\1\0\0\0\1")),
+        "expected a schema id of four bytes (magic 0); schema GUIDs (magic 1) are not supported");
     case_close(&test);
     struct schemas schemas = {ISO_SCHEMA_JSON, "{}", "{}"};
     struct iso_schema_provider registry = {find, &schemas};
-    case_open(&test, &iso_debezium_decoder,
-              (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
     assert_string_equal(case_bytes(&test, "x", none, BYTES("\0\0\0\0\1")),
                         "schema 1 is of another format, expected Avro");
     case_close(&test);
@@ -295,17 +309,20 @@ static void reads_columns_of_protobuf(void **state)
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
     struct iso_bytes key = BYTES("\0\0\0\0\2\0\x08\x07");
-    case_open(&test, &iso_debezium_decoder,
-              (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry});
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry});
     /* all of them; list in two packed parts and a single element; field 99 is not in the schema */
     assert_string_equal(
         case_bytes(
             &test, "x", key,
-            BYTES(HEAD "\x12\x3e\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x00\x22\x00"
-                       "\x28\x01\x32\x02\x01\x02\x3a\x06\x08\x02\x12\x02\x00\x96\x40\x01\x48\x03\x55\x01\x00\x00\x00"
-                       "\x30\x03\x59\x00\x00\x00\x00\x00\x00\xf8\x3f\x6a\x01\xff\x7a\x03\x0a\x01\x78\x98\x06\x05" SOURCE
-                       "\x22\x01"
-                       "c")),
+            BYTES(
+                HEAD
+                "\x12\x3e\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x18\x00\x22\x00"
+                "\x28\x01\x32\x02\x01\x02\x3a\x06\x08\x02\x12\x02\x00\x96\x40\x01\x48\x03\x55\x01\x00\x00\x00"
+                "\x30\x03\x59\x00\x00\x00\x00\x00\x00\xf8\x3f\x6a\x01\xff\x7a\x03\x0a\x01\x78\x98\x06\x05" SOURCE
+                "\x22\x01"
+                "c")),
         "row c  t t/7 before - after {\"b\":true,\"c1\":null,\"c2\":\"/w==\",\"d\":1.5,\"f\":1,\"list\":[1,2,3],\"m\":null,\"mood\":1,"
         "\"n\":{\"a\":\"x\",\"number\":0},\"o\":0,\"plain\":-1,\"v\":\"1.5\",\"w\":0,\"z\":-2}");
     case_close(&test);
@@ -317,10 +334,11 @@ static const char *proto_value(const char *column, struct iso_bytes payload)
     struct schemas schemas = {ISO_SCHEMA_PROTOBUF, "message Key { int32 k = 1; }", proto_schema};
     struct iso_schema_provider registry = {find, &schemas};
     struct decoder_case test;
-    case_open(
-        &test, &iso_debezium_decoder,
-        (struct iso_decoder_options){.format = "protobuf", .framed = true, .registry = &registry, .value = column});
-    snprintf(text, sizeof text, "%s", case_bytes(&test, "x", BYTES("\0\0\0\0\2\0\x08\x07"), payload));
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){
+                  .format = "protobuf", .framed = true, .registry = &registry, .value = column});
+    snprintf(text, sizeof text, "%s",
+             case_bytes(&test, "x", BYTES("\0\0\0\0\2\0\x08\x07"), payload));
     case_close(&test);
     return strncmp(text, "row c  t t/7 before - after ", 28) ? text : text + 28;
 }
@@ -328,11 +346,12 @@ static const char *proto_value(const char *column, struct iso_bytes payload)
 static void reads_each_column_of_protobuf(void **state)
 {
     (void)state;
-#define ROW(length, bytes)                                                                                             \
-    BYTES(HEAD "\x12" length bytes SOURCE "\x22\x01"                                                                   \
+#define ROW(length, bytes)                                                                         \
+    BYTES(HEAD "\x12" length bytes SOURCE "\x22\x01"                                               \
                "c")
-    assert_string_equal(proto_value("plain", ROW("\x0d", "\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
-                        "-1");
+    assert_string_equal(
+        proto_value("plain", ROW("\x0d", "\x08\x07\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
+        "-1");
     assert_string_equal(proto_value("plain", ROW("\x02", "\x08\x07")), "?"); /* 0 or null */
     assert_string_equal(proto_value("o", ROW("\x02", "\x08\x07")), "-");
     assert_string_equal(proto_value("o", ROW("\x04", "\x08\x07\x18\x00")), "0");
@@ -340,26 +359,33 @@ static void reads_each_column_of_protobuf(void **state)
     assert_string_equal(proto_value("w", ROW("\x04", "\x08\x07\x22\x00")), "0");
     assert_string_equal(proto_value("w", ROW("\x06", "\x08\x07\x22\x02\x08\x09")), "9");
     assert_string_equal(proto_value("mood", ROW("\x04", "\x08\x07\x28\x01")), "1");
-    assert_string_equal(proto_value("list", ROW("\x08", "\x08\x07\x32\x02\x01\x02\x30\x03")), "[1,2,3]");
-    assert_string_equal(proto_value("v", ROW("\x0a", "\x08\x07\x3a\x06\x08\x02\x12\x02\x00\x96")), "1.5");
+    assert_string_equal(proto_value("list", ROW("\x08", "\x08\x07\x32\x02\x01\x02\x30\x03")),
+                        "[1,2,3]");
+    assert_string_equal(proto_value("v", ROW("\x0a", "\x08\x07\x3a\x06\x08\x02\x12\x02\x00\x96")),
+                        "1.5");
     assert_string_equal(proto_value("b", ROW("\x04", "\x08\x07\x40\x01")), "true");
     assert_string_equal(proto_value("z", ROW("\x04", "\x08\x07\x48\x03")), "-2");
     assert_string_equal(proto_value("f", ROW("\x07", "\x08\x07\x55\x01\x00\x00\x00")), "1");
-    assert_string_equal(proto_value("d", ROW("\x0b", "\x08\x07\x59\x00\x00\x00\x00\x00\x00\xf8\x3f")), "1.5");
+    assert_string_equal(
+        proto_value("d", ROW("\x0b", "\x08\x07\x59\x00\x00\x00\x00\x00\x00\xf8\x3f")), "1.5");
     assert_string_equal(proto_value("c2", ROW("\x05", "\x08\x07\x6a\x01\xff")), "/w==");
     assert_string_equal(proto_value("c1", ROW("\x02", "\x08\x07")), "-");
-    assert_string_equal(proto_value("n", ROW("\x07", "\x08\x07\x7a\x03\x0a\x01\x78")), "{\"a\":\"x\",\"number\":0}");
+    assert_string_equal(proto_value("n", ROW("\x07", "\x08\x07\x7a\x03\x0a\x01\x78")),
+                        "{\"a\":\"x\",\"number\":0}");
     assert_string_equal(proto_value("b", ROW("\x04", "\x08\x07\x98\x06")),
                         "byte 7: expected a number of at most ten bytes");
-    assert_string_equal(proto_value("b", ROW("\x03", "\x08\x07\x43")), "byte 6: expected an encoding of 0, 1, 2 or 5");
+    assert_string_equal(proto_value("b", ROW("\x03", "\x08\x07\x43")),
+                        "byte 6: expected an encoding of 0, 1, 2 or 5");
     assert_string_equal(proto_value("b", ROW("\x07", "\x08\x07\x45\x01\x00\x00\x00")),
                         "byte 1: expected fields encoded as the schema says");
-    assert_string_equal(proto_value("c1", ROW("\x05", "\x08\x07\x62\x01\xff")), "byte 7: expected UTF-8");
+    assert_string_equal(proto_value("c1", ROW("\x05", "\x08\x07\x62\x01\xff")),
+                        "byte 7: expected UTF-8");
 }
 
 /* ---- every message of a feed, cut ---- */
 
-/* A message that lacks bytes is refused; in Protobuf one that lacks whole fields may still be one. */
+/* A message that lacks bytes is refused; in Protobuf one that lacks whole fields may still be
+ * one. */
 static void cut_messages_are_refused(void **state)
 {
     (void)state;
@@ -377,14 +403,16 @@ static void cut_messages_are_refused(void **state)
         iso_history_operation(&history, ISO_DELETE, 1, ISO_ABSENT);
         feed_rename_keys(&history, feed_debezium_name, &tables);
         feed_init(&feed);
-        assert_true(feed_debezium_write(&feed, &history,
-                                        &(struct feed_debezium_options){.format = (enum feed_debezium_format)format,
-                                                                        .partitions = 1,
-                                                                        .metadata = true,
-                                                                        .in_band = true,
-                                                                        .first_xid = 5}));
+        assert_true(feed_debezium_write(
+            &feed, &history,
+            &(struct feed_debezium_options){.format = (enum feed_debezium_format)format,
+                                            .partitions = 1,
+                                            .metadata = true,
+                                            .in_band = true,
+                                            .first_xid = 5}));
         feed_finish(&feed);
-        case_open(&test, &iso_debezium_decoder, feed_debezium_decoding((enum feed_debezium_format)format));
+        case_open(&test, &iso_debezium_decoder,
+                  feed_debezium_decoding((enum feed_debezium_format)format));
         for (uint32_t i = 0; i < feed.count; i++) {
             const struct iso_message *message = &feed.list[i];
             for (uint32_t size = 0; size < message->payload.size; size++, cuts++) {
@@ -394,7 +422,8 @@ static void cut_messages_are_refused(void **state)
                 accepted += test.error.status == ISO_OK;
                 iso_free(copy);
             }
-            for (uint32_t size = 0; message->payload.data && size < message->key.size; size++, cuts++) {
+            for (uint32_t size = 0; message->payload.data && size < message->key.size;
+                 size++, cuts++) {
                 uint8_t *copy = iso_allocate(size + !size);
                 memcpy(copy, message->key.data, size);
                 case_bytes(&test, message->topic, (struct iso_bytes){copy, size}, message->payload);
@@ -442,10 +471,12 @@ static void reads_collections(void **state)
         struct iso_schema_provider registry = {find, &schemas};
         struct decoder_case test;
         case_open(&test, &iso_debezium_decoder,
-                  (struct iso_decoder_options){.format = cases[i].format, .framed = true, .registry = &registry});
-        assert_string_equal(case_bytes(&test, "x.transaction", case_text(NULL), cases[i].payload),
-                            "collection s1.a id 5 count 1 at 0,7\ncollection s1.b id 5 count 2 at 0,7\n"
-                            "end id 5 count 3 at 0,7");
+                  (struct iso_decoder_options){
+                      .format = cases[i].format, .framed = true, .registry = &registry});
+        assert_string_equal(
+            case_bytes(&test, "x.transaction", case_text(NULL), cases[i].payload),
+            "collection s1.a id 5 count 1 at 0,7\ncollection s1.b id 5 count 2 at 0,7\n"
+            "end id 5 count 3 at 0,7");
         case_close(&test);
     }
 }
@@ -453,13 +484,15 @@ static void reads_collections(void **state)
 /* ---- schemas ---- */
 
 /* One column `n`, of another type from message to message: a registry's schemas are as many ids. */
-static enum iso_status find_each(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_each(void *context, uint32_t id, struct iso_schema *schema,
+                                 struct iso_error *error)
 {
     static const char *const texts[] = {
         key_schema,
         ENVELOPE(",{\"name\":\"n\",\"type\":[\"null\",\"int\"]}"),
         ENVELOPE(",{\"name\":\"n\",\"type\":\"int\"}"),
-        ENVELOPE(",{\"name\":\"n\",\"type\":[\"null\",{\"type\":\"int\",\"connect.name\":\"io.debezium.time.Date\"}]}"),
+        ENVELOPE(
+            ",{\"name\":\"n\",\"type\":[\"null\",{\"type\":\"int\",\"connect.name\":\"io.debezium.time.Date\"}]}"),
     };
     (void)context;
     (void)error;
@@ -474,15 +507,19 @@ static void tells_types_of_avro(void **state)
     struct decoder_case test;
     struct iso_bytes key = BYTES("\0\0\0\0\0\2");
 #define SOURCE_AND_OP "\x14postgresql\2t\2"
-    case_open(&test, &iso_debezium_decoder,
-              (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
+    case_open(
+        &test, &iso_debezium_decoder,
+        (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &registry});
     /* an update that shows a value where null may be */
-    assert_string_equal(case_bytes(&test, "x", key, BYTES("\0\0\0\0\1\2\2\2\4\2\2\2\6" SOURCE_AND_OP "u")),
-                        "row u  t t/1 before {\"n\":2} after {\"n\":3}");
-    assert_string_equal(case_bytes(&test, "x", key, BYTES("\0\0\0\0\2\0\2\2\4" SOURCE_AND_OP "c")),
-                        "row c  t t/1 before - after {\"n\":2}"); /* NOT NULL now: its values are what they were */
-    assert_string_equal(case_bytes(&test, "x", key, BYTES("\0\0\0\0\3\0\2\2\2\4" SOURCE_AND_OP "c")),
-                        "schema t epoch of t#n\nschema t epoch\nrow c  t t/1 before - after {\"n\":2}");
+    assert_string_equal(
+        case_bytes(&test, "x", key, BYTES("\0\0\0\0\1\2\2\2\4\2\2\2\6" SOURCE_AND_OP "u")),
+        "row u  t t/1 before {\"n\":2} after {\"n\":3}");
+    assert_string_equal(
+        case_bytes(&test, "x", key, BYTES("\0\0\0\0\2\0\2\2\4" SOURCE_AND_OP "c")),
+        "row c  t t/1 before - after {\"n\":2}"); /* NOT NULL now: its values are what they were */
+    assert_string_equal(
+        case_bytes(&test, "x", key, BYTES("\0\0\0\0\3\0\2\2\2\4" SOURCE_AND_OP "c")),
+        "schema t epoch of t#n\nschema t epoch\nrow c  t t/1 before - after {\"n\":2}");
     case_close(&test);
 }
 
@@ -490,11 +527,16 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_libavro_writes), cmocka_unit_test(takes_schemas_from_a_file),
-        cmocka_unit_test(refuses_options),           cmocka_unit_test(refuses_avro_schemas),
-        cmocka_unit_test(refuses_protobuf_schemas),  cmocka_unit_test(refuses_frames),
-        cmocka_unit_test(reads_columns_of_protobuf), cmocka_unit_test(reads_each_column_of_protobuf),
-        cmocka_unit_test(cut_messages_are_refused),  cmocka_unit_test(reads_collections),
+        cmocka_unit_test(reads_what_libavro_writes),
+        cmocka_unit_test(takes_schemas_from_a_file),
+        cmocka_unit_test(refuses_options),
+        cmocka_unit_test(refuses_avro_schemas),
+        cmocka_unit_test(refuses_protobuf_schemas),
+        cmocka_unit_test(refuses_frames),
+        cmocka_unit_test(reads_columns_of_protobuf),
+        cmocka_unit_test(reads_each_column_of_protobuf),
+        cmocka_unit_test(cut_messages_are_refused),
+        cmocka_unit_test(reads_collections),
         cmocka_unit_test(tells_types_of_avro),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* Histories written as Debezium's feed in every format, and read again: each transaction has the changes that its
- * writes make of the rows there were, once repeats are left out. And every message of a real connector's captures
- * decodes. */
+/* Histories written as Debezium's feed in every format, and read again: each transaction has the
+ * changes that its writes make of the rows there were, once repeats are left out. And every message
+ * of a real connector's captures decodes. */
 #include <inttypes.h>
 
 #include "base/memory.h"
@@ -25,9 +25,11 @@ static void build(struct iso_history *history, uint64_t seed)
         iso_history_set_cts(history, (struct iso_stamp){1000 - (t * 7919) % 997, 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 4);
-            iso_atom value = kind == 1   ? ISO_ABSENT
-                             : kind == 2 ? iso_atoms_text(&history->atoms, "caf\xc3\xa9 \"18446744073709551615\"", 29)
-                                         : random_below(&random, 5);
+            iso_atom value =
+                kind == 1 ? ISO_ABSENT
+                : kind == 2
+                    ? iso_atoms_text(&history->atoms, "caf\xc3\xa9 \"18446744073709551615\"", 29)
+                    : random_below(&random, 5);
             iso_history_operation(history,
                                   kind == 0   ? ISO_READ
                                   : kind == 1 ? ISO_DELETE
@@ -54,18 +56,20 @@ static void text_of(const struct iso_atoms *atoms, iso_atom atom, char text[LINE
     snprintf(text, LINE, "%.*s", (int)length, at);
 }
 
-static void put_line(char line[LINE], char op, const struct iso_atoms *atoms, iso_atom key, bool has_before,
-                     iso_atom before, iso_atom after)
+static void put_line(char line[LINE], char op, const struct iso_atoms *atoms, iso_atom key,
+                     bool has_before, iso_atom before, iso_atom after)
 {
     char texts[3][LINE];
     text_of(atoms, key, texts[0]);
     text_of(atoms, before, texts[1]);
     text_of(atoms, after, texts[2]);
-    snprintf(line, LINE, "%c %.60s %.60s %.60s", op, texts[0], has_before ? texts[1] : "?", texts[2]);
+    snprintf(line, LINE, "%c %.60s %.60s %.60s", op, texts[0], has_before ? texts[1] : "?",
+             texts[2]);
 }
 
 /* Replays the committed transactions in the order of cts. */
-static void expect(const struct iso_history *history, bool default_identity, struct expected *expected)
+static void expect(const struct iso_history *history, bool default_identity,
+                   struct expected *expected)
 {
     iso_atom now[KEYS];
     memset(now, 0xff, sizeof now);
@@ -76,7 +80,8 @@ static void expect(const struct iso_history *history, bool default_identity, str
             if (history->cts[t] != cts || iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             expected[t].count = 0;
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
+                 o++) {
                 uint32_t key = history->key[o];
                 iso_atom before = now[key];
                 if (!iso_kind_writes(history->kind[o]))
@@ -85,8 +90,8 @@ static void expect(const struct iso_history *history, bool default_identity, str
                 if (before == ISO_ABSENT && now[key] == ISO_ABSENT)
                     continue;
                 char op = before == ISO_ABSENT ? 'c' : now[key] == ISO_ABSENT ? 'd' : 'u';
-                put_line(expected[t].lines[expected[t].count++], op, &history->atoms, history->key_atom[key],
-                         op == 'c' || !default_identity, before, now[key]);
+                put_line(expected[t].lines[expected[t].count++], op, &history->atoms,
+                         history->key_atom[key], op == 'c' || !default_identity, before, now[key]);
             }
         }
 }
@@ -98,7 +103,8 @@ struct found {
     uint64_t last[2]; /* of the END before, and whether positions of later transactions are above */
 };
 
-static void take_event(const struct iso_events *events, const struct iso_event *event, struct found *found)
+static void take_event(const struct iso_events *events, const struct iso_event *event,
+                       struct found *found)
 {
     const struct iso_atoms *atoms = &events->block.atoms;
     if (event->type == ISO_EVENT_IGNORED) {
@@ -131,12 +137,13 @@ static void take_event(const struct iso_events *events, const struct iso_event *
         char *line = found->rows[t].lines[event->order - 1];
         found->repeated += *line != 0;
         found->rows[t].count += *line == 0;
-        put_line(line, "cud"[event->operation], atoms, event -> key, event -> flags &ISO_EVENT_HAS_BEFORE,
-                 event -> before, event -> after);
+        put_line(line, "cud"[event->operation], atoms, event -> key,
+                 event -> flags &ISO_EVENT_HAS_BEFORE, event -> before, event -> after);
     }
 }
 
-static void read_feed(const struct feed *feed, struct iso_decoder_options options, struct found *found)
+static void read_feed(const struct feed *feed, struct iso_decoder_options options,
+                      struct found *found)
 {
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, options);
@@ -176,7 +183,8 @@ static void round_trip(uint64_t seed, struct feed_debezium_options options)
         assert_int_equal(found.rows[t].count, expected[t].count);
         for (uint32_t i = 0; i < expected[t].count; i++)
             assert_string_equal(found.rows[t].lines[i], expected[t].lines[i]);
-        assert_int_equal(found.claimed[t], found.ended[t] ? expected[t].count + options.in_band : 0);
+        assert_int_equal(found.claimed[t],
+                         found.ended[t] ? expected[t].count + options.in_band : 0);
     }
     assert_int_equal(found.snapshots, options.snapshot ? 3 : 0);
     totals.repeated += found.repeated;
@@ -193,13 +201,14 @@ static void every_format_carries_the_history(void **state)
     for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
         totals = (struct found){0};
         for (int format = FEED_JSON; format <= FEED_PROTOBUF; format++)
-            round_trip(seed, (struct feed_debezium_options){.format = (enum feed_debezium_format)format,
-                                                            .partitions = 1 + seed % 3,
-                                                            .restarts = seed % 4,
-                                                            .snapshot = seed % 2,
-                                                            .default_identity = seed % 5 == 0,
-                                                            .binlog = seed % 7 == 0,
-                                                            .in_band = seed % 6 == 1});
+            round_trip(seed,
+                       (struct feed_debezium_options){.format = (enum feed_debezium_format)format,
+                                                      .partitions = 1 + seed % 3,
+                                                      .restarts = seed % 4,
+                                                      .snapshot = seed % 2,
+                                                      .default_identity = seed % 5 == 0,
+                                                      .binlog = seed % 7 == 0,
+                                                      .in_band = seed % 6 == 1});
     }
 }
 
@@ -209,7 +218,8 @@ static void feeds_repeat_and_tell_records(void **state)
     (void)state;
     totals = (struct found){0};
     for (uint64_t seed = 1; seed <= 50; seed++)
-        round_trip(seed, (struct feed_debezium_options){.partitions = 2, .restarts = 3, .in_band = true});
+        round_trip(seed,
+                   (struct feed_debezium_options){.partitions = 2, .restarts = 3, .in_band = true});
     assert_true(totals.repeated > 50);
     assert_true(totals.tombstones > 20);
     assert_true(totals.in_band > 200);
@@ -224,8 +234,10 @@ static void what_debezium_cannot_carry(void **state)
     feed_init(&feed);
     iso_history_begin(&history, 99, 1, ISO_COMMITTED, 0);
     iso_history_set_cts(&history, (struct iso_stamp){5, 0});
-    iso_history_operation(&history, ISO_WRITE, iso_atoms_text(&history.atoms, "no identity", 11), 1);
-    assert_false(feed_debezium_write(&feed, &history, &(struct feed_debezium_options){.seed = 1, .partitions = 1}));
+    iso_history_operation(&history, ISO_WRITE, iso_atoms_text(&history.atoms, "no identity", 11),
+                          1);
+    assert_false(feed_debezium_write(&feed, &history,
+                                     &(struct feed_debezium_options){.seed = 1, .partitions = 1}));
     feed_release(&feed);
     iso_history_release(&history);
 }
@@ -255,7 +267,8 @@ static void take_capture(const char *name, struct iso_decoder_options options, s
     const struct iso_message *messages;
     uint32_t count;
     *tally = (struct tally){0};
-    snprintf(path, sizeof path, "tests/data/recordings/debezium-postgres/%s.capture.jsonl.zst", name);
+    snprintf(path, sizeof path, "tests/data/recordings/debezium-postgres/%s.capture.jsonl.zst",
+             name);
     case_open(&test, &iso_debezium_decoder, options);
     iso_inputs_init(&inputs);
     struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, &test.error);
@@ -270,16 +283,19 @@ static void take_capture(const char *name, struct iso_decoder_options options, s
             tally->begins += event->type == ISO_EVENT_BEGIN;
             tally->ends += event->type == ISO_EVENT_END;
             tally->claimed += event->type == ISO_EVENT_END ? event->count : 0;
-            tally->tombstones += event->type == ISO_EVENT_IGNORED && !strcmp(event->reason, "tombstone");
+            tally->tombstones +=
+                event->type == ISO_EVENT_IGNORED && !strcmp(event->reason, "tombstone");
             if (event->type != ISO_EVENT_ROW)
                 continue;
             tally->rows[event->operation]++;
-            tally->whole += event->operation != ISO_ROW_INSERT && (event->flags & ISO_EVENT_HAS_BEFORE);
+            tally->whole +=
+                event->operation != ISO_ROW_INSERT && (event->flags & ISO_EVENT_HAS_BEFORE);
             assert_true(event->flags & ISO_EVENT_HAS_AFTER &&
                         event->flags & (ISO_EVENT_HAS_POSITION | ISO_EVENT_SNAPSHOT_XID));
             assert_true(event->key != ISO_ABSENT &&
                         (event->operation == ISO_ROW_DELETE) == (event->after == ISO_ABSENT));
-            assert_true((event->operation == ISO_ROW_SNAPSHOT) == !(event->flags & ISO_EVENT_HAS_ID));
+            assert_true((event->operation == ISO_ROW_SNAPSHOT) ==
+                        !(event->flags & ISO_EVENT_HAS_ID));
             assert_true((event->operation == ISO_ROW_SNAPSHOT) == !event->order);
         }
     assert_string_equal(test.error.text, "");
@@ -288,8 +304,9 @@ static void take_capture(const char *name, struct iso_decoder_options options, s
     case_close(&test);
 }
 
-/* Two tables of identity FULL, one of identity DEFAULT (138 updates and 24 deletes). No column of theirs is ever null,
- * and without schemas nothing else tells that it may be: identity=full has to be said. */
+/* Two tables of identity FULL, one of identity DEFAULT (138 updates and 24 deletes). No column of
+ * theirs is ever null, and without schemas nothing else tells that it may be: identity=full has to
+ * be said. */
 static void the_bank_is_read(void **state)
 {
     (void)state;
@@ -305,10 +322,11 @@ static void the_bank_is_read(void **state)
     assert_int_equal(tally.ends, 465);
     assert_int_equal(tally.claimed, 151 + 37 + 32 + 601 + 130 + 138 + 106 + 29 + 24);
     assert_int_equal(tally.collected, tally.claimed);
-    take_capture(
-        "bank",
-        (struct iso_decoder_options){.value = "v", .identity = ISO_IDENTITY_FULL, .tables = "public.kv;public.acct"},
-        &tally);
+    take_capture("bank",
+                 (struct iso_decoder_options){.value = "v",
+                                              .identity = ISO_IDENTITY_FULL,
+                                              .tables = "public.kv;public.acct"},
+                 &tally);
     assert_int_equal(tally.whole, 601 + 130 + 106 + 29);
 }
 
@@ -317,8 +335,8 @@ static void other_captures_are_read(void **state)
     (void)state;
     struct tally tally;
     take_capture("schemas", (struct iso_decoder_options){0}, &tally);
-    assert_int_equal(tally.rows[ISO_ROW_SNAPSHOT] + tally.rows[ISO_ROW_INSERT] + tally.rows[ISO_ROW_UPDATE] +
-                         tally.rows[ISO_ROW_DELETE],
+    assert_int_equal(tally.rows[ISO_ROW_SNAPSHOT] + tally.rows[ISO_ROW_INSERT] +
+                         tally.rows[ISO_ROW_UPDATE] + tally.rows[ISO_ROW_DELETE],
                      6 + 57 + 88 + 15);
     assert_int_equal(tally.whole, 31 + 16 + 8 + 4); /* by schemas; not those of identity DEFAULT */
     take_capture("kill", (struct iso_decoder_options){0}, &tally);
@@ -331,8 +349,10 @@ int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_carries_the_history), cmocka_unit_test(feeds_repeat_and_tell_records),
-        cmocka_unit_test(what_debezium_cannot_carry),       cmocka_unit_test(the_bank_is_read),
+        cmocka_unit_test(every_format_carries_the_history),
+        cmocka_unit_test(feeds_repeat_and_tell_records),
+        cmocka_unit_test(what_debezium_cannot_carry),
+        cmocka_unit_test(the_bank_is_read),
         cmocka_unit_test(other_captures_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,44 +1,53 @@
-/* One message of each kind that Debezium's connectors send beside plain rows: what is used, what is passed over and
- * why, and what is refused. */
+/* One message of each kind that Debezium's connectors send beside plain rows: what is used, what is
+ * passed over and why, and what is refused. */
 #include "connectors/debezium/debezium.h"
 #include "connectors/yugabyte/yugabyte.h"
 #include "tests/support/decoder_case.h"
 
 #define KEY "{\"id\":1}"
-#define ATTRIBUTES(op, snapshot)                                                                                       \
-    "\"id\":\"name:srv;lsn:29274832;txId:565\",\"source\":\"/debezium/postgresql/srv\",\"specversion\":\"1.0\","       \
-    "\"type\":\"io.debezium.connector.postgresql.DataChangeEvent\",\"time\":\"2020-01-13T13:55:39.738Z\","             \
-    "\"datacontenttype\":\"application/json\",\"iodebeziumop\":\"" op "\",\"iodebeziumversion\":\"3.7.0.Final\","      \
-    "\"iodebeziumconnector\":\"postgresql\",\"iodebeziumname\":\"srv\",\"iodebeziumtsms\":\"1578307595958\","          \
-    "\"iodebeziumsnapshot\":\"" snapshot "\",\"iodebeziumdb\":\"postgres\","                                           \
-    "\"iodebeziumsequence\":\"[\\\"29274000\\\",\\\"29274832\\\"]\",\"iodebeziumschema\":\"s1\","                      \
+#define ATTRIBUTES(op, snapshot)                                                                                 \
+    "\"id\":\"name:srv;lsn:29274832;txId:565\",\"source\":\"/debezium/postgresql/srv\",\"specversion\":\"1.0\"," \
+    "\"type\":\"io.debezium.connector.postgresql.DataChangeEvent\",\"time\":\"2020-01-13T13:55:39.738Z\","       \
+    "\"datacontenttype\":\"application/json\",\"iodebeziumop\":\"" op                                            \
+    "\",\"iodebeziumversion\":\"3.7.0.Final\","                                                                  \
+    "\"iodebeziumconnector\":\"postgresql\",\"iodebeziumname\":\"srv\",\"iodebeziumtsms\":\"1578307595958\","    \
+    "\"iodebeziumsnapshot\":\"" snapshot "\",\"iodebeziumdb\":\"postgres\","                                     \
+    "\"iodebeziumsequence\":\"[\\\"29274000\\\",\\\"29274832\\\"]\",\"iodebeziumschema\":\"s1\","                \
     "\"iodebeziumtable\":\"a\",\"iodebeziumlsn\":\"29274832\",\"iodebeziumxmin\":null"
-#define CLOUD(op, data)                                                                                                \
-    "{" ATTRIBUTES(op, "false") ",\"iodebeziumtxid\":\"565\",\"iodebeziumtxtotalorder\":\"3\",\"data\":" data "}"
+#define CLOUD(op, data)                                                                            \
+    "{" ATTRIBUTES(                                                                                \
+        op, "false") ",\"iodebeziumtxid\":\"565\",\"iodebeziumtxtotalorder\":\"3\",\"data\":" data \
+                     "}"
 #define AT " id 565 at 29274000,29274832 #3"
 
 static void takes_cloud_events(void **state)
 {
     (void)state;
     struct decoder_case test;
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.identity = ISO_IDENTITY_FULL, .value = "v"});
-    assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"before\":null,\"after\":{\"id\":1,\"v\":10}}")),
-                        "row c srv s1.a s1.a/1 before - after 10" AT);
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.identity = ISO_IDENTITY_FULL, .value = "v"});
     assert_string_equal(
-        case_decode(&test, KEY, CLOUD("u", "{\"before\":{\"id\":1,\"v\":10},\"after\":{\"id\":1,\"v\":11}}")),
+        case_decode(&test, KEY, CLOUD("c", "{\"before\":null,\"after\":{\"id\":1,\"v\":10}}")),
+        "row c srv s1.a s1.a/1 before - after 10" AT);
+    assert_string_equal(
+        case_decode(&test, KEY,
+                    CLOUD("u", "{\"before\":{\"id\":1,\"v\":10},\"after\":{\"id\":1,\"v\":11}}")),
         "row u srv s1.a s1.a/1 before 10 after 11" AT);
-    assert_string_equal(case_decode(&test, KEY, CLOUD("d", "{\"before\":{\"id\":1,\"v\":11},\"after\":null}")),
-                        "row d srv s1.a s1.a/1 before 11 after -" AT);
+    assert_string_equal(
+        case_decode(&test, KEY, CLOUD("d", "{\"before\":{\"id\":1,\"v\":11},\"after\":null}")),
+        "row d srv s1.a s1.a/1 before 11 after -" AT);
     assert_string_equal(case_decode(&test, KEY, NULL), "ignored: tombstone");
     assert_string_equal(
         case_decode(&test, KEY,
-                    "{" ATTRIBUTES("r", "true") ",\"data\":{\"before\":null,\"after\":{\"id\":1,\"v\":2}}}"),
+                    "{" ATTRIBUTES(
+                        "r", "true") ",\"data\":{\"before\":null,\"after\":{\"id\":1,\"v\":2}}}"),
         "row r srv s1.a s1.a/1 after 2 at 29274000,29274832");
     /* with transaction metadata the id is that of the metadata */
-    assert_string_equal(case_decode(&test, KEY,
-                                    "{" ATTRIBUTES("c", "false") ",\"iodebeziumtxid\":\"565:29274832\",\"data\":"
-                                                                 "{\"after\":{\"id\":1,\"v\":10}}}"),
-                        "row c srv s1.a s1.a/1 before - after 10 id 565 at 29274000,29274832");
+    assert_string_equal(
+        case_decode(&test, KEY,
+                    "{" ATTRIBUTES("c", "false") ",\"iodebeziumtxid\":\"565:29274832\",\"data\":"
+                                                 "{\"after\":{\"id\":1,\"v\":10}}}"),
+        "row c srv s1.a s1.a/1 before - after 10 id 565 at 29274000,29274832");
     case_close(&test);
 }
 
@@ -47,33 +56,39 @@ static void refuses_cloud_events_that_are_none(void **state)
     (void)state;
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
-    assert_string_equal(case_decode(&test, KEY, CLOUD("c", "null")), "byte 629: found 'n', expected '{'");
+    assert_string_equal(case_decode(&test, KEY, CLOUD("c", "null")),
+                        "byte 629: found 'n', expected '{'");
     assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"data\":{\"after\":{\"id\":1}}}")),
                         "data occurs twice, expected it once");
     assert_string_equal(case_decode(&test, KEY, CLOUD("x", "{\"after\":{\"id\":1}}")),
                         "op: \"x\", expected c, u, d, r, t or m");
-    assert_string_equal(case_decode(&test, KEY, CLOUD("c", "{\"schema\":{},\"payload\":{\"after\":{\"id\":1}}}")),
-                        "op c without after, expected a row");
-    assert_string_equal(case_decode(&test, KEY, "{\"source\":\"/x\",\"specversion\":\"1.0\",\"data\":{}}"),
-                        "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
-    assert_string_equal(case_decode(&test, KEY, "{\"source\":\"x\",\"op\":\"c\",\"after\":{\"id\":1}}"),
-                        "source.connector: \"\", expected postgresql, mysql or mariadb");
+    assert_string_equal(
+        case_decode(&test, KEY, CLOUD("c", "{\"schema\":{},\"payload\":{\"after\":{\"id\":1}}}")),
+        "op c without after, expected a row");
+    assert_string_equal(
+        case_decode(&test, KEY, "{\"source\":\"/x\",\"specversion\":\"1.0\",\"data\":{}}"),
+        "not a message of Debezium: expected op, status, ddl, or ts_ms alone");
+    assert_string_equal(
+        case_decode(&test, KEY, "{\"source\":\"x\",\"op\":\"c\",\"after\":{\"id\":1}}"),
+        "source.connector: \"\", expected postgresql, mysql or mariadb");
     case_close(&test);
 }
 
-#define PLAIN(op, snapshot, table, after)                                                                              \
-    "{\"before\":null,\"after\":" after                                                                                \
-    ",\"source\":{\"connector\":\"postgresql\",\"name\":\"srv\",\"snapshot\":\"" snapshot                              \
-    "\",\"sequence\":\"[null,\\\"9\\\"]\",\"schema\":\"s1\",\"table\":\"" table "\",\"txId\":7,\"lsn\":9},"            \
+#define PLAIN(op, snapshot, table, after)                                                          \
+    "{\"before\":null,\"after\":" after                                                            \
+    ",\"source\":{\"connector\":\"postgresql\",\"name\":\"srv\",\"snapshot\":\"" snapshot          \
+    "\",\"sequence\":\"[null,\\\"9\\\"]\",\"schema\":\"s1\",\"table\":\"" table                    \
+    "\",\"txId\":7,\"lsn\":9},"                                                                    \
     "\"op\":\"" op "\",\"ts_ms\":1,\"transaction\":null}"
 
-/* Rows of an incremental snapshot are snapshot rows; the signals that bound its windows are rows of a table like any
- * other, which tables= may leave out. */
+/* Rows of an incremental snapshot are snapshot rows; the signals that bound its windows are rows of
+ * a table like any other, which tables= may leave out. */
 static void takes_incremental_snapshots_and_their_signals(void **state)
 {
     (void)state;
-    static const char signal[] = PLAIN("c", "false", "debezium_signal",
-                                       "{\"id\":\"5f1c-open\",\"type\":\"snapshot-window-open\",\"data\":null}");
+    static const char signal[] =
+        PLAIN("c", "false", "debezium_signal",
+              "{\"id\":\"5f1c-open\",\"type\":\"snapshot-window-open\",\"data\":null}");
     struct decoder_case test;
     case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){0});
     assert_string_equal(case_decode(&test, KEY, PLAIN("r", "incremental", "a", "{\"id\":1}")),
@@ -91,30 +106,40 @@ static void takes_incremental_snapshots_and_their_signals(void **state)
 /* The same for both decoders of the envelope. */
 static void takes_messages_that_are_no_rows(void **state)
 {
-    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder, &iso_yugabyte_decoder};
+    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder,
+                                                              &iso_yugabyte_decoder};
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct decoder_case test;
         case_open(&test, classes[i], (struct iso_decoder_options){0});
-        assert_string_equal(case_decode(&test, "{\"serverName\":\"srv\"}", "{\"ts_ms\":1700000000000}"), "heartbeat");
-        assert_string_equal(case_decode(&test, NULL, "{\"ts_ms\":1700000000000,\"data\":{\"x\":1},\"note\":[1]}"),
-                            "heartbeat");
-        assert_string_equal(case_decode(&test, NULL, "{\"status\":\"BEGIN\",\"id\":\"571:9\",\"event_count\":null}"),
-                            "begin id 571 at 0,9");
-        assert_string_equal(case_decode(&test, NULL, "{\"status\":\"END\",\"id\":\"571:9\",\"event_count\":2}"),
-                            "end id 571 count 2 at 0,9");
+        assert_string_equal(
+            case_decode(&test, "{\"serverName\":\"srv\"}", "{\"ts_ms\":1700000000000}"),
+            "heartbeat");
+        assert_string_equal(
+            case_decode(&test, NULL, "{\"ts_ms\":1700000000000,\"data\":{\"x\":1},\"note\":[1]}"),
+            "heartbeat");
+        assert_string_equal(
+            case_decode(&test, NULL,
+                        "{\"status\":\"BEGIN\",\"id\":\"571:9\",\"event_count\":null}"),
+            "begin id 571 at 0,9");
+        assert_string_equal(
+            case_decode(&test, NULL, "{\"status\":\"END\",\"id\":\"571:9\",\"event_count\":2}"),
+            "end id 571 count 2 at 0,9");
         assert_string_equal(case_decode(&test, NULL, "{\"status\":\"STOP\",\"id\":\"571:9\"}"),
                             "status: \"STOP\", expected BEGIN or END");
         assert_string_equal(case_decode(&test, KEY, NULL), "ignored: tombstone");
-        assert_string_equal(case_decode(&test, KEY, "{\"schema\":null,\"payload\":null}"), "ignored: tombstone");
-        assert_string_equal(case_decode(&test, NULL, PLAIN("t", "false", "a", "null")), "drop s1.a id 7 at 0,9");
+        assert_string_equal(case_decode(&test, KEY, "{\"schema\":null,\"payload\":null}"),
+                            "ignored: tombstone");
+        assert_string_equal(case_decode(&test, NULL, PLAIN("t", "false", "a", "null")),
+                            "drop s1.a id 7 at 0,9");
         assert_string_equal(case_decode(&test, NULL, PLAIN("c", "false", "a", "{\"id\":1}")),
                             "ignored: row without a key id 7 at 0,9");
-        assert_memory_equal(case_decode(&test, KEY, PLAIN("q", "false", "a", "{\"id\":1}")), "op: \"q\", expected c, u",
-                            22);
-        assert_memory_equal(case_decode(&test, KEY, PLAIN("", "false", "a", "{\"id\":1}")), "op: \"\", expected c, u",
-                            21);
-        assert_memory_equal(case_decode(&test, KEY, "{\"op\":\"c\",\"after\":{\"id\":1}}"), "no source, expected", 19);
+        assert_memory_equal(case_decode(&test, KEY, PLAIN("q", "false", "a", "{\"id\":1}")),
+                            "op: \"q\", expected c, u", 22);
+        assert_memory_equal(case_decode(&test, KEY, PLAIN("", "false", "a", "{\"id\":1}")),
+                            "op: \"\", expected c, u", 21);
+        assert_memory_equal(case_decode(&test, KEY, "{\"op\":\"c\",\"after\":{\"id\":1}}"),
+                            "no source, expected", 19);
         case_close(&test);
     }
 }
@@ -126,7 +151,8 @@ static bool covers(struct decoder_case *test, const char *topic, const char *tab
 
 static void covers_what_the_topic_is_named_after(void **state)
 {
-    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder, &iso_yugabyte_decoder};
+    static const struct iso_decoder_class *const classes[] = {&iso_debezium_decoder,
+                                                              &iso_yugabyte_decoder};
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct decoder_case test;
@@ -157,7 +183,8 @@ static void covers_what_tables_say(void **state)
 {
     (void)state;
     struct decoder_case test;
-    case_open(&test, &iso_debezium_decoder, (struct iso_decoder_options){.tables = "public.a;public.b"});
+    case_open(&test, &iso_debezium_decoder,
+              (struct iso_decoder_options){.tables = "public.a;public.b"});
     assert_true(covers(&test, "shop.public.a", "public.a"));
     assert_false(covers(&test, "shop.public.a", "public.b"));
     assert_false(covers(&test, "shop.public.c", "public.c"));

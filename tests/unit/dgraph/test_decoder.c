@@ -1,4 +1,5 @@
-/* Dgraph's messages: every kind that a real server sent, every kind that it may send, and what is refused. */
+/* Dgraph's messages: every kind that a real server sent, every kind that it may send, and what is
+ * refused. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,8 +9,9 @@
 #include "tests/support/decoding.h"
 #include "tests/support/test.h"
 
-static const char schema[] = "name: string @index(exact) .\nbal: int .\nfriend: uid .\ntags: [int] .\n"
-                             "lname: string @lang .\n";
+static const char schema[] =
+    "name: string @index(exact) .\nbal: int .\nfriend: uid .\ntags: [int] .\n"
+    "lname: string @lang .\n";
 
 static void start(struct decoding *decoding, struct iso_decoder_options options)
 {
@@ -20,7 +22,8 @@ static void start(struct decoding *decoding, struct iso_decoder_options options)
 static const char *mutation(struct decoding *decoding, const char *members)
 {
     char text[512];
-    snprintf(text, sizeof text, "{\"meta\":{\"commit_ts\":9},\"type\":\"mutation\",\"event\":{%s}}", members);
+    snprintf(text, sizeof text, "{\"meta\":{\"commit_ts\":9},\"type\":\"mutation\",\"event\":{%s}}",
+             members);
     return decoding_of_text(decoding, text);
 }
 
@@ -28,7 +31,8 @@ static const char *set(struct decoding *decoding, const char *value, const char 
 {
     char members[256];
     snprintf(members, sizeof members,
-             "\"operation\":\"set\",\"uid\":31,\"attr\":\"p\",\"value\":%s,\"value_type\":\"%s\"", value, type);
+             "\"operation\":\"set\",\"uid\":31,\"attr\":\"p\",\"value\":%s,\"value_type\":\"%s\"",
+             value, type);
     return mutation(decoding, members);
 }
 
@@ -38,7 +42,8 @@ static const char *table_of(struct decoding *decoding)
     static char name[100];
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&decoding->events.block.atoms, decoding->events.list[0].table, buffer, &length);
+    const char *text = iso_atom_text(&decoding->events.block.atoms, decoding->events.list[0].table,
+                                     buffer, &length);
     snprintf(name, sizeof name, "%.*s", (int)length, text);
     return name;
 }
@@ -85,8 +90,8 @@ static void samples(void **state)
     uint32_t count, total = 0;
     start(&decoding, (struct iso_decoder_options){.schema = schema});
     iso_inputs_init(&inputs);
-    struct iso_capture_reader *reader =
-        iso_capture_reader_new("tests/data/recordings/dgraph/samples.capture.jsonl", &inputs, &error);
+    struct iso_capture_reader *reader = iso_capture_reader_new(
+        "tests/data/recordings/dgraph/samples.capture.jsonl", &inputs, &error);
     assert_non_null(reader);
     while (iso_capture_read(reader, &messages, &count, &error) == ISO_OK && count)
         for (uint32_t i = 0; i < count; i++, total++) {
@@ -113,15 +118,21 @@ static void values_of_every_type(void **state)
     assert_string_equal(set(&decoding, "9223372036854775807", "int"),
                         "ROW update p/0x1f: ? -> 9223372036854775807 cts 9\n");
     assert_string_equal(set(&decoding, "0", "int"), "ROW update p/0x1f: ? -> 0 cts 9\n");
-    assert_string_equal(set(&decoding, "-1.5e-7", "float"), "ROW update p/0x1f: ? -> -1.5e-7 cts 9\n");
+    assert_string_equal(set(&decoding, "-1.5e-7", "float"),
+                        "ROW update p/0x1f: ? -> -1.5e-7 cts 9\n");
     assert_string_equal(set(&decoding, "false", "bool"), "ROW update p/0x1f: ? -> false cts 9\n");
     assert_string_equal(set(&decoding, "\"\"", "string"), "ROW update p/0x1f: ? ->  cts 9\n");
-    assert_string_equal(set(&decoding, "\"a\\\"\\u00e9\"", "string"), "ROW update p/0x1f: ? -> a\"\xc3\xa9 cts 9\n");
-    assert_string_equal(set(&decoding, "\"_STAR_ALL\"", "default"), "ROW update p/0x1f: ? -> _STAR_ALL cts 9\n");
-    assert_string_equal(set(&decoding, "\"AAEC\"", "binary"), "ROW update p/0x1f: ? -> AAEC cts 9\n");
-    assert_string_equal(set(&decoding, "{\"type\": \"Point a\",\n \"coordinates\":[1.5, -2]}", "geo"),
-                        "ROW update p/0x1f: ? -> {\"type\":\"Point a\",\"coordinates\":[1.5,-2]} cts 9\n");
-    assert_string_equal(set(&decoding, "[1, 2.5]", "float32vector"), "ROW update p/0x1f: ? -> [1,2.5] cts 9\n");
+    assert_string_equal(set(&decoding, "\"a\\\"\\u00e9\"", "string"),
+                        "ROW update p/0x1f: ? -> a\"\xc3\xa9 cts 9\n");
+    assert_string_equal(set(&decoding, "\"_STAR_ALL\"", "default"),
+                        "ROW update p/0x1f: ? -> _STAR_ALL cts 9\n");
+    assert_string_equal(set(&decoding, "\"AAEC\"", "binary"),
+                        "ROW update p/0x1f: ? -> AAEC cts 9\n");
+    assert_string_equal(
+        set(&decoding, "{\"type\": \"Point a\",\n \"coordinates\":[1.5, -2]}", "geo"),
+        "ROW update p/0x1f: ? -> {\"type\":\"Point a\",\"coordinates\":[1.5,-2]} cts 9\n");
+    assert_string_equal(set(&decoding, "[1, 2.5]", "float32vector"),
+                        "ROW update p/0x1f: ? -> [1,2.5] cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -148,8 +159,9 @@ static void edges(void **state)
                         "ERROR event.value of type \"uid\": expected an unsigned integer\n");
     decoding_end(&decoding);
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(set(&decoding, "2", "uid"),
-                        "IGNORED an edge without a schema that says whether there is one or several\n");
+    assert_string_equal(
+        set(&decoding, "2", "uid"),
+        "IGNORED an edge without a schema that says whether there is one or several\n");
     assert_string_equal(table_of(&decoding), "p");
     decoding_end(&decoding);
 }
@@ -159,17 +171,22 @@ static void operations(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(mutation(&decoding, "\"value\":4,\"value_type\":\"int\",\"x\":[{}],\"attr\":\"a,b/c%\",\"uid\":"
-                                            "18446744073709551615,\"operation\":\"ovr\""),
-                        "ROW update a%2Cb%2Fc%25/0xffffffffffffffff: ? -> 4 cts 9\n");
-    assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
-                                            "\"value_type\":\"string\""),
+    assert_string_equal(
+        mutation(&decoding,
+                 "\"value\":4,\"value_type\":\"int\",\"x\":[{}],\"attr\":\"a,b/c%\",\"uid\":"
+                 "18446744073709551615,\"operation\":\"ovr\""),
+        "ROW update a%2Cb%2Fc%25/0xffffffffffffffff: ? -> 4 cts 9\n");
+    assert_string_equal(mutation(&decoding,
+                                 "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
+                                 "\"value_type\":\"string\""),
                         "DELETE_IF p/0x1: v cts 9\n");
-    assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"****\","
-                                            "\"value_type\":\"password\""),
-                        "ROW update p/0x1: ? -> ? cts 9\n");
-    assert_string_equal(mutation(&decoding, "\"operation\":\"inc\",\"uid\":1,\"attr\":\"p\",\"value\":1,"
-                                            "\"value_type\":\"int\""),
+    assert_string_equal(
+        mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"****\","
+                            "\"value_type\":\"password\""),
+        "ROW update p/0x1: ? -> ? cts 9\n");
+    assert_string_equal(mutation(&decoding,
+                                 "\"operation\":\"inc\",\"uid\":1,\"attr\":\"p\",\"value\":1,"
+                                 "\"value_type\":\"int\""),
                         "ERROR event.operation \"inc\": expected set, del or ovr\n");
     assert_string_equal(decoding_of_text(&decoding, NULL), "IGNORED tombstone\n");
     decoding_end(&decoding);
@@ -181,9 +198,11 @@ static void members_in_another_order(void **state)
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
     assert_string_equal(
-        decoding_of_text(&decoding, " { \"event\" : {\"value_type\":\"string\",\"value\":\"\\n\",\"attr\":\"\\u0070\","
-                                    "\"uid\":1,\"operation\":\"set\"} , \"new\":1, \"type\":\"mutation\","
-                                    "\"meta\":{\"later\":null,\"commit_ts\":18446744073709551615}}"),
+        decoding_of_text(
+            &decoding,
+            " { \"event\" : {\"value_type\":\"string\",\"value\":\"\\n\",\"attr\":\"\\u0070\","
+            "\"uid\":1,\"operation\":\"set\"} , \"new\":1, \"type\":\"mutation\","
+            "\"meta\":{\"later\":null,\"commit_ts\":18446744073709551615}}"),
         "ROW update p/0x1: ? -> \n cts 18446744073709551615\n");
     decoding_end(&decoding);
 }
@@ -200,15 +219,19 @@ static void namespaces(void **state)
     struct decoding decoding;
     static const uint8_t zero[8], other[8] = {[6] = 1, [7] = 4};
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(decoding_of(&decoding, zero, 8, plain, strlen(plain)), "ROW update p/0x1: ? -> 1 cts 9\n");
-    assert_string_equal(decoding_of(&decoding, other, 8, plain, strlen(plain)), "ROW update 260.p/0x1: ? -> 1 cts 9\n");
+    assert_string_equal(decoding_of(&decoding, zero, 8, plain, strlen(plain)),
+                        "ROW update p/0x1: ? -> 1 cts 9\n");
+    assert_string_equal(decoding_of(&decoding, other, 8, plain, strlen(plain)),
+                        "ROW update 260.p/0x1: ? -> 1 cts 9\n");
     assert_string_equal(decoding_of(&decoding, other, 7, plain, strlen(plain)),
                         "ERROR the message's key: 7 bytes, expected the 8 of a namespace\n");
     static const char member[] =
         "{\"meta\":{\"namespace\":5,\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":"
         "\"predicate\",\"type\":\"\",\"pred\":\"p\"}}";
-    assert_string_equal(decoding_of(&decoding, other, 8, member, strlen(member)), "DROP 5.p cts 9\n");
-    static const char data[] = "{\"meta\":{\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":\"data\"}}";
+    assert_string_equal(decoding_of(&decoding, other, 8, member, strlen(member)),
+                        "DROP 5.p cts 9\n");
+    static const char data[] =
+        "{\"meta\":{\"commit_ts\":9},\"type\":\"drop\",\"event\":{\"operation\":\"data\"}}";
     assert_string_equal(decoding_of(&decoding, other, 8, data, strlen(data)),
                         "ERROR a drop of the data of namespace 260: expected namespace 0\n");
     decoding_end(&decoding);
@@ -217,7 +240,8 @@ static void namespaces(void **state)
 static const char *drop(struct decoding *decoding, const char *event)
 {
     char text[256];
-    snprintf(text, sizeof text, "{\"meta\":{\"commit_ts\":9},\"type\":\"drop\",\"event\":%s}", event);
+    snprintf(text, sizeof text, "{\"meta\":{\"commit_ts\":9},\"type\":\"drop\",\"event\":%s}",
+             event);
     return decoding_of_text(decoding, text);
 }
 
@@ -226,19 +250,23 @@ static void drops(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.tables = "q;p"});
-    assert_string_equal(drop(&decoding, "{\"operation\":\"all\",\"type\":\"\",\"pred\":\"\"}"), "DROP * cts 9\n");
-    assert_string_equal(drop(&decoding, "{\"operation\":\"predicate\",\"pred\":\"p\"}"), "DROP p cts 9\n");
+    assert_string_equal(drop(&decoding, "{\"operation\":\"all\",\"type\":\"\",\"pred\":\"\"}"),
+                        "DROP * cts 9\n");
+    assert_string_equal(drop(&decoding, "{\"operation\":\"predicate\",\"pred\":\"p\"}"),
+                        "DROP p cts 9\n");
     assert_string_equal(drop(&decoding, "{\"operation\":\"predicate\",\"pred\":\"r\"}"),
                         "IGNORED a predicate that is not in tables=\n");
     assert_string_equal(drop(&decoding, "{\"operation\":\"predicate\",\"pred\":\"\"}"),
                         "ERROR a drop of a predicate: expected its name in event.pred\n");
-    assert_string_equal(drop(&decoding, "{\"operation\":\"index\"}"),
-                        "ERROR event.operation of a drop \"index\": expected all, data, type or predicate\n");
+    assert_string_equal(
+        drop(&decoding, "{\"operation\":\"index\"}"),
+        "ERROR event.operation of a drop \"index\": expected all, data, type or predicate\n");
     assert_string_equal(drop(&decoding, "{}"), "ERROR event lacks its member \"operation\"\n");
     assert_string_equal(decoding_of_text(&decoding, plain), "ROW update p/0x1: ? -> 1 cts 9\n");
-    assert_string_equal(mutation(&decoding, "\"operation\":\"set\",\"uid\":1,\"attr\":\"pw\",\"value\":\"****\","
-                                            "\"value_type\":\"password\""),
-                        "IGNORED a predicate that is not in tables=\n");
+    assert_string_equal(
+        mutation(&decoding, "\"operation\":\"set\",\"uid\":1,\"attr\":\"pw\",\"value\":\"****\","
+                            "\"value_type\":\"password\""),
+        "IGNORED a predicate that is not in tables=\n");
     decoding_end(&decoding);
 }
 
@@ -253,8 +281,8 @@ static void covered_predicates(void **state)
 {
     (void)state;
     struct decoding decoding;
-    static const struct iso_decoder_options by_schema = {.schema = "one: int .\n<a/b>: [int] .\nname: string @lang .\n",
-                                                         .marker = "tx"};
+    static const struct iso_decoder_options by_schema = {
+        .schema = "one: int .\n<a/b>: [int] .\nname: string @lang .\n", .marker = "tx"};
     start(&decoding, by_schema);
     assert_true(covers(&decoding, "one"));
     assert_true(covers(&decoding, "another"));
@@ -280,8 +308,9 @@ static void uncovered_edges(void **state)
     assert_true(covers(&decoding, "p"));
     assert_string_equal(set(&decoding, "1", "int"), "ROW update p/0x1f: ? -> 1 cts 9\n");
     assert_true(covers(&decoding, "p"));
-    assert_string_equal(set(&decoding, "2", "uid"),
-                        "IGNORED an edge without a schema that says whether there is one or several\n");
+    assert_string_equal(
+        set(&decoding, "2", "uid"),
+        "IGNORED an edge without a schema that says whether there is one or several\n");
     assert_false(covers(&decoding, "p"));
     assert_true(covers(&decoding, "q"));
     decoding.decoder = decoder_archived(decoding.decoder, &options);
@@ -297,8 +326,9 @@ static void unreported_predicates(void **state)
     start(&decoding, (struct iso_decoder_options){.unreported = true});
     assert_string_equal(set(&decoding, "1", "int"), "ROW update p/0x1f: ? -> 1 unreported cts 9\n");
     assert_string_equal(drop(&decoding, "{\"operation\":\"all\"}"), "DROP * unreported cts 9\n");
-    assert_string_equal(mutation(&decoding, "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
-                                            "\"value_type\":\"string\""),
+    assert_string_equal(mutation(&decoding,
+                                 "\"operation\":\"del\",\"uid\":1,\"attr\":\"p\",\"value\":\"v\","
+                                 "\"value_type\":\"string\""),
                         "DELETE_IF p/0x1: v unreported cts 9\n");
     decoding_end(&decoding);
 }
@@ -342,8 +372,8 @@ static void wrong_values(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char expected[200];
-        snprintf(expected, sizeof expected, "ERROR event.value of type \"%s\": expected %s\n", cases[i].type,
-                 cases[i].expected);
+        snprintf(expected, sizeof expected, "ERROR event.value of type \"%s\": expected %s\n",
+                 cases[i].type, cases[i].expected);
         assert_string_equal(set(&decoding, cases[i].value, cases[i].type), expected);
     }
     assert_string_equal(set(&decoding, "1", "int64"),
@@ -367,7 +397,8 @@ static void wrong_messages(void **state)
         {"{\"meta\":{\"commit_ts\":18446744073709551616}}",
          "ERROR byte 22: a number beyond 64 bits, expected an integer from -2^63 to 2^64-1\n"},
         {"{\"meta\":7}", "ERROR byte 9: found '7', expected '{'\n"},
-        {"{\"meta\":{\"commit_ts\":3},\"meta\":{}}", "ERROR byte 32: found '{', expected each member once\n"},
+        {"{\"meta\":{\"commit_ts\":3},\"meta\":{}}",
+         "ERROR byte 32: found '{', expected each member once\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutations\",\"event\":{}}",
          "ERROR type \"mutations\": expected mutation or drop\n"},
         {"{\"meta\":{\"commit_ts\":3},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,\"attr\":\"p\",\"value\":1}}",
@@ -410,10 +441,12 @@ static void options(void **state)
         {{.framed = true}, "a dgraph source with framing or a registry: expected plain JSON"},
         {{.value = "v"}, "value=v of a dgraph source: expected none, a predicate is its own value"},
         {{.compression = "lz4"}, "compression=lz4 of a dgraph source: expected none"},
-        {{.schema = "name string"}, "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
+        {{.schema = "name string"},
+         "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_string_equal(decoding_refused(&iso_dgraph_decoder, &cases[i].options), cases[i].expected);
+        assert_string_equal(decoding_refused(&iso_dgraph_decoder, &cases[i].options),
+                            cases[i].expected);
 }
 
 int main(void)

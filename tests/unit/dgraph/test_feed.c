@@ -1,5 +1,5 @@
-/* Histories written as Dgraph's feed, and read again: every write arrives, in the order that Dgraph keeps. And every
- * message of a real server's feeds decodes. */
+/* Histories written as Dgraph's feed, and read again: every write arrives, in the order that Dgraph
+ * keeps. And every message of a real server's feeds decodes. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,14 +51,18 @@ static char *expected_of(const struct iso_history *history)
             for (uint32_t o = history->first_operation[t];
                  history->cts[t] == cts && o < history->first_operation[t + 1]; o++) {
                 size_t key_length, value_length = 0;
-                if (iso_status_of(history, t) != ISO_COMMITTED || !iso_kind_writes(history->kind[o]))
+                if (iso_status_of(history, t) != ISO_COMMITTED ||
+                    !iso_kind_writes(history->kind[o]))
                     continue;
                 bool deletes = iso_kind_of(history, o) == ISO_DELETE;
-                const char *name = iso_atom_text(&history->atoms, history->key_atom[history->key[o]], key, &key_length);
-                const char *to =
-                    deletes ? "-" : iso_atom_text(&history->atoms, history->value[o], value, &value_length);
-                snprintf(line, sizeof line, "ROW %s %.*s: ? -> %.*s cts %llu\n", deletes ? "delete" : "update",
-                         (int)key_length, name, deletes ? 1 : (int)value_length, to, (unsigned long long)cts);
+                const char *name = iso_atom_text(
+                    &history->atoms, history->key_atom[history->key[o]], key, &key_length);
+                const char *to = deletes ? "-"
+                                         : iso_atom_text(&history->atoms, history->value[o], value,
+                                                         &value_length);
+                snprintf(line, sizeof line, "ROW %s %.*s: ? -> %.*s cts %llu\n",
+                         deletes ? "delete" : "update", (int)key_length, name,
+                         deletes ? 1 : (int)value_length, to, (unsigned long long)cts);
                 iso_text_put(&text, line);
             }
     *iso_text_reserve(&text, 1) = 0;
@@ -73,8 +77,8 @@ static char *decode_feed(const struct feed *feed)
     for (uint32_t i = 0; i < feed->count; i++) {
         const struct iso_message *message = &feed->list[i];
         assert_int_equal(message->offset, i);
-        iso_text_put(&text, decoding_of(&decoding, message->key.data, message->key.size, message->payload.data,
-                                        message->payload.size));
+        iso_text_put(&text, decoding_of(&decoding, message->key.data, message->key.size,
+                                        message->payload.data, message->payload.size));
     }
     decoding_end(&decoding);
     *iso_text_reserve(&text, 1) = 0;
@@ -89,8 +93,9 @@ static void without_restarts_a_group_sends_the_history(void **state)
         struct feed feed;
         build(&history, seed, 1 + seed % 3);
         feed_init(&feed);
-        assert_true(
-            feed_dgraph_write(&feed, &history, &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 1}));
+        assert_true(feed_dgraph_write(
+            &feed, &history,
+            &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 1}));
         feed_finish(&feed);
         char *expected = expected_of(&history), *found = decode_feed(&feed);
         assert_string_equal(found, expected);
@@ -101,8 +106,9 @@ static void without_restarts_a_group_sends_the_history(void **state)
     }
 }
 
-/* With several groups and restarts: every line of the expected text is there, and no other; each group's last sending
- * ends in order, which the first occurrences show: they come in the order of cts within a predicate. */
+/* With several groups and restarts: every line of the expected text is there, and no other; each
+ * group's last sending ends in order, which the first occurrences show: they come in the order of
+ * cts within a predicate. */
 static void with_restarts_and_groups_nothing_is_lost(void **state)
 {
     (void)state;
@@ -113,7 +119,8 @@ static void with_restarts_and_groups_nothing_is_lost(void **state)
         build(&history, seed, 3);
         feed_init(&feed);
         assert_true(feed_dgraph_write(
-            &feed, &history, &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 3, .restarts = 4}));
+            &feed, &history,
+            &(struct feed_dgraph_options){.seed = seed, .topic = "t", .groups = 3, .restarts = 4}));
         feed_finish(&feed);
         char *expected = expected_of(&history), *found = decode_feed(&feed);
         uint64_t before = 0;
@@ -158,7 +165,8 @@ static void what_dgraph_cannot_carry(void **state)
     iso_history_release(&history);
 }
 
-/* Every message of the captures: a row with a key, a value where one was set, and the commit timestamp. */
+/* Every message of the captures: a row with a key, a value where one was set, and the commit
+ * timestamp. */
 static void captures(void **state)
 {
     (void)state;
@@ -173,21 +181,23 @@ static void captures(void **state)
         struct iso_error error = {0};
         const struct iso_message *messages;
         uint32_t count, total = 0;
-        snprintf(path, sizeof path, "tests/data/recordings/dgraph/%s.capture.jsonl.zst", files[f].name);
+        snprintf(path, sizeof path, "tests/data/recordings/dgraph/%s.capture.jsonl.zst",
+                 files[f].name);
         decoding_start(&decoding, &iso_dgraph_decoder, &(struct iso_decoder_options){0});
         iso_inputs_init(&inputs);
         struct iso_capture_reader *reader = iso_capture_reader_new(path, &inputs, &error);
         assert_non_null(reader);
         while (iso_capture_read(reader, &messages, &count, &error) == ISO_OK && count)
             for (uint32_t i = 0; i < count; i++, total++) {
-                decoding_of(&decoding, messages[i].key.data, messages[i].key.size, messages[i].payload.data,
-                            messages[i].payload.size);
+                decoding_of(&decoding, messages[i].key.data, messages[i].key.size,
+                            messages[i].payload.data, messages[i].payload.size);
                 assert_int_equal(decoding.events.count, 1);
                 const struct iso_event *event = &decoding.events.list[0];
                 assert_int_equal(event->type, ISO_EVENT_ROW);
                 assert_int_equal(event->flags, ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_AFTER);
                 assert_true((event->operation == ISO_ROW_DELETE) == (event->after == ISO_ABSENT));
-                assert_true(event->cts.physical > 0 && event->key != ISO_ABSENT && event->table != ISO_ABSENT);
+                assert_true(event->cts.physical > 0 && event->key != ISO_ABSENT &&
+                            event->table != ISO_ABSENT);
             }
         assert_string_equal(error.text, "");
         assert_int_equal(total, files[f].messages);

@@ -15,14 +15,15 @@ static enum cardinality cardinality(const char *text, const char *predicate)
 static void definitions(void **state)
 {
     (void)state;
-    static const char text[] = "# name: [string] .\n"
-                               "name: string @index(exact, term) @upsert . tags :[int] .\n"
-                               "<http://a.b/c.d>: [uid] @reverse @count .\n"
-                               "title: string @lang @index(fulltext) . # nick: [string] .\n"
-                               "vector: float32vector @index(hnsw(metric:\"cosine\", efSearch:\"4.0\")) .\n"
-                               "type Person {\n  name\n  nick # }\n  <~friend>\n}\n"
-                               "[0x0] <age>:int @noconflict . [0x5] <kids>:[uid] .\n"
-                               "type: string .";
+    static const char text[] =
+        "# name: [string] .\n"
+        "name: string @index(exact, term) @upsert . tags :[int] .\n"
+        "<http://a.b/c.d>: [uid] @reverse @count .\n"
+        "title: string @lang @index(fulltext) . # nick: [string] .\n"
+        "vector: float32vector @index(hnsw(metric:\"cosine\", efSearch:\"4.0\")) .\n"
+        "type Person {\n  name\n  nick # }\n  <~friend>\n}\n"
+        "[0x0] <age>:int @noconflict . [0x5] <kids>:[uid] .\n"
+        "type: string .";
     assert_int_equal(cardinality(text, "name"), SCHEMA_SINGLE);
     assert_int_equal(cardinality(text, "tags"), SCHEMA_SEVERAL);
     assert_int_equal(cardinality(text, "http://a.b/c.d"), SCHEMA_SEVERAL);
@@ -43,7 +44,8 @@ static void faults(void **state)
     static const char *const cases[][2] = {
         {"\n\nname string .", "Dgraph schema, line 3: expected \"predicate: type @directives .\""},
         {"name: string", "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
-        {"name: string @index(exact .", "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
+        {"name: string @index(exact .",
+         "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
         {"name: string ) .", "Dgraph schema, line 1: expected \"predicate: type @directives .\""},
         {"a: int .\n: int .", "Dgraph schema, line 2: expected a predicate's name"},
         {"<a: int .", "Dgraph schema, line 1: expected a predicate's name"},

@@ -1,4 +1,5 @@
-/* Drawings: golden for every cycle (tests/data/explain/CYCLE-*), bounded, and safe whatever keys and values hold. */
+/* Drawings: golden for every cycle (tests/data/explain/CYCLE-*), bounded, and safe whatever keys
+ * and values hold. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static bool draw_case(const char *name)
     iso_drawing_dot(drawing, &dot);
     iso_drawing_svg(drawing, true, &svg);
     char *dot_text = end_text(&dot), *svg_text = end_text(&svg);
-    bool same = open && explained_same(name, "graph.dot", dot_text) && explained_same(name, "graph.svg", svg_text);
+    bool same = open && explained_same(name, "graph.dot", dot_text) &&
+                explained_same(name, "graph.svg", svg_text);
     free(dot_text);
     free(svg_text);
     iso_drawing_release(drawing);
@@ -51,7 +53,8 @@ static void cycles_are_golden(void **state)
     assert_int_equal(differ, 0);
 }
 
-static void assert_escapes(void (*escape)(struct iso_text *, const char *, size_t), const char *from, const char *to)
+static void assert_escapes(void (*escape)(struct iso_text *, const char *, size_t),
+                           const char *from, const char *to)
 {
     struct iso_text text = {0};
     escape(&text, from, strlen(from));
@@ -64,9 +67,11 @@ static void hostile_text_is_escaped(void **state)
 {
     (void)state;
     assert_escapes(iso_escape_xml, "<b>\"&'", "&lt;b&gt;&quot;&amp;&#39;");
-    assert_escapes(iso_escape_xml, "\x01 \xff \xc3\xa4 \xed\xa0\x80 \xef\xbf\xbf",
-                   "\xef\xbf\xbd \xef\xbf\xbd \xc3\xa4 \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd");
-    assert_escapes(iso_escape_xml, "a\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa6", "a\xef\xbf\xbd\xef\xbf\xbd\xe2\x80\xa6");
+    assert_escapes(
+        iso_escape_xml, "\x01 \xff \xc3\xa4 \xed\xa0\x80 \xef\xbf\xbf",
+        "\xef\xbf\xbd \xef\xbf\xbd \xc3\xa4 \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd");
+    assert_escapes(iso_escape_xml, "a\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa6",
+                   "a\xef\xbf\xbd\xef\xbf\xbd\xe2\x80\xa6");
     assert_escapes(iso_escape_dot, "a\"\\\n", "a\\\"\\\\\\n");
 }
 

@@ -1,4 +1,5 @@
-/* Layouts of random graphs: nothing overlaps, edges begin and end at their nodes and pass through no other. */
+/* Layouts of random graphs: nothing overlaps, edges begin and end at their nodes and pass through
+ * no other. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -48,7 +49,8 @@ static void assert_apart(const struct iso_layout *layout)
     }
 }
 
-static bool is_at_border(const struct iso_layout *layout, uint32_t n, const struct iso_layout_point *point)
+static bool is_at_border(const struct iso_layout *layout, uint32_t n,
+                         const struct iso_layout_point *point)
 {
     struct box box = node_box(layout, n);
     bool at_side = fabs(point->y - box.top) < 0.01 || fabs(point->y - box.bottom) < 0.01;
@@ -56,15 +58,18 @@ static bool is_at_border(const struct iso_layout *layout, uint32_t n, const stru
 }
 
 /* The place at `part` (0 to 1) of the curve from one point to the next, vertical at both. */
-static struct iso_layout_point on_curve(const struct iso_layout_point *from, const struct iso_layout_point *to,
-                                        double part)
+static struct iso_layout_point on_curve(const struct iso_layout_point *from,
+                                        const struct iso_layout_point *to, double part)
 {
     double rest = 1 - part, middle = (from->y + to->y) / 2;
-    double a = rest * rest * rest, b = 3 * rest * rest * part, c = 3 * rest * part * part, d = part * part * part;
-    return (struct iso_layout_point){(a + b) * from->x + (c + d) * to->x, a * from->y + (b + c) * middle + d * to->y};
+    double a = rest * rest * rest, b = 3 * rest * rest * part, c = 3 * rest * part * part,
+           d = part * part * part;
+    return (struct iso_layout_point){(a + b) * from->x + (c + d) * to->x,
+                                     a * from->y + (b + c) * middle + d * to->y};
 }
 
-static void assert_passes_no_node(const struct iso_layout *layout, const struct iso_layout_edge *edge)
+static void assert_passes_no_node(const struct iso_layout *layout,
+                                  const struct iso_layout_edge *edge)
 {
     const struct iso_layout_point *points = layout->points + edge->first_point;
     for (uint32_t i = 0; i + 1 < edge->point_count; i++)
@@ -72,7 +77,8 @@ static void assert_passes_no_node(const struct iso_layout *layout, const struct 
             struct iso_layout_point at = on_curve(&points[i], &points[i + 1], part / 8.0);
             for (uint32_t n = 0; n < layout->node_count; n++) {
                 struct box box = node_box(layout, n);
-                assert_false(at.x > box.left && at.x < box.right && at.y > box.top + 0.01 && at.y < box.bottom - 0.01);
+                assert_false(at.x > box.left && at.x < box.right && at.y > box.top + 0.01 &&
+                             at.y < box.bottom - 0.01);
             }
         }
 }
@@ -101,7 +107,8 @@ static void lay_out_random(uint64_t *seed)
     }
     for (uint32_t e = 0; e < edges; e++) {
         layout.edges[e].from = (uint32_t)(test_random(seed) % nodes);
-        layout.edges[e].to = (layout.edges[e].from + 1 + (uint32_t)(test_random(seed) % (nodes - 1))) % nodes;
+        layout.edges[e].to =
+            (layout.edges[e].from + 1 + (uint32_t)(test_random(seed) % (nodes - 1))) % nodes;
         layout.edges[e].label_width = 10 + (double)(test_random(seed) % 150);
         layout.edges[e].label_height = 20;
     }

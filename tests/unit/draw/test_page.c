@@ -1,5 +1,5 @@
-/* The page: golden for four cases, with the argument's every part in it, and hostile text nowhere as markup. (What a
- * browser makes of it: tests/system/browser.) */
+/* The page: golden for four cases, with the argument's every part in it, and hostile text nowhere
+ * as markup. (What a browser makes of it: tests/system/browser.) */
 #include "tests/support/test.h"
 
 #include <jansson.h>

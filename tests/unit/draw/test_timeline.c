@@ -1,5 +1,7 @@
-/* Time lines as pictures: golden for every way to be wrong by timestamps, bounded, and safe whatever keys and values hold;
- * and on random time lines no two labels overlap, bars of one row stand apart, and points at their instants. */
+/* Time lines as pictures: golden for every way to be wrong by timestamps, bounded, and safe
+ *   whatever keys and values hold;
+ * and on random time lines no two labels overlap, bars of one row stand apart, and points at their
+ * instants. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -10,7 +12,10 @@
 #include "explain/row_set.h"
 #include "tests/support/explained.h"
 
-enum { TIMELINES = 2000, MOST_BOXES = 2 * ISO_TIMELINE_BARS + ISO_TIMELINE_POINTS + ISO_TIMELINE_INSTANTS + 2 };
+enum {
+    TIMELINES = 2000,
+    MOST_BOXES = 2 * ISO_TIMELINE_BARS + ISO_TIMELINE_POINTS + ISO_TIMELINE_INSTANTS + 2
+};
 
 /* ---- the layout ---- */
 
@@ -27,17 +32,20 @@ static void add_boxes(struct boxes *boxes, const struct iso_timeline_box *from, 
 
 static bool overlap(const struct iso_timeline_box *a, const struct iso_timeline_box *b)
 {
-    return a->left < b->left + b->width && b->left < a->left + a->width && a->top < b->top + b->height &&
-           b->top < a->top + a->height;
+    return a->left < b->left + b->width && b->left < a->left + a->width &&
+           a->top < b->top + b->height && b->top < a->top + a->height;
 }
 
-static void assert_inside(const struct iso_timeline_layout *layout, const struct iso_timeline_box *box)
+static void assert_inside(const struct iso_timeline_layout *layout,
+                          const struct iso_timeline_box *box)
 {
     assert_true(box->left >= 0 && box->top >= 0);
-    assert_true(box->left + box->width <= layout->width + 0.01 && box->top + box->height <= layout->height + 0.01);
+    assert_true(box->left + box->width <= layout->width + 0.01 &&
+                box->top + box->height <= layout->height + 0.01);
 }
 
-static void assert_labels(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout)
+static void assert_labels(const struct iso_timeline *timeline,
+                          const struct iso_timeline_layout *layout)
 {
     struct boxes boxes = {0};
     add_boxes(&boxes, layout->lane_labels, timeline->lane_count);
@@ -53,7 +61,8 @@ static void assert_labels(const struct iso_timeline *timeline, const struct iso_
     }
 }
 
-static void assert_bars(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout)
+static void assert_bars(const struct iso_timeline *timeline,
+                        const struct iso_timeline_layout *layout)
 {
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
         const struct iso_timeline_bar *bar = &timeline->bars[i];
@@ -71,7 +80,8 @@ static void assert_bars(const struct iso_timeline *timeline, const struct iso_ti
 }
 
 /* In order, and nearer to their own instant than to its neighbours. */
-static void assert_points(const struct iso_timeline *timeline, const struct iso_timeline_layout *layout)
+static void assert_points(const struct iso_timeline *timeline,
+                          const struct iso_timeline_layout *layout)
 {
     for (uint32_t i = 0; i + 1 < timeline->instant_count; i++)
         assert_true(layout->instants[i] + 14 <= layout->instants[i + 1]);
@@ -80,7 +90,8 @@ static void assert_points(const struct iso_timeline *timeline, const struct iso_
         assert_true(layout->points[i] > layout->left && layout->points[i] < layout->right);
         assert_true(!i || layout->points[i] >= layout->points[i - 1] + 14);
         assert_true(!at || layout->points[i] > layout->instants[at - 1]);
-        assert_true(at + 1 == timeline->instant_count || layout->points[i] < layout->instants[at + 1]);
+        assert_true(at + 1 == timeline->instant_count ||
+                    layout->points[i] < layout->instants[at + 1]);
     }
 }
 
@@ -96,7 +107,8 @@ static void assert_laid_out(const struct iso_timeline *timeline)
 static uint32_t add_words(struct iso_timeline *timeline, uint64_t *seed)
 {
     uint32_t start = (uint32_t)timeline->text.used;
-    for (uint64_t letters = 1 + test_random(seed) % (test_random(seed) % 4 ? 8 : 60); letters; letters--)
+    for (uint64_t letters = 1 + test_random(seed) % (test_random(seed) % 4 ? 8 : 60); letters;
+         letters--)
         iso_text_put(&timeline->text, test_random(seed) % 9 ? "a" : "\xc3\xa4");
     iso_text_put_bytes(&timeline->text, "", 1);
     return start;
@@ -104,27 +116,31 @@ static uint32_t add_words(struct iso_timeline *timeline, uint64_t *seed)
 
 static uint32_t any_instant(const struct iso_timeline *timeline, uint64_t *seed)
 {
-    return test_random(seed) % 8 ? (uint32_t)(test_random(seed) % timeline->instant_count) : ISO_NONE;
+    return test_random(seed) % 8 ? (uint32_t)(test_random(seed) % timeline->instant_count)
+                                 : ISO_NONE;
 }
 
 static void fill_random(struct iso_timeline *timeline, uint64_t *seed)
 {
-    *timeline = (struct iso_timeline){.instant_count = 1 + (uint32_t)(test_random(seed) % ISO_TIMELINE_INSTANTS)};
+    *timeline = (struct iso_timeline){
+        .instant_count = 1 + (uint32_t)(test_random(seed) % ISO_TIMELINE_INSTANTS)};
     timeline->note = add_words(timeline, seed);
     timeline->track = add_words(timeline, seed);
     timeline->bar_count = (uint32_t)(test_random(seed) % (ISO_TIMELINE_BARS + 1));
     timeline->point_count = (uint32_t)(test_random(seed) % (ISO_TIMELINE_POINTS + 1));
     for (uint32_t i = 0; i < timeline->instant_count; i++) {
         uint64_t before = i ? timeline->instants[i - 1].when : 0, shift = test_random(seed) % 50;
-        timeline->instants[i] = (struct iso_timeline_instant){.when = before + 1 + (test_random(seed) % 100 << shift),
-                                                              .is_timed = test_random(seed) % 10};
+        timeline->instants[i] =
+            (struct iso_timeline_instant){.when = before + 1 + (test_random(seed) % 100 << shift),
+                                          .is_timed = test_random(seed) % 10};
         timeline->instants[i].label = add_words(timeline, seed);
     }
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
         bool is_new = !timeline->lane_count || !(test_random(seed) % 3);
         timeline->lane_count += is_new;
         timeline->bars[i] = (struct iso_timeline_bar){
-            .lane = is_new ? timeline->lane_count - 1 : (uint32_t)(test_random(seed) % timeline->lane_count),
+            .lane = is_new ? timeline->lane_count - 1
+                           : (uint32_t)(test_random(seed) % timeline->lane_count),
             .from = any_instant(timeline, seed),
             .to = any_instant(timeline, seed),
             .name = add_words(timeline, seed)};
@@ -133,10 +149,11 @@ static void fill_random(struct iso_timeline *timeline, uint64_t *seed)
     for (uint32_t i = 0; i < timeline->point_count; i++) {
         uint32_t least = i ? timeline->points[i - 1].instant : 0;
         bool is_on = least + 1 < timeline->instant_count && test_random(seed) % 2;
-        timeline->points[i] = (struct iso_timeline_point){.instant = least + is_on,
-                                                          .side = (int)(test_random(seed) % 3) - 1,
-                                                          .mark = (enum iso_mark)(test_random(seed) % ISO_MARK_MORE),
-                                                          .name = add_words(timeline, seed)};
+        timeline->points[i] =
+            (struct iso_timeline_point){.instant = least + is_on,
+                                        .side = (int)(test_random(seed) % 3) - 1,
+                                        .mark = (enum iso_mark)(test_random(seed) % ISO_MARK_MORE),
+                                        .name = add_words(timeline, seed)};
     }
 }
 
@@ -154,7 +171,8 @@ static void random_timelines_are_laid_out(void **state)
 
 /* ---- the picture ---- */
 
-/* As strict as XML is, in what pictures use: tags that end in their order, quoted attributes, five entities. */
+/* As strict as XML is, in what pictures use: tags that end in their order, quoted attributes, five
+ * entities. */
 static const char *pass_entity(const char *at)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -189,7 +207,8 @@ static const char *pass_tag(const char *at, char names[][16], uint32_t *depth)
         assert_int_equal(*at++, '"');
     }
     if (is_end) {
-        assert_true(*depth > 0 && !strncmp(names[*depth - 1], name, (size_t)length) && !names[*depth - 1][length]);
+        assert_true(*depth > 0 && !strncmp(names[*depth - 1], name, (size_t)length) &&
+                    !names[*depth - 1][length]);
         --*depth;
     } else if (*at != '/') {
         assert_true(*depth < 8);
@@ -249,8 +268,8 @@ static bool is_cycle(const char *name)
 /* What is judged without timestamps. */
 static bool is_timeless(const char *name)
 {
-    return is_cycle(name) || !strncmp(name, "G1", 2) || !strcmp(name, "THINAIR") || !strcmp(name, "INCOMPATIBLE") ||
-           !strcmp(name, "LOSTUPDATE");
+    return is_cycle(name) || !strncmp(name, "G1", 2) || !strcmp(name, "THINAIR") ||
+           !strcmp(name, "INCOMPATIBLE") || !strcmp(name, "LOSTUPDATE");
 }
 
 static void every_case_is_drawn(void **state)
@@ -292,7 +311,8 @@ struct drawn {
 static void open_case_at(struct drawn *drawn, const char *name, enum iso_wall wall)
 {
     assert_true(explained_open(&drawn->explained, name));
-    iso_argument_init(&drawn->argument, &drawn->explained.facts, &drawn->explained.claims.list[0], wall);
+    iso_argument_init(&drawn->argument, &drawn->explained.facts, &drawn->explained.claims.list[0],
+                      wall);
     assert_true(iso_timeline_init(&drawn->timeline, &drawn->argument));
 }
 
@@ -387,7 +407,8 @@ static void operations_stand_within(void **state)
     close_case(&drawn);
 }
 
-/* Of 27 versions in between the newest are drawn, of the two that matter both; of a cycle as many as there is room for. */
+/* Of 27 versions in between the newest are drawn, of the two that matter both; of a cycle as many
+ * as there is room for. */
 static void a_picture_is_bounded(void **state)
 {
     (void)state;
@@ -414,8 +435,10 @@ static void long_times_are_shortened(void **state)
     open_case_at(&drawn, "EXT-stale", ISO_WALL_SECONDS);
     assert_instant(&drawn, 0, "...04Z");
     assert_instant(&drawn, drawn.timeline.instant_count - 1, "...21Z");
-    assert_non_null(strstr(words(&drawn, drawn.timeline.note), "times begin with 1970-01-01T00:00:; "));
-    assert_non_null(strstr(words(&drawn, drawn.timeline.points[0].words), "1970-01-01T00:00:05Z: "));
+    assert_non_null(
+        strstr(words(&drawn, drawn.timeline.note), "times begin with 1970-01-01T00:00:; "));
+    assert_non_null(
+        strstr(words(&drawn, drawn.timeline.points[0].words), "1970-01-01T00:00:05Z: "));
     assert_laid_out(&drawn.timeline);
     close_case(&drawn);
 }
@@ -430,7 +453,8 @@ static const struct iso_row_set_row *row_of(const struct iso_row_set *set, const
     return NULL;
 }
 
-/* 70 keys with rows, of which one was not found; what was deleted before is no row, what the reader wrote is its own. */
+/* 70 keys with rows, of which one was not found; what was deleted before is no row, what the reader
+ * wrote is its own. */
 static void a_row_set_is_shown_beside_its_range(void **state)
 {
     (void)state;
@@ -467,9 +491,11 @@ static void a_query_is_shown_with_what_it_lacks(void **state)
     struct iso_row_set set;
     open_case(&drawn, "EXT-missing-row-query");
     assert_true(iso_row_set_init(&set, &drawn.argument));
-    assert_string_equal(iso_row_set_text(&set, set.title), "rows of acct where \"owner = 'ann'\" at 5");
+    assert_string_equal(iso_row_set_text(&set, set.title),
+                        "rows of acct where \"owner = 'ann'\" at 5");
     assert_int_equal(set.row_count, 4);
-    const struct iso_row_set_row *missing = row_of(&set, "acct/8"), *cell = row_of(&set, "acct/7#balance");
+    const struct iso_row_set_row *missing = row_of(&set, "acct/8"),
+                                 *cell = row_of(&set, "acct/7#balance");
     assert_true(missing && missing->is_claimed && missing->operation == ISO_NONE);
     assert_string_equal(iso_row_set_text(&set, missing->actual), "nothing");
     assert_true(cell && !cell->differs);

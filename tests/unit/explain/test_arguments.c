@@ -1,5 +1,6 @@
-/* Every way in which a verdict can be wrong has a golden argument: tests/data/explain/ID[-VARIANT]/arguments.txt. The
- * list of ways is taken from the enums of engines and join, so that none can be forgotten. */
+/* Every way in which a verdict can be wrong has a golden argument:
+ * tests/data/explain/ID[-VARIANT]/arguments.txt. The list of ways is taken from the enums of
+ * engines and join, so that none can be forgotten. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static void arguments_are_golden(void **state)
         struct explained explained;
         bool open = explained_open(&explained, names[i]);
         char *text = open ? print(&explained, ISO_WALL_COUNTER) : NULL;
-        differ += !open || explained.claims.count != 1 || !explained_same(names[i], "arguments.txt", text);
+        differ += !open || explained.claims.count != 1 ||
+                  !explained_same(names[i], "arguments.txt", text);
         free(text);
         explained_release(&explained);
         free(names[i]);
@@ -58,7 +60,8 @@ static void every_row_has_a_case(void **state)
     size_t row = 0;
     for (; iso_wrong_row(row); row++) {
         assert_has_case(iso_wrong_row(row));
-        assert_true(strlen(iso_wrong_row(row)->name) > 0 && strlen(iso_wrong_row(row)->meaning) > 0);
+        assert_true(strlen(iso_wrong_row(row)->name) > 0 &&
+                    strlen(iso_wrong_row(row)->meaning) > 0);
     }
     assert_true(row > ISO_AXIOMS);
 }
@@ -116,7 +119,8 @@ static void clocks_are_read(void **state)
     assert_wall(ISO_WALL_SECONDS, UINT64_C(1795286000), "2026-11-21T18:33:20Z");
     assert_wall(ISO_WALL_MILLISECONDS, UINT64_C(1795286000001), "2026-11-21T18:33:20.001Z");
     assert_wall(ISO_WALL_MICROSECONDS, 1, "1970-01-01T00:00:00.000001Z");
-    assert_wall(ISO_WALL_NANOSECONDS, UINT64_C(1795286000000000001), "2026-11-21T18:33:20.000000001Z");
+    assert_wall(ISO_WALL_NANOSECONDS, UINT64_C(1795286000000000001),
+                "2026-11-21T18:33:20.000000001Z");
     assert_wall(ISO_WALL_SECONDS, UINT64_MAX, NULL);
     assert_wall(ISO_WALL_COUNTER, 5, NULL);
     assert_int_equal(iso_wall_of_source("ticdc"), ISO_WALL_TSO);

@@ -38,9 +38,9 @@ static void a_read(void **state)
         "next may undo the newer value.\n\n");
 }
 
-#define LINE(axiom, kind, more)                                                                                        \
-    "{\"state\":\"final\",\"level\":\"si\",\"axiom\":\"" axiom "\",\"kind\":\"" kind                                   \
-    "\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"3\",\"actual\":\"2\",\"writer_expected\":\"5\","                 \
+#define LINE(axiom, kind, more)                                                                        \
+    "{\"state\":\"final\",\"level\":\"si\",\"axiom\":\"" axiom "\",\"kind\":\"" kind                   \
+    "\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"3\",\"actual\":\"2\",\"writer_expected\":\"5\"," \
     "\"writer_actual\":\"4\",\"sts\":\"16\",\"cts\":\"18\",\"times\":{" more "},\"at\":[]}"
 
 /* The part from the time line's title to the meaning. */
@@ -51,7 +51,8 @@ static void assert_line(const char *line, const char *expected)
     assert_true(iso_brief_init(&brief, line, strlen(line)));
     iso_brief_text(&brief, &text);
     iso_text_put_bytes(&text, "", 1);
-    const char *title = strstr(text.bytes, " over time:\n"), *end = strstr(text.bytes, "  For an application");
+    const char *title = strstr(text.bytes, " over time:\n"),
+               *end = strstr(text.bytes, "  For an application");
     if (!title) {
         assert_string_equal("", expected);
     } else {
@@ -67,9 +68,10 @@ static void a_time_line_of_a_read(void **state)
 {
     (void)state;
     assert_line(
-        LINE("EXT", "stale",
-             "\"look\":\"16\",\"inclusive\":true,\"expected\":{\"sts\":\"8\",\"cts\":\"16\"},\"actual\":{\"sts\":null,"
-             "\"cts\":\"5\"}"),
+        LINE(
+            "EXT", "stale",
+            "\"look\":\"16\",\"inclusive\":true,\"expected\":{\"sts\":\"8\",\"cts\":\"16\"},\"actual\":{\"sts\":null,"
+            "\"cts\":\"5\"}"),
         "     5  | transaction 4 commits x = 2  <- found\n"
         "    16  | transaction 5 commits x = 3  <- expected\n"
         "    16  | transaction 9 reads 2\n");
@@ -81,24 +83,32 @@ static void a_time_line_of_a_read(void **state)
         "    {9,20}  | transaction 5 commits x = 3  <- expected\n"
         "    {17,1}  | transaction 9 reads 2\n"
         "    {17,1}  | transaction 4 commits x = 2  <- found\n");
-    assert_line(LINE("EXT", "intermediate",
-                     "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":\"18446744073709551615\"}"),
-                "                      16  | transaction 9 reads 2\n"
-                "    18446744073709551615  | transaction 4 commits, with another x by then\n");
+    assert_line(
+        LINE(
+            "EXT", "intermediate",
+            "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":\"18446744073709551615\"}"),
+        "                      16  | transaction 9 reads 2\n"
+        "    18446744073709551615  | transaction 4 commits, with another x by then\n");
 }
 
 static void too_little_for_a_time_line(void **state)
 {
     (void)state;
-    assert_line(
-        LINE("EXT", "uncommitted", "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":null}"), "");
+    assert_line(LINE("EXT", "uncommitted",
+                     "\"look\":\"16\",\"inclusive\":true,\"actual\":{\"sts\":\"1\",\"cts\":null}"),
+                "");
     assert_line(LINE("EXT", "stale", ""), "");
-    assert_line(LINE("EXT", "stale", "\"look\":\"noon\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
+    assert_line(
+        LINE("EXT", "stale",
+             "\"look\":\"noon\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
+        "");
+    assert_line(
+        LINE(
+            "EXT", "stale",
+            "\"look\":\"18446744073709551616\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
+        "");
+    assert_line("{\"axiom\":\"INT\",\"tids\":[\"1\"],\"key\":\"x\",\"sts\":\"1\",\"cts\":\"2\"}",
                 "");
-    assert_line(LINE("EXT", "stale",
-                     "\"look\":\"18446744073709551616\",\"inclusive\":true,\"expected\":{\"sts\":\"1\",\"cts\":\"2\"}"),
-                "");
-    assert_line("{\"axiom\":\"INT\",\"tids\":[\"1\"],\"key\":\"x\",\"sts\":\"1\",\"cts\":\"2\"}", "");
 }
 
 static void time_lines_of_two(void **state)
@@ -121,18 +131,19 @@ static void time_lines_of_two(void **state)
 static void two_writers(void **state)
 {
     (void)state;
-    assert_text("{\"id\":\"9729d692edded6b6\",\"state\":\"final\",\"by\":\"deadline\",\"level\":\"si\",\"axiom\":"
-                "\"NOCONFLICT\",\"tids\":[\"b\",\"a\"],\"key\":\"x\",\"sts\":\"3\",\"cts\":\"5\",\"at\":[]}\n",
-                "NOCONFLICT: overlapping writes of key x by transactions b, a [9729d692edded6b6]\n"
-                "  - Transaction b started at 3 and committed at 5.\n"
-                "  - Transaction a had not committed when b began, and both wrote key x.\n"
-                "  - By the timestamps neither may see what the other wrote; a read that found it is reported "
-                "on its own (EXT future).\n"
-                "  - Of two overlapping writers of one key snapshot isolation lets only one commit.\n"
-                "  - Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
-                "retracted.\n"
-                "  For an application: Nothing keeps two concurrent updates of one key apart: one may undo the other, "
-                "for example one of two deposits.\n\n");
+    assert_text(
+        "{\"id\":\"9729d692edded6b6\",\"state\":\"final\",\"by\":\"deadline\",\"level\":\"si\",\"axiom\":"
+        "\"NOCONFLICT\",\"tids\":[\"b\",\"a\"],\"key\":\"x\",\"sts\":\"3\",\"cts\":\"5\",\"at\":[]}\n",
+        "NOCONFLICT: overlapping writes of key x by transactions b, a [9729d692edded6b6]\n"
+        "  - Transaction b started at 3 and committed at 5.\n"
+        "  - Transaction a had not committed when b began, and both wrote key x.\n"
+        "  - By the timestamps neither may see what the other wrote; a read that found it is reported "
+        "on its own (EXT future).\n"
+        "  - Of two overlapping writers of one key snapshot isolation lets only one commit.\n"
+        "  - Final by its deadline: nothing that explains it has arrived. If it arrives later, this is "
+        "retracted.\n"
+        "  For an application: Nothing keeps two concurrent updates of one key apart: one may undo the other, "
+        "for example one of two deposits.\n\n");
 }
 
 /* What PostgreSQL calls the commits stands beside their places. */
@@ -176,11 +187,13 @@ static void states_and_doubts(void **state)
 {
     (void)state;
     assert_true(says(READ("\"state\":\"tentative\""), "still on its way"));
-    assert_true(says(READ("\"state\":\"retracted\",\"cause\":\"8\""), "Retracted: transaction 8, which arrived later"));
+    assert_true(says(READ("\"state\":\"retracted\",\"cause\":\"8\""),
+                     "Retracted: transaction 8, which arrived later"));
     assert_true(says(READ("\"state\":\"retracted\""), "Retracted: what arrived later"));
     assert_true(says(READ("\"doubtful\":\"skipped-records\""), "doubtful: records were left out"));
     assert_true(says(READ("\"doubtful\":\"below-watermark\""), "doubtful: a transaction arrived"));
-    assert_true(says(READ("\"doubtful\":\"before-start\""), "doubtful: the stream was not read from its beginning"));
+    assert_true(says(READ("\"doubtful\":\"before-start\""),
+                     "doubtful: the stream was not read from its beginning"));
     assert_false(says(READ("\"state\":\"final\""), "doubtful"));
 }
 
@@ -188,11 +201,13 @@ static void values(void **state)
 {
     (void)state;
     assert_true(says(READ("\"expected\":null,\"actual\":\"3\""), "It had to find nothing."));
-    assert_true(says(READ("\"expected\":null,\"actual\":\"3\""), "It found 3, for which no writer is known."));
+    assert_true(says(READ("\"expected\":null,\"actual\":\"3\""),
+                     "It found 3, for which no writer is known."));
     assert_true(says(READ("\"expected\":[\"1\",\"2\"],\"actual\":[]"), "It had to find [1, 2],"));
     assert_true(says(READ("\"expected\":[\"1\",\"2\"],\"actual\":[]"), "It found [],"));
     assert_true(says(READ("\"actual\":\"a b\\n\\u0000\""), "It found \"a b\\n\\u0000\","));
-    char list[400], *end = list + sprintf(list, "{\"axiom\":\"EXT\",\"tids\":[\"1\"],\"actual\":[0");
+    char list[400],
+        *end = list + sprintf(list, "{\"axiom\":\"EXT\",\"tids\":[\"1\"],\"actual\":[0");
     for (int i = 1; i < 25; i++)
         end += sprintf(end, ",%d", i);
     strcpy(end, "]}");
@@ -202,7 +217,8 @@ static void values(void **state)
 
 /* Each way to be wrong is told: with a title, some steps, and as JSON that a reader takes. */
 /* 600 times `filler`, and what differs. */
-static void assert_difference(const char *filler, const char *expected, const char *actual, const char *sentence)
+static void assert_difference(const char *filler, const char *expected, const char *actual,
+                              const char *sentence)
 {
     char line[4000], same[601];
     struct iso_brief brief;
@@ -210,10 +226,11 @@ static void assert_difference(const char *filler, const char *expected, const ch
     for (size_t i = 0; i < 600; i++)
         same[i] = filler[i % strlen(filler)];
     same[600] = 0;
-    int length = snprintf(line, sizeof line,
-                          "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"%s%s\","
-                          "\"actual\":\"%s%s\"}",
-                          same, expected, same, actual);
+    int length = snprintf(
+        line, sizeof line,
+        "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"%s%s\","
+        "\"actual\":\"%s%s\"}",
+        same, expected, same, actual);
     assert_true(iso_brief_init(&brief, line, (size_t)length));
     iso_brief_text(&brief, &text);
     iso_text_put_bytes(&text, "", 1);
@@ -226,14 +243,17 @@ static void assert_difference(const char *filler, const char *expected, const ch
 static void long_values(void **state)
 {
     (void)state;
-    assert_difference("ab", "cd", "ef",
-                      "  - The first 600 bytes of the two are equal; behind them the expected one says "
-                      "...ababababababababababcd, the other one says ...ababababababababababef.\n");
-    assert_difference("ab", "", "\\n", "behind them the expected one ends, the other one says ...\"abab");
+    assert_difference(
+        "ab", "cd", "ef",
+        "  - The first 600 bytes of the two are equal; behind them the expected one says "
+        "...ababababababababababcd, the other one says ...ababababababababababef.\n");
+    assert_difference("ab", "", "\\n",
+                      "behind them the expected one ends, the other one says ...\"abab");
     /* Two characters of two bytes, of which only the second bytes differ. */
-    assert_difference("ab", "\xc3\xa4", "\xc3\xb6",
-                      "The first 600 bytes of the two are equal; behind them the expected one says "
-                      "...abababababababababab\xc3\xa4, the other one says ...abababababababababab\xc3\xb6.\n");
+    assert_difference(
+        "ab", "\xc3\xa4", "\xc3\xb6",
+        "The first 600 bytes of the two are equal; behind them the expected one says "
+        "...abababababababababab\xc3\xa4, the other one says ...abababababababababab\xc3\xb6.\n");
 }
 
 static void early_differences_show_by_themselves(void **state)
@@ -241,8 +261,9 @@ static void early_differences_show_by_themselves(void **state)
     struct iso_brief brief;
     struct iso_text text = {0};
     (void)state;
-    const char line[] = "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"13\","
-                        "\"actual\":\"12\"}";
+    const char line[] =
+        "{\"axiom\":\"CDC\",\"kind\":\"value\",\"tids\":[\"9\"],\"key\":\"x\",\"expected\":\"13\","
+        "\"actual\":\"12\"}";
     assert_true(iso_brief_init(&brief, line, sizeof line - 1));
     iso_brief_text(&brief, &text);
     iso_text_put_bytes(&text, "", 1);
@@ -275,7 +296,8 @@ static void every_kind(void **state)
             line, sizeof line,
             "{\"axiom\":\"%s\",%s%s%s\"tids\":[\"1\",\"2\",\"3\"],\"key\":\"k\",\"expected\":\"e\",\"actual\":\"a\","
             "\"sts\":\"1\",\"cts\":\"2\",\"edges\":[{\"from\":\"1\"}]}",
-            wrong->axiom, wrong->kind ? "\"kind\":\"" : "", wrong->kind ? wrong->kind : "", wrong->kind ? "\"," : "");
+            wrong->axiom, wrong->kind ? "\"kind\":\"" : "", wrong->kind ? wrong->kind : "",
+            wrong->kind ? "\"," : "");
         assert_true(iso_brief_init(&brief, line, strlen(line)));
         assert_ptr_equal(brief.wrong, wrong);
         iso_brief_json(&brief, &text);

@@ -1,5 +1,5 @@
-/* Every reader of history formats: samples and what they mean (as native JSON Lines), bad inputs and what is said of
- * them, and how formats are told apart. */
+/* Every reader of history formats: samples and what they mean (as native JSON Lines), bad inputs
+ * and what is said of them, and how formats are told apart. */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
 
@@ -57,7 +57,8 @@ static void check_bad_path(enum iso_format format, const char *path, const char 
     iso_history_release(&history);
 }
 
-static void check_bytes(enum iso_format format, const char *bytes, size_t length, const char *expected)
+static void check_bytes(enum iso_format format, const char *bytes, size_t length,
+                        const char *expected)
 {
     char path[TEST_PATH];
     test_write_file(path, "history", bytes, length);
@@ -85,23 +86,28 @@ static void check_bad(enum iso_format format, const char *text, const char *expe
 static void text(void **state)
 {
     (void)state;
-    check(ISO_FORMAT_TEXT, "w(0,1,1,1)\nr(0,0,2,3)\nr(0,1,1,2)\nw(0,5,1,1)\nw(7,9,2,-1)\nr(7,9,2,-1)\n",
-          "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":1},{\"t\":\"w\",\"k\":0,\"v\":5}]}\n"
-          "{\"tid\":3,\"sid\":2,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0}]}\n"
-          "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":1}]}\n"
-          "{\"tid\":\"aborted:5\",\"sid\":2,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":9}]}\n"
-          "{\"ops\":[\n{\"t\":\"w\",\"k\":0,\"v\":0},\n{\"t\":\"w\",\"k\":7,\"v\":0}]}\n");
+    check(
+        ISO_FORMAT_TEXT,
+        "w(0,1,1,1)\nr(0,0,2,3)\nr(0,1,1,2)\nw(0,5,1,1)\nw(7,9,2,-1)\nr(7,9,2,-1)\n",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":1},{\"t\":\"w\",\"k\":0,\"v\":5}]}\n"
+        "{\"tid\":3,\"sid\":2,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0}]}\n"
+        "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":1}]}\n"
+        "{\"tid\":\"aborted:5\",\"sid\":2,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":7,\"v\":9}]}\n"
+        "{\"ops\":[\n{\"t\":\"w\",\"k\":0,\"v\":0},\n{\"t\":\"w\",\"k\":7,\"v\":0}]}\n");
     /* somebody writes 0: then reads of 0 are reads of that */
     check(ISO_FORMAT_TEXT, "w(1,0,0,0)\nr(1,0,1,1)\n",
           "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":0}]}\n"
           "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":0}]}\n" NO_INITIAL);
-    check_bad(ISO_FORMAT_TEXT, "w(1,0,0,0)\nw(1,0,0)\n", ":2: found 'w(1,0,0)', expected r(key,value,session,txn)");
+    check_bad(ISO_FORMAT_TEXT, "w(1,0,0,0)\nw(1,0,0)\n",
+              ":2: found 'w(1,0,0)', expected r(key,value,session,txn)");
     check_bad(ISO_FORMAT_TEXT, "w(1,18446744073709551616,0,0)\n", "of 64 bits");
-    check_bad(ISO_FORMAT_TEXT, "w(1,2,0,5)\nw(1,3,1,5)\n", "transaction 5 is of session 1 here and of session 0");
+    check_bad(ISO_FORMAT_TEXT, "w(1,2,0,5)\nw(1,3,1,5)\n",
+              "transaction 5 is of session 1 here and of session 0");
     check_bad(ISO_FORMAT_TEXT, "", "no transaction here");
 }
 
-/* Of some MB: its pieces end within transactions, and lines of three transactions lie between one another's. */
+/* Of some MB: its pieces end within transactions, and lines of three transactions lie between one
+ * another's. */
 static void text_in_pieces(void **state)
 {
     (void)state;
@@ -109,13 +115,16 @@ static void text_in_pieces(void **state)
     static const char *const ends[] = {"\n", "\r\n"};
     char path[TEST_PATH], *bytes, *expected, *lines[3];
     size_t size, expected_size, sizes[3];
-    FILE *stream = open_memstream(&bytes, &size), *native = open_memstream(&expected, &expected_size), *of[3];
+    FILE *stream = open_memstream(&bytes, &size),
+         *native = open_memstream(&expected, &expected_size), *of[3];
     for (int i = 0; i < LINES; i++)
-        fprintf(stream, "w(%d,%d,%d,%d)%s", i % 1000, 1000000000 + i * 100, i / 50 % 7, i / 50, ends[i / 7 % 2]);
+        fprintf(stream, "w(%d,%d,%d,%d)%s", i % 1000, 1000000000 + i * 100, i / 50 % 7, i / 50,
+                ends[i / 7 % 2]);
     for (int i = 0; i < LINES / 50; i++) {
         fprintf(native, "{\"tid\":%d,\"sid\":%d,\"ops\":[", i, i % 7);
         for (int o = 50 * i; o < 50 * i + 50; o++)
-            fprintf(native, "%s{\"t\":\"w\",\"k\":%d,\"v\":%d}", o % 50 ? "," : "", o % 1000, 1000000000 + o * 100);
+            fprintf(native, "%s{\"t\":\"w\",\"k\":%d,\"v\":%d}", o % 50 ? "," : "", o % 1000,
+                    1000000000 + o * 100);
         fprintf(native, "]}\n");
     }
     /* three at a time, two of them of one session, and reads that aborted among them */
@@ -124,7 +133,8 @@ static void text_in_pieces(void **state)
         fprintf(of[i], "{\"tid\":%d,\"sid\":%d,\"ops\":[", 5000 + i, 9 + i / 2);
     }
     for (int i = 0; i < LINES; i++) {
-        fprintf(stream, "w(%d,%d,%d,%d)\nr(5,5,10,-1)\n", i % 1000, i + 1, 9 + i % 3 / 2, 5000 + i % 3);
+        fprintf(stream, "w(%d,%d,%d,%d)\nr(5,5,10,-1)\n", i % 1000, i + 1, 9 + i % 3 / 2,
+                5000 + i % 3);
         fprintf(of[i % 3], "%s{\"t\":\"w\",\"k\":%d,\"v\":%d}", i < 3 ? "" : ",", i % 1000, i + 1);
     }
     for (int i = 0; i < 3; i++) {
@@ -156,11 +166,12 @@ static void text_in_pieces(void **state)
 static void awdit(void **state)
 {
     (void)state;
-    check(ISO_FORMAT_AWDIT, "w 0 0\n=====\n\nr 0 0\n---\n---\nw 0 1\n=====\n=====\nr 0 0\nw 0 2",
-          "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":0}]}\n"
-          "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0}]}\n"
-          "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":1}]}\n"
-          "{\"tid\":3,\"sid\":2,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0},{\"t\":\"w\",\"k\":0,\"v\":2}]}\n" NO_INITIAL);
+    check(
+        ISO_FORMAT_AWDIT, "w 0 0\n=====\n\nr 0 0\n---\n---\nw 0 1\n=====\n=====\nr 0 0\nw 0 2",
+        "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":0}]}\n"
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0}]}\n"
+        "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":0,\"v\":1}]}\n"
+        "{\"tid\":3,\"sid\":2,\"ops\":[{\"t\":\"r\",\"k\":0,\"v\":0},{\"t\":\"w\",\"k\":0,\"v\":2}]}\n" NO_INITIAL);
     check_bad(ISO_FORMAT_AWDIT, "w 0 0\nr 0\n", ":2: byte 1: found 'r 0', expected 'r KEY VALUE'");
     check_bad(ISO_FORMAT_AWDIT, "w 0 -1\n", "found 'w 0 -1'");
     check_bad(ISO_FORMAT_AWDIT, "==\n--\n", "no transaction here");
@@ -171,13 +182,15 @@ static void awdit(void **state)
 static void hist(void **state)
 {
     (void)state;
-    check(ISO_FORMAT_HIST, "[x:=1 y:=2] [y==2 x:=3] // so\n---\n[x==1 y:=4]!\n[z==?] []\n",
-          "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1},{\"t\":\"w\",\"k\":\"y\",\"v\":2}]}\n"
-          "{\"tid\":1,\"sid\":0,\"ops\":[{\"t\":\"r\",\"k\":\"y\",\"v\":2},{\"t\":\"w\",\"k\":\"x\",\"v\":3}]}\n"
-          "{\"tid\":2,\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"y\",\"v\":4}]}\n"
-          "{\"tid\":3,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":\"z\",\"v\":null}]}\n"
-          "{\"tid\":4,\"sid\":1,\"ops\":[]}\n" NO_INITIAL);
-    check_bad(ISO_FORMAT_HIST, "[x:=1", ":1: byte 6: the text ends here, expected a variable's name or ']'");
+    check(
+        ISO_FORMAT_HIST, "[x:=1 y:=2] [y==2 x:=3] // so\n---\n[x==1 y:=4]!\n[z==?] []\n",
+        "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1},{\"t\":\"w\",\"k\":\"y\",\"v\":2}]}\n"
+        "{\"tid\":1,\"sid\":0,\"ops\":[{\"t\":\"r\",\"k\":\"y\",\"v\":2},{\"t\":\"w\",\"k\":\"x\",\"v\":3}]}\n"
+        "{\"tid\":2,\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"y\",\"v\":4}]}\n"
+        "{\"tid\":3,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":\"z\",\"v\":null}]}\n"
+        "{\"tid\":4,\"sid\":1,\"ops\":[]}\n" NO_INITIAL);
+    check_bad(ISO_FORMAT_HIST, "[x:=1",
+              ":1: byte 6: the text ends here, expected a variable's name or ']'");
     check_bad(ISO_FORMAT_HIST, "[x=1]", ":1: byte 3: found '=', expected ':=' or '=='");
     check_bad(ISO_FORMAT_HIST, "[x:=?]", "expected a value");
     check_bad(ISO_FORMAT_HIST, "[]\nx", ":2: byte 1: found 'x', expected '[' or a line of dashes");
@@ -185,9 +198,9 @@ static void hist(void **state)
 
 /* ---- newer dbcop ---- */
 
-#define TWO_SESSIONS                                                                                                   \
-    "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":2}},{\"Read\":{\"version\":null,\"variable\":3}}],"         \
-    "\"committed\":true}],\n[{\"committed\":false,\"events\":[{\"Write\":{\"variable\":18446744073709551615,"          \
+#define TWO_SESSIONS                                                                                           \
+    "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":2}},{\"Read\":{\"version\":null,\"variable\":3}}]," \
+    "\"committed\":true}],\n[{\"committed\":false,\"events\":[{\"Write\":{\"variable\":18446744073709551615,"  \
     "\"version\":4}}]}]]"
 
 static void dbcop_json(void **state)
@@ -197,14 +210,18 @@ static void dbcop_json(void **state)
         "{\"tid\":1,\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"18446744073709551615\",\"v\":4}]}\n" NO_INITIAL;
     (void)state;
     check(ISO_FORMAT_DBCOP_JSON, TWO_SESSIONS, expected);
-    check(ISO_FORMAT_DBCOP_JSON, "{\"params\":{\"id\":0},\"info\":\"x\",\"data\":" TWO_SESSIONS ",\"end\":\"\"}",
+    check(ISO_FORMAT_DBCOP_JSON,
+          "{\"params\":{\"id\":0},\"info\":\"x\",\"data\":" TWO_SESSIONS ",\"end\":\"\"}",
           expected);
     check_bad(ISO_FORMAT_DBCOP_JSON, "{\"params\":{}}", "an object with \"data\"");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"committed\":true}]]", "a transaction with \"events\"");
-    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Cas\":{}}]}]]", "expected \"Write\" or \"Read\"");
-    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":null}}]}]]",
+    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Cas\":{}}]}]]",
+              "expected \"Write\" or \"Read\"");
+    check_bad(ISO_FORMAT_DBCOP_JSON,
+              "[[{\"events\":[{\"Write\":{\"variable\":1,\"version\":null}}]}]]",
               "expected a number");
-    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Read\":{\"variable\":1}}]}]]", "\"version\":number");
+    check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[{\"Read\":{\"variable\":1}}]}]]",
+              "\"version\":number");
     check_bad(ISO_FORMAT_DBCOP_JSON, "[[{\"events\":[]}]", "the text ends here");
 }
 
@@ -214,22 +231,24 @@ static void elle_edn(void **state)
 {
     (void)state;
     /* no process: each completion is a session */
-    check(ISO_FORMAT_ELLE_EDN,
-          "{:index 2 :type :invoke, :value [[:append 255 8] [:r 253 nil]]}\n"
-          "{:index 3 :type :ok,     :value [[:append 255 8] [:r 253 [1 3 4]] [ :r 3 [ ] ]]}\n",
-          "{\"tid\":3,\"sid\":3,\"ops\":[{\"t\":\"a\",\"k\":255,\"v\":8},{\"t\":\"r\",\"k\":253,\"v\":[1,3,4]},"
-          "{\"t\":\"r\",\"k\":3,\"v\":[]}]}\n" NO_INITIAL);
+    check(
+        ISO_FORMAT_ELLE_EDN,
+        "{:index 2 :type :invoke, :value [[:append 255 8] [:r 253 nil]]}\n"
+        "{:index 3 :type :ok,     :value [[:append 255 8] [:r 253 [1 3 4]] [ :r 3 [ ] ]]}\n",
+        "{\"tid\":3,\"sid\":3,\"ops\":[{\"t\":\"a\",\"k\":255,\"v\":8},{\"t\":\"r\",\"k\":253,\"v\":[1,3,4]},"
+        "{\"t\":\"r\",\"k\":3,\"v\":[]}]}\n" NO_INITIAL);
     /* outcomes, tags, comments, other processes, a vector around, keys as keywords and strings */
-    check(ISO_FORMAT_ELLE_EDN,
-          "; a comment\n[#jepsen.history.Op{:type :invoke, :f :txn, :process 0, :value [[:w :x 2]]}\n"
-          " {:type :invoke :f :txn :process 1 :value [[:w \"y\" -3] [:r :x nil]]}\n"
-          " {:type :fail :f :txn :process 0 :value [[:w :x 2]] :error #{:conflict #_[:dropped {}]}}\n"
-          " {:type :info :f :start :process :nemesis :value nil :time 1.5}\n"
-          " {:type :info :f :txn :process 1 :value nil}\n"
-          " {:type :invoke :f :txn :process 2 :value [[:w :z 1]]}]\n",
-          "{\"tid\":\"#3\",\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}\n"
-          "{\"tid\":\"#5\",\"sid\":1,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"y\",\"v\":-3}]}\n"
-          "{\"tid\":\"#6\",\"sid\":2,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"z\",\"v\":1}]}\n" NO_INITIAL);
+    check(
+        ISO_FORMAT_ELLE_EDN,
+        "; a comment\n[#jepsen.history.Op{:type :invoke, :f :txn, :process 0, :value [[:w :x 2]]}\n"
+        " {:type :invoke :f :txn :process 1 :value [[:w \"y\" -3] [:r :x nil]]}\n"
+        " {:type :fail :f :txn :process 0 :value [[:w :x 2]] :error #{:conflict #_[:dropped {}]}}\n"
+        " {:type :info :f :start :process :nemesis :value nil :time 1.5}\n"
+        " {:type :info :f :txn :process 1 :value nil}\n"
+        " {:type :invoke :f :txn :process 2 :value [[:w :z 1]]}]\n",
+        "{\"tid\":\"#3\",\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}\n"
+        "{\"tid\":\"#5\",\"sid\":1,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"y\",\"v\":-3}]}\n"
+        "{\"tid\":\"#6\",\"sid\":2,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"z\",\"v\":1}]}\n" NO_INITIAL);
     /* Viper's EDN: a fourth member; a failed write is one of an aborted transaction */
     check(
         ISO_FORMAT_ELLE_EDN,
@@ -245,20 +264,24 @@ static void elle_edn_is_refused(void **state)
     (void)state;
     check_bad(ISO_FORMAT_ELLE_EDN, "[{:type :ok, :f :add, :value 0, :process 0}]",
               "not a read/write history: 1 operations (the first is :add)");
-    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :read, :value [[1 2] [3 4]]}", "not a read/write history");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :read, :value [[1 2] [3 4]]}",
+              "not a read/write history");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value [[:w :x\254 2]]}", "UTF-8");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok, :f :txn, :value 7}", "is no vector of operations");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:f :txn, :value []}", "without a :type");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok\n :value [[:cas 1 2]]}",
               ":2: byte 11: found ':cas', expected an operation");
-    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2}]}", "expected the bracket that matches");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2}]}",
+              "expected the bracket that matches");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:r 1 2]]",
               "the text ends here, expected the brackets that are open");
-    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:w 1 99999999999999999999]]}", "an integer of 64 bits");
+    check_bad(ISO_FORMAT_ELLE_EDN, "{:type :ok :value [[:w 1 99999999999999999999]]}",
+              "an integer of 64 bits");
     check_bad(ISO_FORMAT_ELLE_EDN, "{:type}", "a value for each key of the map");
-    check_bad(ISO_FORMAT_ELLE_EDN,
-              "{:type :invoke :process 1 :value [[:r 1 nil]]}{:type :invoke :process 1 :value [[:r 1 nil]]}",
-              "invokes before its last operation has completed");
+    check_bad(
+        ISO_FORMAT_ELLE_EDN,
+        "{:type :invoke :process 1 :value [[:r 1 nil]]}{:type :invoke :process 1 :value [[:r 1 nil]]}",
+        "invokes before its last operation has completed");
 }
 
 static void elle_json(void **state)
@@ -271,7 +294,8 @@ static void elle_json(void **state)
         " {\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"append\",253,1],[\"r\",255,[2,3]]],\"process\":1,\"index\":4}]\n",
         "{\"tid\":2,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2},{\"t\":\"r\",\"k\":\"y\",\"v\":null}]}\n"
         "{\"tid\":4,\"sid\":1,\"ops\":[{\"t\":\"a\",\"k\":253,\"v\":1},{\"t\":\"r\",\"k\":255,\"v\":[2,3]}]}\n" NO_INITIAL);
-    check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"transfer\",\"value\":{\"from\":1},\"process\":0}]",
+    check_bad(ISO_FORMAT_ELLE_JSON,
+              "[{\"type\":\"ok\",\"f\":\"transfer\",\"value\":{\"from\":1},\"process\":0}]",
               "not a read/write history");
     check_bad(ISO_FORMAT_ELLE_JSON, "[{\"type\":\"ok\",\"f\":\"txn\",\"value\":[[\"cas\",1,2]]}]",
               "an operation [\"r\"");
@@ -307,10 +331,12 @@ static void remove_file(const char *directory, const char *name)
 
 static void viper(void **state)
 {
-    static const char
-        one[] = "{\"value\": [[\"r\", 3848, 105, false], [\"w\", 9696, -20, true], [\"w\", 1, 1, false]]}\n"
-                "{\"value\": [[\"d\", 9696, -5, -20, false, true, true]]}\n",
-        two[] = "{\"value\": [[\"i\", 3, 30, \"nil\", false, true, true, \"i\"], [\"r\", 3848, 106, false]]}\n";
+    static const char one
+        [] =
+            "{\"value\": [[\"r\", 3848, 105, false], [\"w\", 9696, -20, true], [\"w\", 1, 1, false]]}\n"
+            "{\"value\": [[\"d\", 9696, -5, -20, false, true, true]]}\n",
+     two[] =
+         "{\"value\": [[\"i\", 3, 30, \"nil\", false, true, true, \"i\"], [\"r\", 3848, 106, false]]}\n";
     static const char initial[] = "{\"value\": [[\"w\", 3848, 105, true]], \"isInitial\": true}\n";
     char path[TEST_PATH];
     (void)state;
@@ -344,15 +370,16 @@ static void viper(void **state)
     rmdir(path);
 }
 
-/* A range read is a read of every key in it that the logs know, also of those that only later ones do. */
+/* A range read is a read of every key in it that the logs know, also of those that only later ones
+ * do. */
 static void viper_ranges(void **state)
 {
-    static const char
-        one[] =
+    static const char one
+        [] =
             "{\"value\": [[\"w\", 1, 10, true], [\"range\", -3, 7, [{\"id\": 1, \"val\": 10}], []]]}\n"
             "{\"value\": [[\"range\", \"nil\", null, [{\"id\": 1, \"val\": 10}], [{\"id\": 9, \"val\": -1}], true]]}\n",
-        two[] =
-            "{\"value\": [[\"w\", -3, 30, true], [\"w\", 7, 70, true], [\"w\", 9, -1, true], [\"w\", -4, 1, false]]}\n";
+     two[] =
+         "{\"value\": [[\"w\", -3, 30, true], [\"w\", 7, 70, true], [\"w\", 9, -1, true], [\"w\", -4, 1, false]]}\n";
     static const char initial[] =
         "{\"value\": [[\"range\", null, null, [{\"id\": 20, \"val\": 5}], []]], \"isInitial\": true}\n";
     char path[TEST_PATH];
@@ -361,16 +388,17 @@ static void viper_ranges(void **state)
     put_file(path, "J1.log", one, sizeof one - 1);
     put_file(path, "J2.log", two, sizeof two - 1);
     put_file(path, "J3.log", initial, sizeof initial - 1);
-    check_path(ISO_FORMAT_VIPER, path,
-               "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":1,\"v\":10},"
-               "{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null}]}\n"
-               "{\"tid\":1,\"sid\":0,\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":9,\"v\":-1},"
-               "{\"t\":\"r\",\"k\":-4,\"v\":null},{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null},"
-               "{\"t\":\"r\",\"k\":20,\"v\":null}]}\n"
-               "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":-3,\"v\":30},{\"t\":\"w\",\"k\":7,\"v\":70},"
-               "{\"t\":\"w\",\"k\":9,\"v\":-1}]}\n"
-               "{\"tid\":\"2.failed\",\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":-4,\"v\":1}]}\n"
-               "{\"ops\":[\n{\"t\":\"w\",\"k\":20,\"v\":5}]}\n");
+    check_path(
+        ISO_FORMAT_VIPER, path,
+        "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":1,\"v\":10},"
+        "{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null}]}\n"
+        "{\"tid\":1,\"sid\":0,\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":10},{\"t\":\"r\",\"k\":9,\"v\":-1},"
+        "{\"t\":\"r\",\"k\":-4,\"v\":null},{\"t\":\"r\",\"k\":-3,\"v\":null},{\"t\":\"r\",\"k\":7,\"v\":null},"
+        "{\"t\":\"r\",\"k\":20,\"v\":null}]}\n"
+        "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":-3,\"v\":30},{\"t\":\"w\",\"k\":7,\"v\":70},"
+        "{\"t\":\"w\",\"k\":9,\"v\":-1}]}\n"
+        "{\"tid\":\"2.failed\",\"sid\":1,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":-4,\"v\":1}]}\n"
+        "{\"ops\":[\n{\"t\":\"w\",\"k\":20,\"v\":5}]}\n");
     remove_file(path, "J1.log");
     remove_file(path, "J2.log");
     remove_file(path, "J3.log");
@@ -392,7 +420,8 @@ static void put_big(struct bytes *bytes, char tag, unsigned count, const uint64_
     }
 }
 
-#define PUT(bytes, tag, ...) put_big(bytes, tag, sizeof((uint64_t[]){__VA_ARGS__}) / 8, (uint64_t[]){__VA_ARGS__})
+#define PUT(bytes, tag, ...)                                                                       \
+    put_big(bytes, tag, sizeof((uint64_t[]){__VA_ARGS__}) / 8, (uint64_t[]){__VA_ARGS__})
 
 static void cobra(void **state)
 {
@@ -465,11 +494,12 @@ static void dbcop(void **state)
     put_little(&bytes, 1);
     put_event(&bytes, 1, 1, 9, 1);
     bytes.at[bytes.length++] = 0;
-    check_bytes(ISO_FORMAT_DBCOP, bytes.at, bytes.length,
-                "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5}]}\n"
-                "{\"tid\":\"1.failed\",\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":3,\"v\":6}]}\n"
-                "{\"tid\":2,\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":9}]}\n"
-                "{\"ops\":[\n{\"t\":\"w\",\"k\":1,\"v\":0},\n{\"t\":\"w\",\"k\":3,\"v\":0}]}\n");
+    check_bytes(
+        ISO_FORMAT_DBCOP, bytes.at, bytes.length,
+        "{\"tid\":0,\"sid\":0,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5}]}\n"
+        "{\"tid\":\"1.failed\",\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":3,\"v\":6}]}\n"
+        "{\"tid\":2,\"sid\":0,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":9}]}\n"
+        "{\"ops\":[\n{\"t\":\"w\",\"k\":1,\"v\":0},\n{\"t\":\"w\",\"k\":3,\"v\":0}]}\n");
     assert_int_equal(iso_format_of_text(bytes.at, bytes.length), ISO_FORMAT_DBCOP);
     for (size_t length = 0; length < bytes.length; length++) { /* cut anywhere, it is refused */
         char path[TEST_PATH];

@@ -1,5 +1,5 @@
-/* Writing histories and reading them back: nothing is lost in the native format, and TimeKiller's losses are
- * counted. */
+/* Writing histories and reading them back: nothing is lost in the native format, and TimeKiller's
+ * losses are counted. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "tests/support/capture.h"
 #include "tests/support/history.h"
 
-static char *write_text(const struct iso_history *history, enum iso_format format, struct iso_history_loss *loss,
-                        struct iso_error *error)
+static char *write_text(const struct iso_history *history, enum iso_format format,
+                        struct iso_history_loss *loss, struct iso_error *error)
 {
     struct iso_output output;
     struct iso_history_writer writer;
@@ -38,8 +38,8 @@ static void read_text(const char *text, struct iso_history *history)
         fail_msg("%s in %s", error.text, text);
 }
 
-/* Reads the text, writes it, reads that: both histories are the same and the second writing gives the same
- * bytes. */
+/* Reads the text, writes it, reads that: both histories are the same and the second writing gives
+ * the same bytes. */
 static void round_trip(const char *text)
 {
     struct iso_history first, second;
@@ -59,26 +59,32 @@ static void round_trip(const char *text)
 static void native_keeps_everything(void **state)
 {
     (void)state;
-    round_trip("{\"tid\":1,\"sid\":\"s\",\"sno\":3,\"sts\":1,\"cts\":\"18446744073709551614\",\"ops\":[]}\n");
-    round_trip("{\"tid\":\"a\\u0000\\\"\",\"sid\":-5,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"\","
-               "\"v\":null},"
-               "{\"t\":\"d\",\"k\":1},{\"t\":\"r\",\"k\":2},{\"t\":\"r\",\"k\":\"07\",\"v\":-"
-               "9223372036854775808}]}\n");
-    round_trip("{\"tid\":1,\"sid\":1,\"sts\":5,\"cts\":9,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":"
-               "1,\"v\":2,"
-               "\"ots\":7},{\"t\":\"r\",\"k\":3,\"v\":18446744073709551615,\"lock\":true}]}\n");
-    round_trip("{\"tid\":1,\"sid\":1,\"sts\":{\"p\":9007199254740993,\"l\":1},\"cts\":{\"p\":\"9007199254740993\","
-               "\"l\":\"2\"},\"ops\":[{\"t\":\"a\",\"k\":1,\"v\":2,\"ots\":{\"p\":1,\"l\":0}},"
-               "{\"t\":\"r\",\"k\":1,\"v\":[1,\"x\"]},{\"t\":\"r\",\"k\":1,\"v\":[]}]}\n");
-    round_trip("{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"600:900:650,700\",\"ops\":[{\"t\":\"r\",\"k\":1,"
-               "\"snapshot\":\"600:901:\"},{\"t\":\"w\",\"k\":1,\"v\":1}]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
+    round_trip(
+        "{\"tid\":1,\"sid\":\"s\",\"sno\":3,\"sts\":1,\"cts\":\"18446744073709551614\",\"ops\":[]}\n");
+    round_trip(
+        "{\"tid\":\"a\\u0000\\\"\",\"sid\":-5,\"status\":\"aborted\",\"ops\":[{\"t\":\"w\",\"k\":\"\","
+        "\"v\":null},"
+        "{\"t\":\"d\",\"k\":1},{\"t\":\"r\",\"k\":2},{\"t\":\"r\",\"k\":\"07\",\"v\":-"
+        "9223372036854775808}]}\n");
+    round_trip(
+        "{\"tid\":1,\"sid\":1,\"sts\":5,\"cts\":9,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":"
+        "1,\"v\":2,"
+        "\"ots\":7},{\"t\":\"r\",\"k\":3,\"v\":18446744073709551615,\"lock\":true}]}\n");
+    round_trip(
+        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":9007199254740993,\"l\":1},\"cts\":{\"p\":\"9007199254740993\","
+        "\"l\":\"2\"},\"ops\":[{\"t\":\"a\",\"k\":1,\"v\":2,\"ots\":{\"p\":1,\"l\":0}},"
+        "{\"t\":\"r\",\"k\":1,\"v\":[1,\"x\"]},{\"t\":\"r\",\"k\":1,\"v\":[]}]}\n");
+    round_trip(
+        "{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"600:900:650,700\",\"ops\":[{\"t\":\"r\",\"k\":1,"
+        "\"snapshot\":\"600:901:\"},{\"t\":\"w\",\"k\":1,\"v\":1}]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
     round_trip(
         "{\"tid\":1,\"sid\":1,\"writes\":\"cdc\",\"ops\":[{\"t\":\"r\",\"k\":1}]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
     round_trip(
         "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"whole\":true,\"ops\":[{\"t\":\"d\",\"k\":1}]}\n");
 }
 
-/* Beside each other, also of a finished history: no timestamp is lost to the snapshots, and none of those to it. */
+/* Beside each other, also of a finished history: no timestamp is lost to the snapshots, and none of
+ * those to it. */
 static void native_keeps_snapshots_beside_timestamps(void **state)
 {
     (void)state;
@@ -100,21 +106,24 @@ static void native_keeps_snapshots_beside_timestamps(void **state)
     iso_history_release(&history);
 }
 
-/* Of a finished history without timestamps the positions that its snapshots gave stand there too. */
+/* Of a finished history without timestamps the positions that its snapshots gave stand there
+ * too. */
 static void native_writes_positions_of_finished_snapshots(void **state)
 {
     (void)state;
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
-    read_text("{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"700:700:\",\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n"
-              "{\"tid\":2,\"sid\":2,\"snapshot\":\"701:701:\",\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":1}]}\n",
-              &history);
+    read_text(
+        "{\"tid\":1,\"sid\":1,\"xid\":700,\"snapshot\":\"700:700:\",\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n"
+        "{\"tid\":2,\"sid\":2,\"snapshot\":\"701:701:\",\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":1}]}\n",
+        &history);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     char *text = write_text(&history, ISO_FORMAT_NATIVE, NULL, &error);
-    assert_string_equal(text, "{\"tid\":1,\"sid\":1,\"sts\":2,\"cts\":3,\"xid\":700,\"snapshot\":\"700:700:\","
-                              "\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n"
-                              "{\"tid\":2,\"sid\":2,\"sts\":4,\"cts\":4,\"snapshot\":\"701:701:\","
-                              "\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":1}]}\n");
+    assert_string_equal(
+        text, "{\"tid\":1,\"sid\":1,\"sts\":2,\"cts\":3,\"xid\":700,\"snapshot\":\"700:700:\","
+              "\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n"
+              "{\"tid\":2,\"sid\":2,\"sts\":4,\"cts\":4,\"snapshot\":\"701:701:\","
+              "\"ops\":[{\"t\":\"r\",\"k\":1,\"v\":1}]}\n");
     free(text);
     iso_history_release(&history);
 }
@@ -131,8 +140,8 @@ static void only_native_says_what_is_not_known(void **state)
         {"{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":2,\"writes\":\"cdc\",\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n",
          "only a change stream knows all that the transaction wrote, which format "},
     };
-    static const enum iso_format formats[] = {ISO_FORMAT_TIMEKILLER, ISO_FORMAT_DBCOP, ISO_FORMAT_ELLE_JSON,
-                                              ISO_FORMAT_HIST};
+    static const enum iso_format formats[] = {ISO_FORMAT_TIMEKILLER, ISO_FORMAT_DBCOP,
+                                              ISO_FORMAT_ELLE_JSON, ISO_FORMAT_HIST};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_history history;
         struct iso_history_loss loss;
@@ -155,7 +164,8 @@ static void only_native_says_what_is_not_known(void **state)
             free(test_capture_end(&output));
         }
         error.status = ISO_OK;
-        assert_int_equal(iso_history_write_directory("no-such-folder", ISO_FORMAT_COBRA, &history, &loss, &error),
+        assert_int_equal(iso_history_write_directory("no-such-folder", ISO_FORMAT_COBRA, &history,
+                                                     &loss, &error),
                          ISO_BAD_INPUT);
         assert_non_null(strstr(error.text, cases[i].message));
         iso_history_release(&history);
@@ -168,20 +178,22 @@ static void timekiller_counts_what_it_leaves_out(void **state)
     struct iso_history history;
     struct iso_history_loss loss;
     struct iso_error error = {.status = ISO_OK};
-    read_text("{\"tid\":1,\"sid\":1,\"sno\":9,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"k\",\"v\":1},"
-              "{\"t\":\"d\",\"k\":2},{\"t\":\"r\",\"k\":3,\"v\":4,\"lock\":true}]}\n"
-              "{\"tid\":2,\"sid\":1,\"sno\":1,\"sts\":0,\"ops\":[{\"t\":\"r\",\"k\":3,\"v\":4,\"ots\":0}]}\n"
-              "{\"tid\":3,\"sid\":2,\"sts\":1,\"status\":\"aborted\",\"ops\":[]}\n"
-              "{\"tid\":4,\"sid\":2,\"status\":\"unknown\",\"ops\":[]}\n",
-              &history);
+    read_text(
+        "{\"tid\":1,\"sid\":1,\"sno\":9,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"k\",\"v\":1},"
+        "{\"t\":\"d\",\"k\":2},{\"t\":\"r\",\"k\":3,\"v\":4,\"lock\":true}]}\n"
+        "{\"tid\":2,\"sid\":1,\"sno\":1,\"sts\":0,\"ops\":[{\"t\":\"r\",\"k\":3,\"v\":4,\"ots\":0}]}\n"
+        "{\"tid\":3,\"sid\":2,\"sts\":1,\"status\":\"aborted\",\"ops\":[]}\n"
+        "{\"tid\":4,\"sid\":2,\"status\":\"unknown\",\"ops\":[]}\n",
+        &history);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     char *text = write_text(&history, ISO_FORMAT_TIMEKILLER, &loss, &error);
-    assert_string_equal(text, "[\n"
-                              "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":0,\"l\":0},\"cts\":{\"p\":0,\"l\":0},\"ops\":["
-                              "{\"t\":\"r\",\"k\":3,\"v\":4}]},\n"
-                              "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":["
-                              "{\"t\":\"w\",\"k\":\"k\",\"v\":1},{\"t\":\"w\",\"k\":2,\"v\":null},"
-                              "{\"t\":\"r\",\"k\":3,\"v\":4}]}\n]\n");
+    assert_string_equal(
+        text, "[\n"
+              "{\"tid\":2,\"sid\":1,\"sts\":{\"p\":0,\"l\":0},\"cts\":{\"p\":0,\"l\":0},\"ops\":["
+              "{\"t\":\"r\",\"k\":3,\"v\":4}]},\n"
+              "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":["
+              "{\"t\":\"w\",\"k\":\"k\",\"v\":1},{\"t\":\"w\",\"k\":2,\"v\":null},"
+              "{\"t\":\"r\",\"k\":3,\"v\":4}]}\n]\n");
     assert_int_equal(loss.aborted, 1);
     assert_int_equal(loss.unknown, 1);
     assert_int_equal(loss.snos, 2);
@@ -198,8 +210,9 @@ static void timekiller_gives_pairs_back(void **state)
     (void)state;
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
-    const char *text = "[\n{\"tid\":1,\"sid\":1,\"sts\":{\"p\":7,\"l\":3},\"cts\":{\"p\":7,\"l\":4},\"ops\":["
-                       "{\"t\":\"a\",\"k\":1,\"v\":2},{\"t\":\"r\",\"k\":1,\"v\":[2]}]}\n]\n";
+    const char *text =
+        "[\n{\"tid\":1,\"sid\":1,\"sts\":{\"p\":7,\"l\":3},\"cts\":{\"p\":7,\"l\":4},\"ops\":["
+        "{\"t\":\"a\",\"k\":1,\"v\":2},{\"t\":\"r\",\"k\":1,\"v\":[2]}]}\n]\n";
     read_text(text, &history);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     char *written = write_text(&history, ISO_FORMAT_TIMEKILLER, NULL, &error);
@@ -213,7 +226,8 @@ static void timekiller_needs_timestamps(void **state)
     (void)state;
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
-    read_text("{\"tid\":1,\"sid\":1,\"sts\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n", &history);
+    read_text("{\"tid\":1,\"sid\":1,\"sts\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":1}]}\n",
+              &history);
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
     error.status = ISO_OK;
     struct iso_output output;

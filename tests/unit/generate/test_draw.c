@@ -67,7 +67,8 @@ static void hotspot(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform), cmocka_unit_test(zipf), cmocka_unit_test(hotspot)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(uniform), cmocka_unit_test(zipf),
+                                       cmocka_unit_test(hotspot)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Generated histories: chronos finds exactly what the generator says, at both levels, for every mix of
- * options. */
+/* Generated histories: chronos finds exactly what the generator says, at both levels, for every mix
+ * of options. */
 #include "tests/support/test.h"
 
 #include <inttypes.h>
@@ -42,11 +42,16 @@ static void run_release(struct run *run)
 
 static struct iso_generate_options small_run(uint64_t seed)
 {
-    return (struct iso_generate_options){
-        .sessions = 8, .transactions = 400, .operations = 6, .keys = 25, .read_share = (uint64_t)1 << 31, .seed = seed};
+    return (struct iso_generate_options){.sessions = 8,
+                                         .transactions = 400,
+                                         .operations = 6,
+                                         .keys = 25,
+                                         .read_share = (uint64_t)1 << 31,
+                                         .seed = seed};
 }
 
-static void judge(const struct iso_history *history, enum iso_level level, struct iso_verdict *verdict)
+static void judge(const struct iso_history *history, enum iso_level level,
+                  struct iso_verdict *verdict)
 {
     struct iso_check_options options = {.level = level, .session_order = true, .threads = 1};
     struct iso_error error = {.status = ISO_OK};
@@ -71,13 +76,15 @@ static void note_finding(void *context, const struct iso_rowsets_finding *findin
     if (strstr(found->text.bytes, line))
         return;
     found->text.used--; /* its NUL */
-    snprintf(line + head, sizeof line - (size_t)head, "%s\n", iso_violation_kind_name(finding->kind));
+    snprintf(line + head, sizeof line - (size_t)head, "%s\n",
+             iso_violation_kind_name(finding->kind));
     iso_text_put_bytes(&found->text, line + 1, strlen(line));
     found->count++;
 }
 
 /* As `check` knows the columns of a file. */
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
@@ -86,8 +93,8 @@ static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
 }
 
 /* Adds those that were not judged to `unjudged`. */
-static uint64_t judge_queries(const struct iso_history *history, enum iso_level level, struct found *found,
-                              uint64_t *unjudged)
+static uint64_t judge_queries(const struct iso_history *history, enum iso_level level,
+                              struct found *found, uint64_t *unjudged)
 {
     struct iso_rowsets_options options;
     struct iso_rowsets_stats stats;
@@ -107,8 +114,8 @@ static bool query_is_found(const struct found *found, const struct iso_planted *
 {
     char key[ISO_PLANTED_KEY], line[120];
     iso_planted_key(planted, finding, key);
-    snprintf(line, sizeof line, "\n%" PRIu64 " %s %s\n", planted->first_tid + finding->transaction, key,
-             iso_violation_kind_name(finding->kind));
+    snprintf(line, sizeof line, "\n%" PRIu64 " %s %s\n", planted->first_tid + finding->transaction,
+             key, iso_violation_kind_name(finding->kind));
     return strstr(found->text.bytes, line);
 }
 
@@ -117,15 +124,16 @@ static bool has_tid(const struct iso_history *history, uint32_t transaction, uin
     return transaction != ISO_NONE && history->tid[transaction] == tid;
 }
 
-static bool has_key(const struct iso_history *history, uint32_t key, const struct iso_planted *planted,
-                    const struct iso_script_finding *finding)
+static bool has_key(const struct iso_history *history, uint32_t key,
+                    const struct iso_planted *planted, const struct iso_script_finding *finding)
 {
     char text[ISO_PLANTED_KEY];
     iso_atom atom;
     if (!finding->key)
         return key == ISO_NONE;
     iso_planted_key(planted, finding, text);
-    return iso_atoms_find(&history->atoms, text, strlen(text), &atom) && history->key_atom[key] == atom;
+    return iso_atoms_find(&history->atoms, text, strlen(text), &atom) &&
+           history->key_atom[key] == atom;
 }
 
 static bool is_found(const struct iso_verdict *verdict, const struct iso_planted *planted,
@@ -153,26 +161,29 @@ static void assert_as_expected(const struct run *run, enum iso_level level, cons
         uint64_t count = expected->counts[axiom] - (axiom == ISO_EXT ? expected->of_queries : 0);
         if (verdict.counts[axiom] != count)
             fail_msg("%s at %s: %s %llu, expected %llu", what, iso_level_name(level),
-                     iso_axiom_name((enum iso_axiom)axiom), (unsigned long long)verdict.counts[axiom],
-                     (unsigned long long)count);
+                     iso_axiom_name((enum iso_axiom)axiom),
+                     (unsigned long long)verdict.counts[axiom], (unsigned long long)count);
     }
     struct found found = {.count = 0};
-    uint64_t unjudged = verdict.reads_unjudged, of_queries = judge_queries(&run->history, level, &found, &unjudged);
+    uint64_t unjudged = verdict.reads_unjudged,
+             of_queries = judge_queries(&run->history, level, &found, &unjudged);
     if (of_queries != expected->of_queries)
         fail_msg("%s at %s: %llu of queries, expected %llu", what, iso_level_name(level),
                  (unsigned long long)of_queries, (unsigned long long)expected->of_queries);
     if (unjudged != expected->reads_unjudged)
-        fail_msg("%s at %s: %llu unjudged, expected %llu", what, iso_level_name(level), (unsigned long long)unjudged,
-                 (unsigned long long)expected->reads_unjudged);
-    if (!of_queries && unjudged == verdict.reads_unjudged) /* else the engines by themselves may find nothing */
+        fail_msg("%s at %s: %llu unjudged, expected %llu", what, iso_level_name(level),
+                 (unsigned long long)unjudged, (unsigned long long)expected->reads_unjudged);
+    if (!of_queries &&
+        unjudged == verdict.reads_unjudged) /* else the engines by themselves may find nothing */
         assert_int_equal(verdict.outcome, iso_generated_outcome(&run->generated, level));
     for (uint32_t i = 0; i < run->generated.planted_count; i++) {
         const struct iso_planted *planted = &run->generated.planted[i];
         for (int f = 0; f < ISO_SCRIPT_FINDINGS; f++) {
             const struct iso_script_finding *finding = &planted->anomaly->findings[level][f];
-            if (finding->used &&
-                !(finding->of_query ? query_is_found(&found, planted, finding) : is_found(&verdict, planted, finding)))
-                fail_msg("%s at %s: %s was not found", what, iso_level_name(level), planted->anomaly->name);
+            if (finding->used && !(finding->of_query ? query_is_found(&found, planted, finding)
+                                                     : is_found(&verdict, planted, finding)))
+                fail_msg("%s at %s: %s was not found", what, iso_level_name(level),
+                         planted->anomaly->name);
         }
     }
     iso_text_release(&found.text);
@@ -193,7 +204,8 @@ static uint64_t assert_run(const struct iso_generate_options *options, const cha
     for (int level = ISO_SI; level <= ISO_SER; level++)
         if (iso_generate_knows(options, (enum iso_level)level))
             assert_as_expected(&run, (enum iso_level)level, what);
-    uint64_t of_queries = run.generated.levels[ISO_SI].of_queries + run.generated.levels[ISO_SER].of_queries;
+    uint64_t of_queries =
+        run.generated.levels[ISO_SI].of_queries + run.generated.levels[ISO_SER].of_queries;
     run_release(&run);
     return of_queries;
 }
@@ -247,8 +259,8 @@ static void every_mix_of_rows(void **state)
     assert_true(other_level > 36 * 100);
 }
 
-/* Texts, rows without keys, and with more than one column transactions of unknown outcome, of which those that took effect are
- * seen. */
+/* Texts, rows without keys, and with more than one column transactions of unknown outcome, of which
+ * those that took effect are seen. */
 static void every_sort_of_rows(void **state)
 {
     uint64_t seeds = getenv("SEEDS") ? strtoull(getenv("SEEDS"), NULL, 10) : 24;
@@ -259,7 +271,8 @@ static void every_sort_of_rows(void **state)
         options.level = seed % 2 ? ISO_SER : ISO_SI;
         options.order = (enum iso_generate_order)(seed / 2 % 3);
         options.texts = seed / 6 % 2;
-        options.range_share = options.condition_share = options.aggregate_share = options.bag_share = (uint64_t)3 << 28;
+        options.range_share = options.condition_share = options.aggregate_share =
+            options.bag_share = (uint64_t)3 << 28;
         options.aborted_share = seed / 3 % 2 ? (uint64_t)1 << 29 : 0;
         options.unknown_share = options.columns > 1 && seed / 12 % 2 ? (uint64_t)1 << 29 : 0;
         snprintf(what, sizeof what, "seed %llu of sorts of rows", (unsigned long long)seed);

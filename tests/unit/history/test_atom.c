@@ -1,4 +1,5 @@
-/* Atoms: which texts are one atom, what comes back, order; and the index from atoms to dense numbers. */
+/* Atoms: which texts are one atom, what comes back, order; and the index from atoms to dense
+ * numbers. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -25,12 +26,13 @@ static void comes_back_as(struct iso_atoms *atoms, const char *text)
 }
 
 static const char *const edges[] = {
-    "0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649", "4294967295", "4294967296",
-    "9223372036854775807", "9223372036854775808", "18446744073709551614", "18446744073709551615", "-1", "-2147483648",
-    "-9223372036854775807", "-9223372036854775808",
+    "0", "1", "7", "2147483646", "2147483647", "2147483648", "2147483649", "4294967295",
+    "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551614",
+    "18446744073709551615", "-1", "-2147483648", "-9223372036854775807", "-9223372036854775808",
     /* not canonical, or beyond 64 bits: strings */
-    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3", "18446744073709551616", "-9223372036854775809",
-    "99999999999999999999", "123456789012345678901234567890", "-00", "-07", "0x7", "null", "x"};
+    "", "-0", "-", "007", "00", "+7", "7 ", " 7", "7.0", "1e3", "18446744073709551616",
+    "-9223372036854775809", "99999999999999999999", "123456789012345678901234567890", "-00", "-07",
+    "0x7", "null", "x"};
 enum { EDGES = sizeof edges / sizeof *edges, FIRST_STRING = 17, FIRST_IN_TABLE = 5 };
 
 static void texts_come_back(void **state)
@@ -78,8 +80,8 @@ static void signs_tell_apart(void **state)
     iso_atoms_release(&atoms);
 }
 
-/* Slots are chosen by 32 bits of a hash: among 300,000 texts some ten pairs have all of them in common. Every
- * text still has its own atom. */
+/* Slots are chosen by 32 bits of a hash: among 300,000 texts some ten pairs have all of them in
+ * common. Every text still has its own atom. */
 static void collisions_do_not_equate(void **state)
 {
     (void)state;
@@ -90,7 +92,8 @@ static void collisions_do_not_equate(void **state)
         for (uint32_t i = 0; i < COUNT; i++) {
             char text[32];
             int length = snprintf(text, sizeof text, "key/%u", i);
-            assert_int_equal(iso_atoms_text(&atoms, text, (size_t)length), (2 * i) | ISO_ATOM_TABLE);
+            assert_int_equal(iso_atoms_text(&atoms, text, (size_t)length),
+                             (2 * i) | ISO_ATOM_TABLE);
             assert_int_equal(iso_atoms_unsigned(&atoms, ((uint64_t)i << 20) + ISO_ATOM_TABLE),
                              (2 * i + 1) | ISO_ATOM_TABLE);
         }
@@ -98,7 +101,8 @@ static void collisions_do_not_equate(void **state)
     assert_int_equal(atoms.count, 2 * COUNT);
     uint32_t shared = 0;
     for (uint32_t slot = 1; slot <= atoms.table.mask; slot++)
-        shared += atoms.table.slots[slot] && atoms.table.slots[slot] >> 32 == atoms.table.slots[slot - 1] >> 32;
+        shared += atoms.table.slots[slot] &&
+                  atoms.table.slots[slot] >> 32 == atoms.table.slots[slot - 1] >> 32;
     assert_true(shared > 0); /* the seed of this test: without a collision it shows nothing */
     iso_atoms_clear(&atoms);
     iso_atom found;
@@ -115,7 +119,8 @@ static void copies_are_equal_texts(void **state)
     iso_atoms_init(&into);
     atom_of(&into, "something else");
     for (int i = 0; i < EDGES; i++)
-        assert_int_equal(iso_atoms_copy(&into, &from, atom_of(&from, edges[i])), atom_of(&into, edges[i]));
+        assert_int_equal(iso_atoms_copy(&into, &from, atom_of(&from, edges[i])),
+                         atom_of(&into, edges[i]));
     assert_int_equal(iso_atoms_copy(&into, &from, ISO_ABSENT), ISO_ABSENT);
     iso_atoms_release(&from);
     iso_atoms_release(&into);
@@ -132,7 +137,8 @@ static void order_of_reports(void **state)
     enum { COUNT = sizeof order / sizeof *order };
     for (int i = 0; i < COUNT; i++) {
         for (int j = 0; j < COUNT; j++) {
-            int compared = iso_atom_compare(&atoms, atom_of(&atoms, order[i]), atom_of(&atoms, order[j]));
+            int compared =
+                iso_atom_compare(&atoms, atom_of(&atoms, order[i]), atom_of(&atoms, order[j]));
             assert_int_equal((compared > 0) - (compared < 0), (i > j) - (i < j));
         }
         assert_true(iso_atom_compare(&atoms, atom_of(&atoms, order[i]), ISO_ABSENT) < 0);
@@ -144,8 +150,9 @@ static void order_of_reports(void **state)
 static void index_numbers_by_first_appearance(void **state)
 {
     (void)state;
-    static const iso_atom atoms[] = {0, 5,       4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77,
-                                     1, 4194303, 4194304};
+    static const iso_atom atoms[] = {
+        0, 5,       4000000, 0x7fffffff, ISO_ATOM_TABLE, 5000000, ISO_ATOM_TABLE | 77,
+        1, 4194303, 4194304};
     enum { COUNT = sizeof atoms / sizeof *atoms };
     struct iso_atom_index *index = iso_atom_index_new();
     for (int round = 0; round < 2; round++) {
@@ -170,7 +177,8 @@ static void index_of_many(void **state)
     enum { COUNT = 200000 };
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < COUNT; i++)
-            assert_int_equal(iso_atom_index_get(index, ISO_ATOM_TABLE | i * 7, pass ? COUNT : i), i);
+            assert_int_equal(iso_atom_index_get(index, ISO_ATOM_TABLE | i * 7, pass ? COUNT : i),
+                             i);
     }
     iso_atom_index_free(index);
 }

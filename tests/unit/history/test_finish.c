@@ -15,9 +15,11 @@ static struct iso_history empty(void)
     return history;
 }
 
-static uint32_t begin(struct iso_history *history, const char *tid, const char *session, uint64_t line)
+static uint32_t begin(struct iso_history *history, const char *tid, const char *session,
+                      uint64_t line)
 {
-    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session), ISO_COMMITTED, line);
+    return iso_history_begin(history, test_atom(history, tid), test_atom(history, session),
+                             ISO_COMMITTED, line);
 }
 
 static void scalar(struct iso_history *history, uint64_t sts, uint64_t cts)
@@ -48,10 +50,11 @@ static void a_tid_is_one_transaction(void **state)
     (void)state;
     static const char *const pairs[][2] = {
         {"7", "7"}, {"4000000000", "4000000000"}, {"x", "x"}, {"2000000000", "2000000000"}};
-    static const char *const messages[] = {"h:9: tid 7 occurs here and at h:4; a tid must be unique",
-                                           "h:9: tid 4000000000 occurs here and at h:4; a tid must be unique",
-                                           "h:9: tid x occurs here and at h:4; a tid must be unique",
-                                           "h:9: tid 2000000000 occurs here and at h:4; a tid must be unique"};
+    static const char *const messages[] = {
+        "h:9: tid 7 occurs here and at h:4; a tid must be unique",
+        "h:9: tid 4000000000 occurs here and at h:4; a tid must be unique",
+        "h:9: tid x occurs here and at h:4; a tid must be unique",
+        "h:9: tid 2000000000 occurs here and at h:4; a tid must be unique"};
     for (size_t i = 0; i < 4; i++) {
         struct iso_history history = empty();
         begin(&history, "1", "s", 3);
@@ -77,14 +80,17 @@ static void a_key_is_list_or_register(void **state)
     begin(&history, "2", "s", 2);
     iso_history_operation(&history, ISO_READ, 5, ISO_ABSENT);
     iso_history_operation(&history, ISO_APPEND, 5, 2);
-    refuses(&history, "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
+    refuses(
+        &history,
+        "h:2: key 5 is used as a list here and as a single value at h:1; a key is one or the other");
 
     history = empty();
     iso_history_initial(&history, 5, 1, false);
     begin(&history, "2", "s", 2);
     iso_history_operation(&history, ISO_READ_LIST, 5, iso_history_list(&history));
-    refuses(&history, "h:2: key 5 is used as a list here and as a single value at the initial transaction; a "
-                      "key is one or the other");
+    refuses(&history,
+            "h:2: key 5 is used as a list here and as a single value at the initial transaction; a "
+            "key is one or the other");
 
     /* a null read of a list is a read of the empty list, one of a register stays */
     history = empty();
@@ -94,7 +100,8 @@ static void a_key_is_list_or_register(void **state)
     iso_history_operation(&history, ISO_APPEND, 5, 9);
     finishes(&history);
     assert_int_equal(history.kind[0], ISO_READ_LIST);
-    assert_int_equal(history.list_first[history.value[0]], history.list_first[history.value[0] + 1]);
+    assert_int_equal(history.list_first[history.value[0]],
+                     history.list_first[history.value[0] + 1]);
     assert_int_equal(history.kind[1], ISO_READ);
     assert_true(iso_key_is_list(&history, history.key[0]));
     iso_history_release(&history);
@@ -142,7 +149,8 @@ static void sessions_are_ordered_by_sno(void **state)
         const char *session;
         int sno; /* -1: none */
     } given[] = {{"a", 5}, {"b", -1}, {"a", 3}, {"b", -1}, {"a", 4}, {"a", 3}, {"b", -1}};
-    static const uint32_t order[] = {2, 5, 4, 0, 1, 3, 6}; /* equal ones stay in the input's order */
+    static const uint32_t order[] = {2, 5, 4, 0,
+                                     1, 3, 6}; /* equal ones stay in the input's order */
     struct iso_history history = empty();
     for (uint32_t i = 0; i < 7; i++) {
         char tid[2] = {(char)('0' + i), 0};
@@ -208,14 +216,17 @@ static void scalars_stay(void **state)
         finishes(&history);
         assert_int_equal(history.rank_count, largest ? 3 : 0);
         assert_true(history.cts[0] == (largest ? 3 : UINT64_MAX - 1));
-        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] && history.cts[0] < UINT64_MAX);
+        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] &&
+                    history.cts[0] < UINT64_MAX);
         stamp_is(&history, history.sts[1], "7");
-        stamp_is(&history, history.cts[0], largest ? "18446744073709551615" : "18446744073709551614");
+        stamp_is(&history, history.cts[0],
+                 largest ? "18446744073709551615" : "18446744073709551614");
         iso_history_release(&history);
     }
 }
 
-static void with_snapshot(struct iso_history *history, const char *tid, uint64_t xid, const char *text)
+static void with_snapshot(struct iso_history *history, const char *tid, uint64_t xid,
+                          const char *text)
 {
     uint32_t snapshot;
     begin(history, tid, tid, 1);
@@ -247,7 +258,8 @@ static void snapshots_give_positions(void **state)
     iso_history_release(&history);
 }
 
-static void operation_with_snapshot(struct iso_history *history, enum iso_operation_kind kind, const char *text)
+static void operation_with_snapshot(struct iso_history *history, enum iso_operation_kind kind,
+                                    const char *text)
 {
     uint32_t snapshot;
     iso_history_operation(history, kind, 1, 1);
@@ -255,7 +267,8 @@ static void operation_with_snapshot(struct iso_history *history, enum iso_operat
     iso_history_set_operation_snapshot(history, snapshot);
 }
 
-/* 12 wrote and then asked for snapshots, which count 12 itself as finished; 13 sees it in progress all the while. */
+/* 12 wrote and then asked for snapshots, which count 12 itself as finished; 13 sees it in progress
+ * all the while. */
 static void a_snapshot_does_not_see_its_own(void **state)
 {
     (void)state;
@@ -298,10 +311,10 @@ static void a_broken_chain_is_a_breach(void **state)
     assert_int_equal(history.snapshot_violation_count, 1);
     const struct iso_snapshot_violation *snapshot_violation = &history.snapshot_violations[0];
     assert_true(snapshot_violation->only_earlier + snapshot_violation->only_later == 21);
-    assert_true(
-        iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->earlier], snapshot_violation->only_earlier));
-    assert_false(
-        iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->later], snapshot_violation->only_earlier));
+    assert_true(iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->earlier],
+                                  snapshot_violation->only_earlier));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->later],
+                                   snapshot_violation->only_earlier));
     assert_true(snapshot_violation->transaction == 2 || snapshot_violation->transaction == 3);
     assert_int_equal(history.snapshot[snapshot_violation->transaction], snapshot_violation->later);
     iso_history_release(&history);
@@ -365,8 +378,8 @@ static void what_is_a_snapshot(void **state)
     iso_history_release(&history);
 }
 
-/* Between two snapshots that see the same commits one of unknown outcome may have committed: it began before the second
- * of them. */
+/* Between two snapshots that see the same commits one of unknown outcome may have committed: it
+ * began before the second of them. */
 static void unknown_owners_began_before_their_equals(void **state)
 {
     static const char *const snapshots[] = {"9:9:", "10:10:", "11:11:"};
@@ -387,8 +400,8 @@ static void unknown_owners_began_before_their_equals(void **state)
     iso_history_release(&history);
 }
 
-/* A transaction that runs all the time keeps every xmin low, and owners of unknown outcome have to be placed
- * too: what grows with the square of the snapshots takes minutes here. */
+/* A transaction that runs all the time keeps every xmin low, and owners of unknown outcome have to
+ * be placed too: what grows with the square of the snapshots takes minutes here. */
 static void many_snapshots_beside_a_long_transaction(void **state)
 {
     enum { SNAPSHOTS = 200000, SECONDS = 100 };
@@ -410,7 +423,8 @@ static void many_snapshots_beside_a_long_transaction(void **state)
     assert_true(clock() - start < SECONDS * CLOCKS_PER_SEC);
     assert_int_equal(history.snapshot_violation_count, 0);
     for (uint32_t i = 1; i < SNAPSHOTS - 1; i++)
-        /* the fourth's xid is not known to have committed, so the next sees the same; and it stands below that */
+        /* the fourth's xid is not known to have committed, so the next sees the same; and it stands
+         * below that */
         assert_true(history.sts[i] - history.sts[i - 1] == (i % 4 == 3 || i % 4 == 0 ? 1 : 2));
     iso_history_release(&history);
 }
@@ -435,8 +449,10 @@ static void add_full(struct iso_history *history, const char *tid, int change)
     assert_true(iso_history_snapshot(history, change == 6 ? "5:9:6" : "5:9:7", 5, &snapshot));
     iso_history_set_snapshot(history, snapshot);
     read_list(history, "l", change == 7 ? "2" : "1");
-    iso_history_operation(history, change == 8 ? ISO_APPEND : ISO_READ, test_atom(history, "l"), ISO_ABSENT);
-    iso_history_operation(history, ISO_WRITE, test_atom(history, change == 9 ? "k" : "j"), test_atom(history, "v"));
+    iso_history_operation(history, change == 8 ? ISO_APPEND : ISO_READ, test_atom(history, "l"),
+                          ISO_ABSENT);
+    iso_history_operation(history, ISO_WRITE, test_atom(history, change == 9 ? "k" : "j"),
+                          test_atom(history, "v"));
     iso_history_set_ots(history, (struct iso_stamp){15, change == 10});
     if (change == 11)
         iso_history_operation(history, ISO_DELETE, test_atom(history, "j"), ISO_ABSENT);

@@ -29,14 +29,16 @@ static void parts_are_read(void **state)
     assert_false(reads("0-1-2,1-1-3")); /* of two domains */
     assert_false(reads("742:750:744"));
     assert_false(reads(""));
-    assert_true(iso_gtid_commit(7) < iso_gtid_snapshot(7) && iso_gtid_snapshot(7) < iso_gtid_commit(8));
+    assert_true(iso_gtid_commit(7) < iso_gtid_snapshot(7) &&
+                iso_gtid_snapshot(7) < iso_gtid_commit(8));
 }
 
 static bool starts(const char *text, uint64_t expected, uint8_t expected_marks)
 {
     uint64_t start;
     uint8_t marks;
-    return iso_gtid_snapshot_read(text, strlen(text), &start, &marks) && start == expected && marks == expected_marks;
+    return iso_gtid_snapshot_read(text, strlen(text), &start, &marks) && start == expected &&
+           marks == expected_marks;
 }
 
 static bool is_snapshot(const char *text)
@@ -51,7 +53,8 @@ static void snapshots_are_gtids_or_places(void **state)
     char text[ISO_BINLOG_POSITION_MAX];
     (void)state;
     assert_true(starts("0-1-7", iso_gtid_snapshot(7), 0));
-    assert_true(starts("mariadb-bin.000012:4711", iso_binlog_position(12, 4711), ISO_MARK_LOG_START));
+    assert_true(
+        starts("mariadb-bin.000012:4711", iso_binlog_position(12, 4711), ISO_MARK_LOG_START));
     assert_true(starts("db:1.eu.1234567:0", iso_binlog_position(1234567, 0), ISO_MARK_LOG_START));
     assert_true(starts("b.8388607:1099511627775", INT64_MAX, ISO_MARK_LOG_START));
     assert_false(is_snapshot("b.8388608:1"));
@@ -65,7 +68,8 @@ static void snapshots_are_gtids_or_places(void **state)
     assert_false(is_snapshot("742:750:744")); /* PostgreSQL's */
     assert_false(is_snapshot("742:750:"));
     assert_false(is_snapshot(""));
-    assert_int_equal(iso_binlog_position_text(iso_binlog_position(12, 4711), text), strlen("binlog.000012:4711"));
+    assert_int_equal(iso_binlog_position_text(iso_binlog_position(12, 4711), text),
+                     strlen("binlog.000012:4711"));
     assert_string_equal(text, "binlog.000012:4711");
 }
 

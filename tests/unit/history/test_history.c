@@ -19,9 +19,11 @@ static void add_random(struct iso_history *history, uint64_t *seed, uint32_t num
     iso_history_begin(history, tid, test_atom(history, choice & 1 ? "s" : "3000000000"), choice % 3,
                       iso_origin(0, line));
     if (choice & 0x10)
-        iso_history_set_sts(history, (struct iso_stamp){choice >> 20, clock == ISO_CLOCK_PAIR ? choice & 7 : 0});
+        iso_history_set_sts(
+            history, (struct iso_stamp){choice >> 20, clock == ISO_CLOCK_PAIR ? choice & 7 : 0});
     if (choice & 0x20)
-        iso_history_set_cts(history, (struct iso_stamp){choice >> 19, clock == ISO_CLOCK_PAIR ? choice & 3 : 0});
+        iso_history_set_cts(
+            history, (struct iso_stamp){choice >> 19, clock == ISO_CLOCK_PAIR ? choice & 3 : 0});
     if (choice & 0x40)
         iso_history_set_sno(history, choice >> 40);
     if (choice & 0x80)
@@ -42,11 +44,13 @@ static void add_random(struct iso_history *history, uint64_t *seed, uint32_t num
                 iso_history_element(history, iso_atoms_unsigned(&history->atoms, what >> (20 + e)));
             iso_history_operation(history, ISO_READ_LIST, key, list);
         } else {
-            iso_history_operation(history, (enum iso_operation_kind)(what >> 4 & 3), key,
-                                  what & 4 ? ISO_ABSENT : iso_atoms_unsigned(&history->atoms, what >> (what & 0x3f)));
+            iso_history_operation(
+                history, (enum iso_operation_kind)(what >> 4 & 3), key,
+                what & 4 ? ISO_ABSENT : iso_atoms_unsigned(&history->atoms, what >> (what & 0x3f)));
         }
         if (what & 0x100)
-            iso_history_set_ots(history, (struct iso_stamp){what >> 30, clock == ISO_CLOCK_PAIR ? what & 7 : 0});
+            iso_history_set_ots(
+                history, (struct iso_stamp){what >> 30, clock == ISO_CLOCK_PAIR ? what & 7 : 0});
         else if (what & 0x200 && iso_history_snapshot(history, "7:7:", 4, &snapshot))
             iso_history_set_operation_snapshot(history, snapshot);
         if (what & 0x400)
@@ -201,10 +205,12 @@ static void closing_notes_what_calls_note(void **state)
     struct iso_history calls, columns;
     iso_history_init(&calls);
     iso_history_init(&columns);
-    static const enum iso_operation_kind kinds[] = {ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ};
+    static const enum iso_operation_kind kinds[] = {ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND,
+                                                    ISO_READ};
     iso_history_begin(&calls, 5, 6, ISO_UNKNOWN, 1);
     for (uint32_t i = 0; i < 5; i++)
-        iso_history_operation(&calls, kinds[i], i, i == 4 || kinds[i] == ISO_DELETE ? ISO_ABSENT : i);
+        iso_history_operation(&calls, kinds[i], i,
+                              i == 4 || kinds[i] == ISO_DELETE ? ISO_ABSENT : i);
     uint32_t t = iso_history_open(&columns, 1);
     iso_history_reserve_operations(&columns, 5);
     for (uint32_t i = 0; i < 5; i++) {
@@ -250,9 +256,12 @@ static void clearing_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(appending_is_building),     cmocka_unit_test(origins_name_input_and_line),
-        cmocka_unit_test(rewinding_takes_back),      cmocka_unit_test(closing_notes_what_calls_note),
-        cmocka_unit_test(clearing_leaves_nothing),   cmocka_unit_test(copying_loses_nothing),
+        cmocka_unit_test(appending_is_building),
+        cmocka_unit_test(origins_name_input_and_line),
+        cmocka_unit_test(rewinding_takes_back),
+        cmocka_unit_test(closing_notes_what_calls_note),
+        cmocka_unit_test(clearing_leaves_nothing),
+        cmocka_unit_test(copying_loses_nothing),
         cmocka_unit_test(an_archive_gives_all_back),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

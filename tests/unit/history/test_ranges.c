@@ -1,4 +1,5 @@
-/* Row sets of plain keys while a history is built: what a stream adds to them, and copies of those that found nothing. */
+/* Row sets of plain keys while a history is built: what a stream adds to them, and copies of those
+ * that found nothing. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -17,22 +18,29 @@ static void read_key(struct iso_history *history, iso_atom key, iso_atom value)
     iso_history_operation(history, ISO_READ, key, value);
 }
 
-static void add_range(struct iso_history *history, iso_atom from, iso_atom to, uint32_t rows, bool is_partial)
+static void add_range(struct iso_history *history, iso_atom from, iso_atom to, uint32_t rows,
+                      bool is_partial)
 {
-    iso_history_range(
-        history,
-        &(struct iso_range){
-            .from = from, .to = to, .is_partial = is_partial, .kind = ISO_OPERATION_OTS, .ots = 7, .table = ISO_ABSENT},
-        rows);
+    iso_history_range(history,
+                      &(struct iso_range){.from = from,
+                                          .to = to,
+                                          .is_partial = is_partial,
+                                          .kind = ISO_OPERATION_OTS,
+                                          .ots = 7,
+                                          .table = ISO_ABSENT},
+                      rows);
 }
 
 /* Each operation as key and value; `-` is null. */
-static void assert_operations(const struct iso_history *history, uint32_t transaction, const char *expected)
+static void assert_operations(const struct iso_history *history, uint32_t transaction,
+                              const char *expected)
 {
     char text[256] = "";
     size_t used = 0;
-    for (uint32_t o = history->first_operation[transaction]; o < history->first_operation[transaction + 1]; o++)
-        used += (size_t)snprintf(text + used, sizeof text - used, history->value[o] == ISO_ABSENT ? "%u- " : "%u:%u ",
+    for (uint32_t o = history->first_operation[transaction];
+         o < history->first_operation[transaction + 1]; o++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 history->value[o] == ISO_ABSENT ? "%u- " : "%u:%u ",
                                  history->key_atom[history->key[o]], history->value[o]);
     assert_string_equal(text, expected);
 }

@@ -1,5 +1,5 @@
-/* What the binlog of MariaDB asks of the join: GTIDs, groups that did not commit, markers that are all of a
- * transaction. */
+/* What the binlog of MariaDB asks of the join: GTIDs, groups that did not commit, markers that are
+ * all of a transaction. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,8 +9,11 @@
 #include "tests/support/join_bench.h"
 
 static const struct iso_join_options alone = {.kind = "debezium", .initial_known = true};
-static const struct iso_join_options with_markers = {
-    .kind = "debezium", .initial_known = true, .clients = true, .records_first = true, .markers = ISO_JOIN_MARKER_ROWS};
+static const struct iso_join_options with_markers = {.kind = "debezium",
+                                                     .initial_known = true,
+                                                     .clients = true,
+                                                     .records_first = true,
+                                                     .markers = ISO_JOIN_MARKER_ROWS};
 static const struct iso_join_options with_xa = {.kind = "debezium",
                                                 .initial_known = true,
                                                 .clients = true,
@@ -27,8 +30,9 @@ static void set_gtid(struct join_bench *bench, struct iso_event *event, unsigned
     event->commit = number;
 }
 
-static struct iso_event row_of(struct join_bench *bench, unsigned gtid, uint64_t file, uint64_t offset, const char *key,
-                               const char *before, const char *after)
+static struct iso_event row_of(struct join_bench *bench, unsigned gtid, uint64_t file,
+                               uint64_t offset, const char *key, const char *before,
+                               const char *after)
 {
     struct iso_event event = join_bench_row(bench, key, before, after);
     set_gtid(bench, &event, gtid);
@@ -38,8 +42,8 @@ static struct iso_event row_of(struct join_bench *bench, unsigned gtid, uint64_t
     return event;
 }
 
-static void take_row(struct join_bench *bench, unsigned gtid, uint64_t file, uint64_t offset, const char *key,
-                     const char *before, const char *after)
+static void take_row(struct join_bench *bench, unsigned gtid, uint64_t file, uint64_t offset,
+                     const char *key, const char *before, const char *after)
 {
     struct iso_event event = row_of(bench, gtid, file, offset, key, before, after);
     join_bench_take(bench, &event);
@@ -55,7 +59,8 @@ static void take_marker(struct join_bench *bench, unsigned gtid, const char *tid
     join_bench_take(bench, &event);
 }
 
-static void take_edge(struct join_bench *bench, enum iso_event_type type, unsigned gtid, uint32_t count)
+static void take_edge(struct join_bench *bench, enum iso_event_type type, unsigned gtid,
+                      uint32_t count)
 {
     struct iso_event event = join_bench_row(bench, "m/1", "-", "-");
     event.type = (uint8_t)type;
@@ -71,7 +76,8 @@ static void numbers_order_commits_of_two_servers(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &alone);
-    take_row(&bench, 8, 1, 50, "t/1", "1", "2"); /* the file's number is smaller, and it is the later one */
+    take_row(&bench, 8, 1, 50, "t/1", "1",
+             "2"); /* the file's number is smaller, and it is the later one */
     take_row(&bench, 7, 12, 900, "t/1", NULL, "1");
     take_edge(&bench, ISO_EVENT_END, 7, 1);
     take_edge(&bench, ISO_EVENT_END, 8, 1);
@@ -79,7 +85,8 @@ static void numbers_order_commits_of_two_servers(void **state)
     join_bench_close(&bench);
 }
 
-/* A connector that goes on at another server tells again what it had told, and it stands elsewhere there. */
+/* A connector that goes on at another server tells again what it had told, and it stands elsewhere
+ * there. */
 static void rows_told_again_from_another_log(void **state)
 {
     (void)state;
@@ -144,7 +151,9 @@ static void begin_without_end_was_rolled_back(void **state)
             take_row(&bench, 7, 1, 50, "t/1", "1", "666");
         take_row(&bench, 8, 1, 60, "t/1", "1", "2");
         take_edge(&bench, ISO_EVENT_END, 8, 1);
-        STEPS(&bench, "add unknown cdc:0-1-7/0/838860800[111,]{w:t/1=666} add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
+        STEPS(
+            &bench,
+            "add unknown cdc:0-1-7/0/838860800[111,]{w:t/1=666} add cdc:0-1-8[,128]{r:t/1=1^,w:t/1=2}");
         END(&bench);
         STEPS(&bench, "");
         assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_UNDONE], 1);
@@ -180,9 +189,14 @@ static void records_of_what_was_undone(void **state)
         join_bench_open(&bench, &with_markers);
         for (int i = 0; i < 2; i++) {
             if (i == late) {
-                join_bench_record(&bench, "{'tid':'a','sid':1,'ops':[{'t':'w','k':'t/1','v':666}]}");
-                join_bench_record(&bench, "{'tid':'b','sid':1,'status':'aborted','ops':[{'t':'w','k':'t/2','v':6}]}");
-                join_bench_record(&bench, "{'tid':'c','sid':1,'status':'unknown','ops':[{'t':'w','k':'t/3','v':6}]}");
+                join_bench_record(&bench,
+                                  "{'tid':'a','sid':1,'ops':[{'t':'w','k':'t/1','v':666}]}");
+                join_bench_record(
+                    &bench,
+                    "{'tid':'b','sid':1,'status':'aborted','ops':[{'t':'w','k':'t/2','v':6}]}");
+                join_bench_record(
+                    &bench,
+                    "{'tid':'c','sid':1,'status':'unknown','ops':[{'t':'w','k':'t/3','v':6}]}");
                 continue;
             }
             static const char *const tids[] = {"a", "b", "c"};
@@ -233,8 +247,9 @@ static void records_of_xa_are_unjudged(void **state)
         join_bench_open(&bench, &with_xa);
         for (int i = 0; i < 2; i++) {
             if (i == late) {
-                join_bench_record(&bench,
-                                  "{'tid':'a','sid':1,'ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':666}]}");
+                join_bench_record(
+                    &bench,
+                    "{'tid':'a','sid':1,'ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':666}]}");
                 continue;
             }
             take_edge(&bench, ISO_EVENT_BEGIN, 7, 0);
@@ -261,7 +276,8 @@ static void a_marker_is_a_place(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &with_markers);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'ops':[{'t':'r','k':'t/1','v':6},{'t':'w','k':'t/1','v':6}]}");
+    join_bench_record(
+        &bench, "{'tid':'a','sid':1,'ops':[{'t':'r','k':'t/1','v':6},{'t':'w','k':'t/1','v':6}]}");
     join_bench_record(&bench, "{'tid':'b','sid':1,'ops':[{'t':'r','k':'t/1','v':6}]}");
     STEPS(&bench, "");
     take_marker(&bench, 7, "a");
@@ -269,7 +285,9 @@ static void a_marker_is_a_place(void **state)
     take_marker(&bench, 8, "b");
     take_edge(&bench, ISO_EVENT_END, 8, 1);
     STEPS(&bench, "add a[,112]{r:t/1=6,w:t/1=6} probe missing a t/1=6@111 add b[,128]{r:t/1=6}");
-    join_bench_record(&bench, "{'tid':'c','sid':1,'ops':[{'t':'r','k':'t/1','v':6}]}"); /* its marker never comes */
+    join_bench_record(
+        &bench,
+        "{'tid':'c','sid':1,'ops':[{'t':'r','k':'t/1','v':6}]}"); /* its marker never comes */
     END(&bench);
     STEPS(&bench, "");
     assert_int_equal(stats_of(&bench).unplaced, 1);
@@ -282,9 +300,11 @@ static void a_gtid_is_a_snapshot(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &with_markers);
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'0-1-7','ops':[{'t':'r','k':'t/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'0-1-7','ops':[{'t':'r','k':'t/1','v':2}]}");
     STEPS(&bench, "add b[120,]{r:t/1=2}");
-    join_bench_record(&bench, "{'tid':'a','sid':1,'snapshot':'0-2-7','ops':[{'t':'w','k':'t/1','v':3}]}");
+    join_bench_record(&bench,
+                      "{'tid':'a','sid':1,'snapshot':'0-2-7','ops':[{'t':'w','k':'t/1','v':3}]}");
     take_marker(&bench, 8, "a");
     take_row(&bench, 8, 1, 50, "t/1", "2", "3");
     take_edge(&bench, ISO_EVENT_END, 8, 2);
@@ -292,7 +312,8 @@ static void a_gtid_is_a_snapshot(void **state)
     join_bench_close(&bench);
 }
 
-/* A statement that commits by itself, in the middle of file 2: its BEGIN, and what the schema topic tells of it. */
+/* A statement that commits by itself, in the middle of file 2: its BEGIN, and what the schema topic
+ * tells of it. */
 static void take_statement(struct join_bench *bench, unsigned gtid, uint64_t offset)
 {
     struct iso_event event = row_of(bench, gtid, 2, offset, "t/1", "-", "-");
@@ -309,13 +330,15 @@ static void take_whole(struct join_bench *bench, unsigned gtid, uint64_t file, u
     take_edge(bench, ISO_EVENT_END, gtid, 1);
 }
 
-/* And by a place in its binlog: which commits stand in front of it is known once the next one has come. */
+/* And by a place in its binlog: which commits stand in front of it is known once the next one has
+ * come. */
 static void a_place_in_the_log_is_a_snapshot(void **state)
 {
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &with_markers);
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1','v':2}]}");
     take_whole(&bench, 7, 1, 900);
     take_whole(&bench, 8, 2, 290);
     iso_join_recheck(bench.join);
@@ -328,7 +351,8 @@ static void a_place_in_the_log_is_a_snapshot(void **state)
     take_edge(&bench, ISO_EVENT_END, 9, 1);
     take_edge(&bench, ISO_EVENT_BEGIN, 10, 0);
     iso_join_recheck(bench.join);
-    assert_non_null(strstr(join_bench_steps(&bench), "add b[136,]{r:t/1=2}")); /* behind 8, before 9 */
+    assert_non_null(
+        strstr(join_bench_steps(&bench), "add b[136,]{r:t/1=2}")); /* behind 8, before 9 */
     assert_int_equal(stats_of(&bench).waiting_records, 0);
     join_bench_close(&bench);
 }
@@ -339,7 +363,8 @@ static void a_statement_may_stand_before_the_place(void **state)
     for (unsigned told = 0; told < 3; told++) { /* not before the end; at 295; at 305 */
         struct join_bench bench;
         join_bench_open(&bench, &with_markers);
-        join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1'}]}");
+        join_bench_record(&bench,
+                          "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1'}]}");
         take_whole(&bench, 8, 2, 290);
         take_edge(&bench, ISO_EVENT_BEGIN, 9, 0);
         take_whole(&bench, 10, 2, 310);
@@ -352,12 +377,14 @@ static void a_statement_may_stand_before_the_place(void **state)
         } else {
             END(&bench);
         }
-        assert_non_null(strstr(join_bench_steps(&bench), told == 1 ? "add b[152,]" : "add b[136,]"));
+        assert_non_null(
+            strstr(join_bench_steps(&bench), told == 1 ? "add b[152,]" : "add b[136,]"));
         join_bench_close(&bench);
     }
 }
 
-/* A long run forgets the texts of what is over, and not those by which it knows what is repeated. */
+/* A long run forgets the texts of what is over, and not those by which it knows what is
+ * repeated. */
 static void what_is_repeated_is_known_when_texts_were_forgotten(void **state)
 {
     enum { GROUPS = 40000, REPEATED = 39000 };
@@ -386,7 +413,8 @@ static void a_group_without_rows_is_not_waited_for(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &with_markers);
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1'}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'m.2:300','ops':[{'t':'r','k':'t/1'}]}");
     take_whole(&bench, 8, 2, 290);
     take_edge(&bench, ISO_EVENT_BEGIN, 9, 0);
     take_edge(&bench, ISO_EVENT_END, 9, 0);
@@ -406,11 +434,14 @@ static void old_places_in_the_log_are_forgotten(void **state)
     (void)state;
     join_bench_open(&bench, &with_markers);
     for (uint32_t i = 1; i <= PLACES; i++)
-        join_log_note(bench.join, &(struct iso_event){
-                                      .type = ISO_EVENT_ROW, .commit = i, .position = {1, (uint64_t)(10 * i) << 24}});
+        join_log_note(bench.join, &(struct iso_event){.type = ISO_EVENT_ROW,
+                                                      .commit = i,
+                                                      .position = {1, (uint64_t)(10 * i) << 24}});
     assert_int_equal(bench.join->log.count, PLACES / 2);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'snapshot':'m.1:105','ops':[{'t':'r','k':'t/1'}]}");
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.1:10000005','ops':[{'t':'r','k':'t/1'}]}");
+    join_bench_record(&bench,
+                      "{'tid':'a','sid':1,'snapshot':'m.1:105','ops':[{'t':'r','k':'t/1'}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'m.1:10000005','ops':[{'t':'r','k':'t/1'}]}");
     END(&bench);
     const char *steps = join_bench_steps(&bench);
     assert_null(strstr(steps, "add a"));
@@ -427,7 +458,8 @@ static void places_of_two_logs_are_none(void **state)
     join_bench_open(&bench, &with_markers);
     take_whole(&bench, 7, 12, 900);
     take_whole(&bench, 8, 1, 290);
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.1:300','ops':[{'t':'r','k':'t/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'m.1:300','ops':[{'t':'r','k':'t/1','v':2}]}");
     END(&bench);
     struct iso_join_stats stats = stats_of(&bench);
     assert_null(strstr(join_bench_steps(&bench), "add b"));
@@ -447,8 +479,10 @@ static void places_before_the_connectors_snapshot(void **state)
     event.operation = ISO_ROW_SNAPSHOT;
     event.flags = ISO_EVENT_HAS_AFTER | ISO_EVENT_HAS_POSITION;
     join_bench_take(&bench, &event);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'snapshot':'m.2:99','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':'b','sid':1,'snapshot':'m.2:100','ops':[{'t':'r','k':'t/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':'a','sid':1,'snapshot':'m.2:99','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':'b','sid':1,'snapshot':'m.2:100','ops':[{'t':'r','k':'t/1','v':2}]}");
     take_whole(&bench, 7, 2, 120);
     END(&bench);
     const char *steps = join_bench_steps(&bench);
@@ -471,24 +505,28 @@ static void keys_without_case_are_one(void **state)
     (void)state;
     options.is_caseless = is_table_i;
     join_bench_open(&bench, &options);
-    join_bench_record(&bench,
-                      "{'tid':'a','sid':1,'ops':[{'t':'r','k':'i/APPLE ,B ','v':1},{'t':'w','k':'i/apple,b','v':2},"
-                      "{'t':'w','k':'T/A','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':'a','sid':1,'ops':[{'t':'r','k':'i/APPLE ,B ','v':1},{'t':'w','k':'i/apple,b','v':2},"
+        "{'t':'w','k':'T/A','v':2}]}");
     take_row(&bench, 7, 1, 50, "i/Apple,B", "1", "2");
     take_row(&bench, 7, 1, 51, "T/A", "1", "2");
     take_marker(&bench, 7, "a");
     take_edge(&bench, ISO_EVENT_END, 7, 3);
-    STEPS(&bench, "add a[,112]{r:i/apple,b=1,w:i/apple,b=2,w:T/A=2} probe before-image a i/apple,b=1@111 "
-                  "probe before-image a T/A=1@111");
+    STEPS(&bench,
+          "add a[,112]{r:i/apple,b=1,w:i/apple,b=2,w:T/A=2} probe before-image a i/apple,b=1@111 "
+          "probe before-image a T/A=1@111");
     join_bench_close(&bench);
 }
 
-/* A statement that no END ends, at GTID 8, in the middle of what happens to three keys: t/1 is there before and after
- * it, t/2 only before, t/3 only after. */
-static const char *change_among_rows(struct join_bench *bench, uint8_t type, uint8_t operation, int place)
+/* A statement that no END ends, at GTID 8, in the middle of what happens to three keys: t/1 is
+ * there before and after it, t/2 only before, t/3 only after. */
+static const char *change_among_rows(struct join_bench *bench, uint8_t type, uint8_t operation,
+                                     int place)
 {
     static const unsigned gtids[] = {6, 7, 9, 10};
-    static const char *const keys[] = {"t/1", "t/2", "t/3", "t/1"}, *const before[] = {NULL, NULL, NULL, "1"};
+    static const char *const keys[] = {"t/1", "t/2", "t/3", "t/1"}, *const before[] = {NULL, NULL,
+                                                                                       NULL, "1"};
     join_bench_open(bench, &alone);
     for (int i = 0; i <= 4; i++) {
         if (i == place) {
@@ -559,7 +597,8 @@ static void two_changes_at_one_place_have_an_order(void **state)
     join_bench_close(&bench);
 }
 
-/* What another table's rows are, nobody told: not of keys that a client asks for, nor of those that change first. */
+/* What another table's rows are, nobody told: not of keys that a client asks for, nor of those that
+ * change first. */
 static void rows_of_another_table_are_unknown(void **state)
 {
     struct join_bench bench;
@@ -567,7 +606,8 @@ static void rows_of_another_table_are_unknown(void **state)
     join_bench_open(&bench, &with_markers);
     take_change(&bench, ISO_TABLE_REPLACED);
     join_bench_record(
-        &bench, "{'tid':'a','sid':1,'snapshot':'0-1-8','ops':[{'t':'r','k':'t/5','v':9},{'t':'r','k':'u/5','v':9}]}");
+        &bench,
+        "{'tid':'a','sid':1,'snapshot':'0-1-8','ops':[{'t':'r','k':'t/5','v':9},{'t':'r','k':'u/5','v':9}]}");
     take_row(&bench, 9, 1, 60, "t/6", "1", "2");
     take_row(&bench, 9, 1, 61, "t/7", NULL, "2");
     take_edge(&bench, ISO_EVENT_END, 9, 2);

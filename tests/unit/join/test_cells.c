@@ -1,5 +1,5 @@
-/* Rows whose columns are registers of their own: events made by hand, table `t` with the columns a, b, c; `n` is never
- * shown. */
+/* Rows whose columns are registers of their own: events made by hand, table `t` with the columns a,
+ * b, c; `n` is never shown. */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
 
@@ -14,8 +14,8 @@ static bool covers(void *context, const char *table, size_t length)
     return length == 1 && *table == 't';
 }
 
-static enum iso_column_coverage covers_column(void *context, const char *table, size_t length, const char *column,
-                                              size_t column_length)
+static enum iso_column_coverage covers_column(void *context, const char *table, size_t length,
+                                              const char *column, size_t column_length)
 {
     (void)context;
     (void)table;
@@ -41,7 +41,8 @@ static void open_bench(struct join_bench *bench, const char *kind)
 }
 
 /* Of transaction 700, at position `lsn`. */
-static void by_xid(struct join_bench *bench, uint64_t lsn, const char *key, char operation, const char *cells)
+static void by_xid(struct join_bench *bench, uint64_t lsn, const char *key, char operation,
+                   const char *cells)
 {
     struct iso_event row = join_bench_row(bench, key, "-", "-");
     row.transaction_id = 700;
@@ -51,8 +52,8 @@ static void by_xid(struct join_bench *bench, uint64_t lsn, const char *key, char
     join_bench_row_of_cells(bench, row, operation, cells);
 }
 
-static void by_times(struct join_bench *bench, uint64_t sts, uint64_t cts, const char *key, char operation,
-                     const char *cells)
+static void by_times(struct join_bench *bench, uint64_t sts, uint64_t cts, const char *key,
+                     char operation, const char *cells)
 {
     struct iso_event row = join_bench_row(bench, key, "-", "-");
     row.flags |= ISO_EVENT_HAS_STS | ISO_EVENT_HAS_CTS;
@@ -94,7 +95,8 @@ static void row_is_whole_with_its_cells(void **state)
     join_bench_end(&bench, 700, 1, 30);
     STEPS(&bench, "");
     by_xid(&bench, 20, "t/1", 'c', "a:?>1 b:?>2 c:?>3");
-    STEPS(&bench, "add 1[5,30]{w:t/1#c=3,w:t/1=true,w:t/1#a=1,w:t/1#b=2} probe before-image 1 t/1=-@29");
+    STEPS(&bench,
+          "add 1[5,30]{w:t/1#c=3,w:t/1=true,w:t/1#a=1,w:t/1#b=2} probe before-image 1 t/1=-@29");
     END(&bench);
     STEPS(&bench, "");
     assert_int_equal(stats_of(&bench).rows_gone[ISO_ROWS_JUDGED], 1);
@@ -128,14 +130,17 @@ static void unlisted_cells_are_left_to_the_stream(void **state)
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "debezium");
-    join_bench_record(&bench, RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'r','row':'t/1','cells':{'c':9}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'r','row':'t/1','cells':{'c':9}}"));
     by_xid(&bench, 20, "t/1", 'u', "a:0>1 c:8>9"); /* a trigger's */
     by_xid(&bench, 21, "t/2", 'u', "a:0>1");       /* a row that it does not say it wrote */
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add 1[5,30]{w:t/1#c=9,w:t/1=true,w:t/1#a=1,r:t/1=true,r:t/1#c=9} unwritten 1 t/2#a ->1 "
-                  "probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
-                  "probe before-image 1 t/1#c=8@29 probe before-image 1 t/2=true@29 "
-                  "probe before-image 1 t/2#a=0@29");
+    STEPS(&bench,
+          "add 1[5,30]{w:t/1#c=9,w:t/1=true,w:t/1#a=1,r:t/1=true,r:t/1#c=9} unwritten 1 t/2#a ->1 "
+          "probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
+          "probe before-image 1 t/1#c=8@29 probe before-image 1 t/2=true@29 "
+          "probe before-image 1 t/2#a=0@29");
     assert_int_equal(stats_of(&bench).adopted, 1);
     join_bench_close(&bench);
 }
@@ -175,17 +180,24 @@ static void touch_without_a_row_is_no_write(void **state)
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "ticdc");
-    join_bench_record(&bench, RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'w','row':'t/2','cells':{'a':2}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'w','row':'t/2','cells':{'a':2}}"));
     STEPS(&bench, ""); /* what it wrote is not known yet */
     by_times(&bench, 5, 30, "t/2", 'u', "a:0>2");
     iso_join_advance(bench.join, 30, 0);
-    STEPS(&bench, "add 1[5,30]{w:t/2=true,w:t/2#a=2} probe missing 1 t/1=true@29 probe missing 1 t/1#a=1@29 "
-                  "probe before-image 1 t/2=true@29 probe before-image 1 t/2#a=0@29 watermark 30");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'sts':35,'cts':40,'ops':[{'t':'r','row':'t/1','cells':{"
-                              "'a':1}},{'t':'w','row':'t/1','cells':{'a':1}}]}");
+    STEPS(
+        &bench,
+        "add 1[5,30]{w:t/2=true,w:t/2#a=2} probe missing 1 t/1=true@29 probe missing 1 t/1#a=1@29 "
+        "probe before-image 1 t/2=true@29 probe before-image 1 t/2#a=0@29 watermark 30");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':1,'xid':701,'sts':35,'cts':40,'ops':[{'t':'r','row':'t/1','cells':{"
+                "'a':1}},{'t':'w','row':'t/1','cells':{'a':1}}]}");
     iso_join_advance(bench.join, 40, 0); /* nothing at all */
-    STEPS(&bench, "add 2[35,40]{r:t/1=true,r:t/1#a=1} probe missing 2 t/1=true@39 probe missing 2 t/1#a=1@39 "
-                  "watermark 40");
+    STEPS(
+        &bench,
+        "add 2[35,40]{r:t/1=true,r:t/1#a=1} probe missing 2 t/1=true@39 probe missing 2 t/1#a=1@39 "
+        "watermark 40");
     join_bench_close(&bench);
 }
 
@@ -195,10 +207,12 @@ static void cells_of_deleted_rows_are_not_compared(void **state)
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "ticdc");
-    join_bench_record(&bench, RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'d','row':'t/1'}"));
+    join_bench_record(&bench,
+                      RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'d','row':'t/1'}"));
     by_times(&bench, 5, 30, "t/1", 'd', "");
     iso_join_advance(bench.join, 30, 0);
-    STEPS(&bench, "add 1[5,30]{w:t/1=true,w:t/1#a=1,d:t/1} probe before-image 1 t/1=true@29 watermark 30");
+    STEPS(&bench,
+          "add 1[5,30]{w:t/1=true,w:t/1#a=1,d:t/1} probe before-image 1 t/1=true@29 watermark 30");
     join_bench_close(&bench);
 }
 
@@ -209,37 +223,45 @@ static void writes_stand_where_the_record_wrote_the_row(void **state)
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "debezium");
-    join_bench_record(&bench,
-                      RECORD("{'t':'w','row':'t/1'},{'t':'r','row':'t/1','cells':{'a':1}},{'t':'w','row':'t/1'},"
-                             "{'t':'r','row':'t/1','cells':{'a':2}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'w','row':'t/1'},{'t':'r','row':'t/1','cells':{'a':1}},{'t':'w','row':'t/1'},"
+               "{'t':'r','row':'t/1','cells':{'a':2}}"));
     by_xid(&bench, 20, "t/1", 'u', "a:0>1 b:0>1");
     by_xid(&bench, 21, "t/1", 'u', "a:1>2");
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add 1[5,30]{w:t/1#a=1,w:t/1#b=1,w:t/1=true,r:t/1=true,r:t/1#a=1,w:t/1#a=2,w:t/1=true,r:t/1=true,"
-                  "r:t/1#a=2} probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
-                  "probe before-image 1 t/1#b=0@29");
+    STEPS(
+        &bench,
+        "add 1[5,30]{w:t/1#a=1,w:t/1#b=1,w:t/1=true,r:t/1=true,r:t/1#a=1,w:t/1#a=2,w:t/1=true,r:t/1=true,"
+        "r:t/1#a=2} probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
+        "probe before-image 1 t/1#b=0@29");
     assert_int_equal(stats_of(&bench).reads_gone[ISO_READS_OWN_ORDER], 0);
     join_bench_close(&bench);
 }
 
-/* Where counts do not agree, a read behind a write of the row may be of an own value, and one before it may not. */
+/* Where counts do not agree, a read behind a write of the row may be of an own value, and one
+ * before it may not. */
 static void reads_of_own_values_without_an_order(void **state)
 {
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "ticdc");
-    join_bench_record(&bench,
-                      RECORD("{'t':'r','row':'t/1','cells':{'a':2}},{'t':'w','row':'t/1'},{'t':'w','row':'t/1'},"
-                             "{'t':'r','row':'t/1','cells':{'a':2}},{'t':'r','row':'t/1','cells':{'a':3}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'r','row':'t/1','cells':{'a':2}},{'t':'w','row':'t/1'},{'t':'w','row':'t/1'},"
+               "{'t':'r','row':'t/1','cells':{'a':2}},{'t':'r','row':'t/1','cells':{'a':3}}"));
     by_times(&bench, 5, 30, "t/1", 'u', "a:0>2");
     iso_join_advance(bench.join, 30, 0);
-    STEPS(&bench, "add 1[5,30]{r:t/1=true,r:t/1#a=2,w:t/1=true,w:t/1=true,r:t/1=true,r:t/1=true,r:t/1#a=3,w:t/1#a=2} "
-                  "probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 watermark 30");
+    STEPS(
+        &bench,
+        "add 1[5,30]{r:t/1=true,r:t/1#a=2,w:t/1=true,w:t/1=true,r:t/1=true,r:t/1=true,r:t/1#a=3,w:t/1#a=2} "
+        "probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 watermark 30");
     assert_int_equal(stats_of(&bench).reads_gone[ISO_READS_OWN_ORDER], 1);
     join_bench_close(&bench);
 }
 
-/* Of unknown outcome: the engine has it before the stream says what else it wrote, and that it committed. */
+/* Of unknown outcome: the engine has it before the stream says what else it wrote, and that it
+ * committed. */
 static void unknown_outcomes_leave_cells_beside(void **state)
 {
     struct join_bench bench;
@@ -247,10 +269,12 @@ static void unknown_outcomes_leave_cells_beside(void **state)
     (void)state;
     options.records_first = false;
     join_bench_open(&bench, &options);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':5,'status':'unknown','ops':[{'t':'r','row':'t/1','cells':{'b':0}},"
-                      "{'t':'w','row':'t/1','cells':{'a':1}},{'t':'r','row':'t/1','cells':{'a':1,'b':7}}]}");
-    STEPS(&bench, "add unknown 1[5,]{r:t/1=true,r:t/1#b=0,w:t/1=true,w:t/1#a=1,r:t/1=true,r:t/1#a=1}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':5,'status':'unknown','ops':[{'t':'r','row':'t/1','cells':{'b':0}},"
+        "{'t':'w','row':'t/1','cells':{'a':1}},{'t':'r','row':'t/1','cells':{'a':1,'b':7}}]}");
+    STEPS(&bench,
+          "add unknown 1[5,]{r:t/1=true,r:t/1#b=0,w:t/1=true,w:t/1#a=1,r:t/1=true,r:t/1#a=1}");
     by_times(&bench, 5, 30, "t/1", 'u', "a:0>1 b:0>7");
     iso_join_advance(bench.join, 30, 0);
     STEPS(&bench, "resolve 1 30 probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
@@ -267,12 +291,15 @@ static void columns_that_never_come_are_uncovered(void **state)
     struct iso_join_left_out left_out;
     (void)state;
     open_bench(&bench, "debezium");
-    join_bench_record(&bench,
-                      RECORD("{'t':'r','row':'t/1','cells':{'a':1,'n':5}},{'t':'r','row':'t/2','cells':{'n':5}},"
-                             "{'t':'w','row':'t/1','cells':{'n':6}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'r','row':'t/1','cells':{'a':1,'n':5}},{'t':'r','row':'t/2','cells':{'n':5}},"
+               "{'t':'w','row':'t/1','cells':{'n':6}}"));
     by_xid(&bench, 20, "t/1", 'u', "");
     join_bench_end(&bench, 700, 1, 30);
-    STEPS(&bench, "add 1[5,30]{r:t/1=true,r:t/1#a=1,r:t/2=true,w:t/1=true} probe before-image 1 t/1=true@29");
+    STEPS(
+        &bench,
+        "add 1[5,30]{r:t/1=true,r:t/1#a=1,r:t/2=true,w:t/1=true} probe before-image 1 t/1=true@29");
     assert_true(iso_join_left_out(bench.join, 0, &left_out));
     assert_int_equal(left_out.operations, 3);
     assert_true(left_out.is_column && !left_out.is_unknown);
@@ -288,8 +315,8 @@ static bool covers_later(void *context, const char *table, size_t length)
     return covers(context, table, length) || (covers_more && length == 1 && *table == 'u');
 }
 
-/* A table that gets a source while its stream is read. A record of before lists nothing of it: nobody is told
- * that its rows are unwritten. What comes later is judged, cells, too. */
+/* A table that gets a source while its stream is read. A record of before lists nothing of it:
+ * nobody is told that its rows are unwritten. What comes later is judged, cells, too. */
 static void sources_grow(void **state)
 {
     struct join_bench bench;
@@ -299,16 +326,21 @@ static void sources_grow(void **state)
     options.covers = options.has_cells = covers_later;
     join_bench_open(&bench, &options);
     iso_join_sources_may_grow(bench.join);
-    join_bench_record(&bench, RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'w','row':'u/1','cells':{'a':1}}"));
+    join_bench_record(
+        &bench,
+        RECORD("{'t':'w','row':'t/1','cells':{'a':1}},{'t':'w','row':'u/1','cells':{'a':1}}"));
     STEPS(&bench, "");
     covers_more = true;
     iso_join_sources_grew(bench.join);
     by_xid(&bench, 20, "t/1", 'u', "a:0>1");
     by_xid(&bench, 21, "u/1", 'c', "a:?>1");
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add 1[5,30]{w:t/1=true,w:t/1#a=1} probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
-                  "probe before-image 1 u/1=-@29 add cdc:700[,30]{w:u/1=true,w:u/1#a=1}");
-    join_bench_record(&bench, "{'tid':3,'sid':1,'sts':50,'ops':[{'t':'r','row':'u/1','cells':{'a':2}}]}");
+    STEPS(
+        &bench,
+        "add 1[5,30]{w:t/1=true,w:t/1#a=1} probe before-image 1 t/1=true@29 probe before-image 1 t/1#a=0@29 "
+        "probe before-image 1 u/1=-@29 add cdc:700[,30]{w:u/1=true,w:u/1#a=1}");
+    join_bench_record(&bench,
+                      "{'tid':3,'sid':1,'sts':50,'ops':[{'t':'r','row':'u/1','cells':{'a':2}}]}");
     STEPS(&bench, "add 3[50,]{r:u/1=true,r:u/1#a=2}");
     join_bench_close(&bench);
 }
@@ -320,7 +352,8 @@ static void column_that_varies_is_unknown_at_first(void **state)
     struct iso_event column;
     (void)state;
     open_bench(&bench, "debezium");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':5,'ops':[{'t':'r','row':'t/1','cells':{'a':1}}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'sts':5,'ops':[{'t':'r','row':'t/1','cells':{'a':1}}]}");
     STEPS(&bench, "add 2[5,]{r:t/1=true,r:t/1#a=1}");
     column = join_bench_row(&bench, "t#a", NULL, NULL);
     column.type = ISO_EVENT_COLUMN;
@@ -328,7 +361,8 @@ static void column_that_varies_is_unknown_at_first(void **state)
     column.flags = 0;
     join_bench_take(&bench, &column);
     STEPS(&bench, "initial t/1#a \x02schema");
-    join_bench_record(&bench, "{'tid':3,'sid':1,'sts':5,'ops':[{'t':'r','row':'t/2','cells':{'a':1,'b':2}}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':1,'sts':5,'ops':[{'t':'r','row':'t/2','cells':{'a':1,'b':2}}]}");
     STEPS(&bench, "initial t/2#a \x02schema add 3[5,]{r:t/2=true,r:t/2#a=1,r:t/2#b=2}");
     join_bench_close(&bench);
 }
@@ -358,7 +392,8 @@ static void drop_takes_rows_and_no_cells(void **state)
 
 /* ---- columns that are locked ---- */
 
-static void by_id(struct join_bench *bench, uint64_t order, const char *key, char operation, const char *cells)
+static void by_id(struct join_bench *bench, uint64_t order, const char *key, char operation,
+                  const char *cells)
 {
     struct iso_event row = join_bench_row(bench, key, "-", "-");
     row.transaction_id = iso_atoms_text(&bench->block.atoms, "x", 1);
@@ -368,20 +403,25 @@ static void by_id(struct join_bench *bench, uint64_t order, const char *key, cha
     join_bench_row_of_cells(bench, row, operation, cells);
 }
 
-/* An update writes its columns and not the row; one that says all columns may have left them as they were. */
+/* An update writes its columns and not the row; one that says all columns may have left them as
+ * they were. */
 static void update_of_columns_leaves_the_row(void **state)
 {
     struct join_bench bench;
     (void)state;
     open_bench(&bench, "yugabyte");
-    join_bench_record(&bench, "{'tid':'x','sid':1,'sts':5,'cts':30,'ops':[{'t':'w','row':'t/1','cells':{'a':1,'b':7}},"
-                              "{'t':'w','row':'t/2','cells':{'a':1}}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':'x','sid':1,'sts':5,'cts':30,'ops':[{'t':'w','row':'t/1','cells':{'a':1,'b':7}},"
+        "{'t':'w','row':'t/2','cells':{'a':1}}]}");
     by_id(&bench, 1, "t/1", 'u', "a:0>1 c:?>5");
     STEPS(&bench, "");
     by_id(&bench, 2, "t/2", 'c', "a:?>1 b:?>2"); /* b of t/1 did not change: nothing is missing */
-    STEPS(&bench, "add x[5,30]{w:t/1#a=1,w:t/1#b=7,w:t/2#b=2,w:t/2=true,w:t/2#a=1} probe missing x t/1#b=7@29 "
-                  "probe before-image x t/1=true@29 probe before-image x t/1#a=0@29 probe before-image x t/2=-@29 "
-                  "add cdc:x[,30]{w:t/1#c=5}");
+    STEPS(
+        &bench,
+        "add x[5,30]{w:t/1#a=1,w:t/1#b=7,w:t/2#b=2,w:t/2=true,w:t/2#a=1} probe missing x t/1#b=7@29 "
+        "probe before-image x t/1=true@29 probe before-image x t/1#a=0@29 probe before-image x t/2=-@29 "
+        "add cdc:x[,30]{w:t/1#c=5}");
     join_bench_close(&bench);
 }
 

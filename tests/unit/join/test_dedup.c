@@ -20,7 +20,8 @@ static void the_ring_forgets_the_oldest(void **state)
         assert_int_equal(entry != NULL, i >= MORE);
         assert_true(!entry || entry->cts == 10 * i);
     }
-    join_dedup_note(join, identity_of(MORE), ISO_ABSENT, 7); /* again: the newer of two is the one that is known */
+    join_dedup_note(join, identity_of(MORE), ISO_ABSENT,
+                    7); /* again: the newer of two is the one that is known */
     for (uint64_t i = 1; i < JOIN_DEDUP_ENTRIES; i++)
         join_dedup_note(join, identity_of(2 * (uint64_t)JOIN_DEDUP_ENTRIES + i), ISO_ABSENT, 0);
     assert_int_equal(join_dedup_find(join, identity_of(MORE))->cts, 7);

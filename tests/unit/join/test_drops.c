@@ -24,7 +24,8 @@ static void truncate_is_one_event_and_nobody_lists_its_keys(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &debezium);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':45,'xid':701,'ops':[{'t':'w','k':'t/1','v':3}]}");
+    join_bench_record(&bench,
+                      "{'tid':'a','sid':1,'sts':45,'xid':701,'ops':[{'t':'w','k':'t/1','v':3}]}");
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", NULL, "1");
     join_bench_by_xid(&bench, 700, 10, 22, "u/1", NULL, "1");
@@ -46,7 +47,8 @@ static void truncate_is_one_event_and_nobody_lists_its_keys(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(truncate_is_one_event_and_nobody_lists_its_keys)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(truncate_is_one_event_and_nobody_lists_its_keys)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,14 @@
 
 #include "tests/support/join_bench.h"
 
-static const struct iso_join_options dgraph = {.kind = "dgraph", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
+static const struct iso_join_options dgraph = {
+    .kind = "dgraph", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
 static const struct iso_join_options debezium = {
     .kind = "debezium", .initial_known = true, .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
-static const struct iso_join_options ticdc = {.kind = "ticdc", .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
-static const struct iso_join_options yugabyte = {.kind = "yugabyte", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
+static const struct iso_join_options ticdc = {
+    .kind = "ticdc", .clients = true, .markers = ISO_JOIN_MARKER_COLUMN};
+static const struct iso_join_options yugabyte = {
+    .kind = "yugabyte", .clients = true, .markers = ISO_JOIN_MARKER_ROWS};
 
 static void set_marker(struct join_bench *bench, struct iso_event *event, const char *tid)
 {
@@ -16,7 +19,8 @@ static void set_marker(struct join_bench *bench, struct iso_event *event, const 
 }
 
 /* A row, or a marker alone if `key` is NULL, of the transaction that commits at `cts`. */
-static void take_marked(struct join_bench *bench, uint64_t cts, const char *key, const char *after, const char *tid)
+static void take_marked(struct join_bench *bench, uint64_t cts, const char *key, const char *after,
+                        const char *tid)
 {
     struct iso_event event = join_bench_row(bench, key ? key : "-", "-", after);
     if (!key)
@@ -28,7 +32,8 @@ static void take_marked(struct join_bench *bench, uint64_t cts, const char *key,
     join_bench_take(bench, &event);
 }
 
-static void take_by_id(struct join_bench *bench, uint32_t id, const char *key, const char *after, const char *tid)
+static void take_by_id(struct join_bench *bench, uint32_t id, const char *key, const char *after,
+                       const char *tid)
 {
     struct iso_event event = join_bench_row(bench, key ? key : "-", "-", after);
     if (!key)
@@ -50,7 +55,8 @@ static void tells_the_commit_timestamp(void **state)
     STEPS(&bench, ""); /* nobody knows when it committed */
     take_marked(&bench, 5, "p/1", "7", NULL);
     take_marked(&bench, 5, NULL, NULL, "a");
-    take_marked(&bench, 6, NULL, NULL, "b"); /* the record comes later; a larger timestamp closes the one before */
+    take_marked(&bench, 6, NULL, NULL,
+                "b"); /* the record comes later; a larger timestamp closes the one before */
     take_marked(&bench, 6, "p/1", "8", NULL);
     STEPS(&bench, "add a[3,5]{w:p/1=7}");
     join_bench_record(&bench, "{'tid':'b','sid':1,'sts':4,'ops':[{'t':'w','k':'p/1','v':8}]}");
@@ -67,9 +73,12 @@ static void resolves_unknown_outcomes(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':7}]}");
-    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':7}]}");
-    join_bench_record(&bench, "{'tid':'c','sid':3,'sts':3,'status':'unknown','ops':[{'t':'d','k':'q/3'}]}");
+    join_bench_record(
+        &bench, "{'tid':'a','sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':7}]}");
+    join_bench_record(
+        &bench, "{'tid':'b','sid':2,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':7}]}");
+    join_bench_record(&bench,
+                      "{'tid':'c','sid':3,'sts':3,'status':'unknown','ops':[{'t':'d','k':'q/3'}]}");
     join_bench_steps(&bench);
     take_marked(&bench, 5, "p/1", "7", "a");
     END(&bench);
@@ -84,7 +93,8 @@ static void stream_without_any_marker_tells_nothing(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':7}]}");
+    join_bench_record(
+        &bench, "{'tid':'a','sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':7}]}");
     join_bench_steps(&bench);
     take_marked(&bench, 5, "p/1", "7", NULL); /* the connector leaves the column out */
     END(&bench);
@@ -102,11 +112,17 @@ static void tells_transactions_of_one_timestamp_apart(void **state)
     join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}");
     take_marked(&bench, 5, "p/1", "7", "a");
     take_marked(&bench, 5, "p/2", "8", "b");
-    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
     iso_join_advance(bench.join, 5, 0);
-    STEPS(&bench, "add b[3,5]{w:p/2=9,d:q/3} value b p/2 9>8 probe missing b q/3=-@4 add a[3,5]{w:p/1=7} watermark 5");
+    STEPS(
+        &bench,
+        "add b[3,5]{w:p/2=9,d:q/3} value b p/2 9>8 probe missing b q/3=-@4 add a[3,5]{w:p/1=7} watermark 5");
     join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}");
-    join_bench_record(&bench, "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':'b','sid':2,'sts':3,'ops':[{'t':'w','k':'p/2','v':9},{'t':'d','k':'q/3'}]}");
     END(&bench);
     STEPS(&bench, "");
     assert_int_equal(stats_of(&bench).record_repeats, 2);
@@ -138,7 +154,8 @@ static void stray_marker_says_nothing(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc);
-    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':7}]}");
+    join_bench_record(&bench,
+                      "{'tid':'a','sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':7}]}");
     join_bench_record(&bench, "{'tid':'b','sid':1,'sts':6,'ops':[{'t':'w','k':'p/1','v':8}]}");
     join_bench_steps(&bench);
     take_marked(&bench, 5, "p/1", "7", "a");
@@ -184,8 +201,12 @@ static void late_record_is_counted(void **state)
     take_marked(&bench, 6, "p/1", "8", NULL);
     iso_join_tick(bench.join, 100);
     STEPS(&bench, "add cdc:5[,5]{w:p/1=7} add cdc:6[,6]{w:p/1=8}");
-    join_bench_record(&bench, "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}"); /* by its marker */
-    join_bench_record(&bench, "{'tid':'b','sid':1,'sts':3,'cts':6,'ops':[{'t':'w','k':'p/1','v':8}]}"); /* by its cts */
+    join_bench_record(
+        &bench,
+        "{'tid':'a','sid':1,'sts':3,'ops':[{'t':'w','k':'p/1','v':7}]}"); /* by its marker */
+    join_bench_record(
+        &bench,
+        "{'tid':'b','sid':1,'sts':3,'cts':6,'ops':[{'t':'w','k':'p/1','v':8}]}"); /* by its cts */
     END(&bench);
     STEPS(&bench, "");
     assert_int_equal(stats_of(&bench).late_records, 2);
@@ -204,7 +225,8 @@ static void others_are_counted_by_partition(void **state)
         event.flags = ISO_EVENT_HAS_ID;
         event.transaction_id = 700;
         event.order = i == 0 ? 3 : i == 1 ? 1 : 2;
-        event.origin = iso_origin(i == 0 ? 5 : 6, i); /* 3 in one topic; 1, 2 and 2 again in the other */
+        event.origin =
+            iso_origin(i == 0 ? 5 : 6, i); /* 3 in one topic; 1, 2 and 2 again in the other */
         if (i == 0)
             set_marker(&bench, &event, "a");
         join_bench_take(&bench, &event);

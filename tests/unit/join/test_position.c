@@ -9,11 +9,12 @@
 
 static const struct iso_join_options file = {
     .kind = "debezium", .initial_known = true, .clients = true, .records_first = true};
-static const struct iso_join_options live = {.kind = "debezium", .initial_known = true, .clients = true};
+static const struct iso_join_options live = {
+    .kind = "debezium", .initial_known = true, .clients = true};
 
 /* A whole transaction of one row, committed at `lsn`, the one before at `previous`. */
-static void deliver(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn, const char *key,
-                    const char *after)
+static void deliver(struct join_bench *bench, uint32_t xid, uint64_t previous, uint64_t lsn,
+                    const char *key, const char *after)
 {
     join_bench_by_xid(bench, xid, previous, lsn - 1, key, "-", after);
     join_bench_end(bench, xid, 1, lsn);
@@ -25,12 +26,19 @@ static void commits_stand_below_the_first_snapshot_that_sees_them(void **state)
     (void)state;
     join_bench_open(&bench, &file);
     /* 701 commits before 700 by LSN; a snapshot sees 701 and not 700, the next both. */
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:700','ops':[{'t':'w','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':4,'sid':4,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:700','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':3,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/2','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':4,'sid':4,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
     STEPS(&bench, "");
-    deliver(&bench, 700, 10, 20, "t/1", "1"); /* its commit is first in the log: no substitute for what is seen */
+    deliver(&bench, 700, 10, 20, "t/1",
+            "1"); /* its commit is first in the log: no substitute for what is seen */
     deliver(&bench, 701, 20, 30, "t/2", "2");
     END(&bench);
     STEPS(&bench, "add 2[2,3]{w:t/2=2} add 3[4,]{r:t/2=2} add 1[2,5]{w:t/1=1} add 4[6,]{r:t/1=1}");
@@ -45,10 +53,14 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &kept);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'690:700:695','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'690:700:695','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:701:','status':'unknown',"
                               "'ops':[{'t':'w','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 702, 20, 30, "t/3", "3"); /* which saw that 701 had ended */
     END(&bench);
@@ -65,7 +77,8 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
         assert_int_equal(snapshot->xmax, first ? 700 : 701);
         assert_int_equal(snapshot->xip_count, first);
         assert_int_equal(iso_status_of(joined, t), first ? ISO_COMMITTED : ISO_ABORTED);
-        assert_int_equal(joined->flags[t] & ISO_HAS_STS, first ? ISO_HAS_STS : 0); /* an aborted one needs no place */
+        assert_int_equal(joined->flags[t] & ISO_HAS_STS,
+                         first ? ISO_HAS_STS : 0); /* an aborted one needs no place */
     }
     assert_int_equal(block->transaction_count, 3);
     assert_null(block->xid);
@@ -73,18 +86,21 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
     join_bench_close(&bench);
 }
 
-/* Nobody knows when they read: the engine does not get them, and who seeks an order does. Those that read nothing of
- * covered tables are nothing to judge. */
+/* Nobody knows when they read: the engine does not get them, and who seeks an order does. Those
+ * that read nothing of covered tables are nothing to judge. */
 static void readers_without_a_snapshot_are_in_the_joined_history_alone(void **state)
 {
-    static const struct iso_join_options kept = {.kind = "debezium", .clients = true, .keep_joined = true};
+    static const struct iso_join_options kept = {
+        .kind = "debezium", .clients = true, .keep_joined = true};
     struct join_bench bench;
     struct iso_join_stats stats;
     (void)state;
     join_bench_open(&bench, &kept);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'ops':[{'t':'r','k':'t/1','v':1},{'t':'r','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench, "{'tid':1,'sid':1,'ops':[{'t':'r','k':'t/1','v':1},{'t':'r','k':'t/2','v':2}]}");
     join_bench_record(&bench, "{'tid':2,'sid':1,'ops':[]}");
-    join_bench_record(&bench, "{'tid':3,'sid':1,'status':'aborted','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':3,'sid':1,'status':'aborted','ops':[{'t':'r','k':'t/1','v':1}]}");
     const struct iso_history *joined = &iso_join_output(bench.join)->joined;
     assert_int_equal(joined->transaction_count, 3);
     assert_int_equal(joined->operation_count, 3);
@@ -105,13 +121,16 @@ static void readers_without_a_snapshot_are_in_the_joined_history_alone(void **st
 /* By its xid one might have written, what the stream knows: an update that met no row did not. */
 static void a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader(void **state)
 {
-    static const struct iso_join_options kept = {.kind = "debezium", .clients = true, .keep_joined = true};
+    static const struct iso_join_options kept = {
+        .kind = "debezium", .clients = true, .keep_joined = true};
     struct join_bench bench;
     struct iso_join_stats stats;
     (void)state;
     join_bench_open(&bench, &kept);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':701,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':1,'sid':1,'xid':700,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':1,'xid':701,'writes':'cdc','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 701, 10, 20, "t/1", "2");
     join_bench_end(&bench, 700, 0, 30);
     END(&bench);
@@ -121,7 +140,8 @@ static void a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader(void **st
     assert_int_equal(stats.without_start, 1);
     assert_int_equal(stats.records_gone[ISO_RECORDS_UNPLACED], 1);
     assert_int_equal(stats.records_gone[ISO_RECORDS_GIVEN], 1);
-    assert_int_equal(iso_join_output(bench.join)->joined.transaction_count, 3); /* what was there at first, and these */
+    assert_int_equal(iso_join_output(bench.join)->joined.transaction_count,
+                     3); /* what was there at first, and these */
     join_bench_close(&bench);
 }
 
@@ -130,9 +150,15 @@ static void ties_go_by_the_log(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'700:700:','ops':[{'t':'w','k':'t/3','v':3}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':3,'xid':702,'snapshot':'700:700:','ops':[{'t':'w','k':'t/3','v':3}]}");
     deliver(&bench, 701, 10, 20, "t/2", "2");
     deliver(&bench, 702, 20, 30, "t/3", "3");
     deliver(&bench, 700, 30, 40, "t/1", "1");
@@ -146,7 +172,8 @@ static void transactions_without_record_have_places(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/1", "2");
     END(&bench);
@@ -159,8 +186,9 @@ static void snapshots_of_operations_are_their_times(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:700:','ops':[{'t':'r','k':'t/1','v':null},"
-                              "{'t':'r','k':'t/1','v':1,'snapshot':'701:701:'}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'700:700:','ops':[{'t':'r','k':'t/1','v':null},"
+                      "{'t':'r','k':'t/1','v':1,'snapshot':'701:701:'}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
     STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[2,]{r:t/1=-,r:t/1=1}");
@@ -172,14 +200,18 @@ static void snapshot_that_lacks_what_came_before_is_a_violation(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'700:703:700','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':2,'snapshot':'700:703:700','ops':[{'t':'r','k':'t/1','v':null}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/2", "1");
     deliver(&bench, 702, 30, 40, "t/3", "1");
     END(&bench);
-    STEPS(&bench, "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} add cdc:701[,5]{w:t/2=1} add cdc:702[,7]{w:t/3=1} "
-                  "snapshot-order 2 add 2[8,]{r:t/1=-}");
+    STEPS(
+        &bench,
+        "add cdc:700[,3]{w:t/1=1} add 1[4,]{r:t/1=1} add cdc:701[,5]{w:t/2=1} add cdc:702[,7]{w:t/3=1} "
+        "snapshot-order 2 add 2[8,]{r:t/1=-}");
     join_bench_close(&bench);
 }
 
@@ -189,9 +221,12 @@ static void violation_that_sees_nothing_new_has_a_place(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/1','v':null}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:702:701','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'700:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':2,'snapshot':'700:702:700','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':3,'snapshot':'700:702:701','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/2", "1");
     END(&bench);
@@ -201,22 +236,27 @@ static void violation_that_sees_nothing_new_has_a_place(void **state)
     join_bench_close(&bench);
 }
 
-/* A client may say anything: the numbers between what it claims and what committed are not walked one by one. */
+/* A client may say anything: the numbers between what it claims and what committed are not walked
+ * one by one. */
 static void snapshot_of_all_numbers_costs_no_more_than_others(void **state)
 {
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'snapshot':'1:18446744073709551615:700','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'snapshot':'1:18446744073709551615:700','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'1:1:','ops':[{'t':'r','k':'t/1','v':null}]}");
-    join_bench_record(&bench,
-                      "{'tid':3,'sid':3,'snapshot':'5000000000:5000000000:','ops':[{'t':'r','k':'t/1','v':null}]}");
+                      "{'tid':2,'sid':2,'snapshot':'1:1:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':3,'snapshot':'5000000000:5000000000:','ops':[{'t':'r','k':'t/1','v':null}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     deliver(&bench, 701, 20, 30, "t/2", "1");
     END(&bench);
-    STEPS(&bench, "add 2[2,]{r:t/1=-} beyond 1 add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} beyond 3 "
-                  "add cdc:700[,5]{w:t/1=1} add 3[6,]{r:t/1=-}");
+    STEPS(&bench,
+          "add 2[2,]{r:t/1=-} beyond 1 add cdc:701[,3]{w:t/2=1} add 1[4,]{r:t/1=1} beyond 3 "
+          "add cdc:700[,5]{w:t/1=1} add 3[6,]{r:t/1=-}");
     join_bench_close(&bench);
 }
 
@@ -225,13 +265,19 @@ static void places_are_final_below_the_horizon(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &live);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     STEPS(&bench, "");
-    iso_join_advance(bench.join, 701, 0); /* clients promise; but what has been delivered says nothing of 700 yet */
-    STEPS(&bench, "watermark 1");         /* the first snapshot has its place */
-    join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
+    iso_join_advance(bench.join, 701,
+                     0); /* clients promise; but what has been delivered says nothing of 700 yet */
+    STEPS(&bench, "watermark 1"); /* the first snapshot has its place */
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/1','v':2}]}");
     deliver(&bench, 701, 20, 30, "t/1", "2");
     STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} watermark 3");
     assert_int_equal(stats_of(&bench).waiting_records, 1); /* its commit: who will see it? */
@@ -247,33 +293,40 @@ static void snapshots_below_the_promise_are_late(void **state)
     (void)state;
     join_bench_open(&bench, &live);
     iso_join_advance(bench.join, 701, 0);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
-                              "{'t':'r','k':'t/2','v':1,'snapshot':'701:702:'}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
+                      "{'t':'r','k':'t/2','v':1,'snapshot':'701:702:'}]}");
     assert_int_equal(stats_of(&bench).late_records, 0);
-    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
-                              "{'t':'r','k':'t/2','v':1,'snapshot':'700:701:700'}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},"
+                      "{'t':'r','k':'t/2','v':1,'snapshot':'700:701:700'}]}");
     assert_int_equal(stats_of(&bench).late_records, 1);
-    join_bench_record(&bench, "{'tid':3,'sid':3,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':3,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':1}]}");
     assert_int_equal(stats_of(&bench).late_records, 2);
     join_bench_close(&bench);
 }
 
-/* 701, 703, 700, 705, 702, 707, 704 commit, and readers look before and after: at each moment something runs, whose xid
- * is below some that have ended. `fifth` is what the fifth reader says it saw; whose record arrives as the `place`th. */
+/* 701, 703, 700, 705, 702, 707, 704 commit, and readers look before and after: at each moment
+ * something runs, whose xid is below some that have ended. `fifth` is what the fifth reader says it
+ * saw; whose record arrives as the `place`th. */
 static void overlap(struct join_bench *bench, const char *fifth, unsigned place)
 {
-    static const char *const snapshots[] = {"700:704:700,702", "702:704:702", "702:706:702,704", "704:706:704", NULL};
+    static const char *const snapshots[] = {"700:704:700,702", "702:704:702", "702:706:702,704",
+                                            "704:706:704", NULL};
     static const uint32_t commits[] = {701, 703, 700, 705, 702, 707, 704};
     char record[160], key[16];
     join_bench_open(bench, &live);
     for (unsigned arrived = 0; arrived < 5; arrived++) {
         unsigned i = arrived == place ? 4 : arrived - (arrived > place);
-        snprintf(record, sizeof record, "{'tid':%u,'sid':%u,'snapshot':'%s','ops':[{'t':'r','k':'t/9','v':null}]}",
-                 i + 1, i + 1, snapshots[i] ? snapshots[i] : fifth);
+        snprintf(record, sizeof record,
+                 "{'tid':%u,'sid':%u,'snapshot':'%s','ops':[{'t':'r','k':'t/9','v':null}]}", i + 1,
+                 i + 1, snapshots[i] ? snapshots[i] : fifth);
         join_bench_record(bench, record);
     }
-    join_bench_record(bench,
-                      "{'tid':6,'sid':6,'xid':708,'snapshot':'706:708:706','ops':[{'t':'w','k':'t/708','v':1}]}");
+    join_bench_record(
+        bench,
+        "{'tid':6,'sid':6,'xid':708,'snapshot':'706:708:706','ops':[{'t':'w','k':'t/708','v':1}]}");
     for (unsigned i = 0; i < sizeof commits / sizeof *commits; i++) {
         snprintf(key, sizeof key, "t/%" PRIu32, commits[i]);
         deliver(bench, commits[i], 10 + 10 * i, 20 + 10 * i, key, "1");
@@ -338,11 +391,16 @@ static void transaction_delivered_in_part_holds_the_horizon(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &live);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_by_xid(&bench, 701, 10, 19, "t/1", "-", "1");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'xid':705,'snapshot':'705:705:','ops':[{'t':'w','k':'t/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':1,'xid':705,'snapshot':'705:705:','ops':[{'t':'w','k':'t/2','v':2}]}");
     deliver(&bench, 705, 20, 30, "t/2", "2");
-    join_bench_record(&bench, "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':1,'xid':701,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
     iso_join_advance(bench.join, 705, 0);
     STEPS(&bench, "watermark 1"); /* 701 may have committed: its END is on the way */
     join_bench_end(&bench, 701, 1, 20);
@@ -356,7 +414,9 @@ static void transaction_of_somebody_else_holds_nothing_up(void **state)
     (void)state;
     join_bench_open(&bench, &live);
     deliver(&bench, 699, 5, 10, "t/9", "9"); /* there will never be a record */
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_record(
         &bench,
         "{'tid':2,'sid':1,'xid':701,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1},{'t':'w','k':'t/1','v':2}]}");
@@ -381,7 +441,9 @@ static void outcome_shows_below_the_horizon(void **state)
     join_bench_record(
         &bench,
         "{'tid':2,'sid':2,'xid':701,'snapshot':'700:700:','status':'unknown','ops':[{'t':'w','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':3,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/3','v':3}]}");
     deliver(&bench, 701, 10, 20, "t/2", "2");
     deliver(&bench, 702, 20, 30, "t/3", "3");
     STEPS(&bench, "");
@@ -398,9 +460,11 @@ static void unknown_reader_leaves_no_place_behind(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'snapshot':'701:701:','status':'unknown','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+                      "{'tid':2,'sid':2,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
     STEPS(&bench, "add aborted 1[,]{r:t/1=1} add cdc:700[,3]{w:t/1=1} add 2[4,]{r:t/1=1}");
@@ -414,15 +478,18 @@ static void in_band_reader_has_one_place(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &in_band);
-    join_bench_in_band(&bench, 701, 10, 18,
-                       "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
+    join_bench_in_band(
+        &bench, 701, 10, 18,
+        "{'tid':1,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':null}]}");
     join_bench_end(&bench, 701, 1, 20);
     join_bench_by_xid(&bench, 702, 20, 27, "t/1", "-", "1");
-    join_bench_in_band(&bench, 702, 20, 28,
-                       "{'tid':2,'sid':2,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_in_band(
+        &bench, 702, 20, 28,
+        "{'tid':2,'sid':2,'xid':702,'snapshot':'702:702:','ops':[{'t':'w','k':'t/1','v':1}]}");
     join_bench_end(&bench, 702, 2, 30);
-    join_bench_in_band(&bench, 703, 30, 38,
-                       "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_in_band(
+        &bench, 703, 30, 38,
+        "{'tid':3,'sid':1,'xid':703,'snapshot':'703:703:','ops':[{'t':'r','k':'t/1','v':1}]}");
     join_bench_end(&bench, 703, 1, 40);
     END(&bench);
     STEPS(&bench, "add 1[2,3]{r:t/1=-} add 2[4,5]{w:t/1=1} add 3[6,7]{r:t/1=1}");
@@ -437,41 +504,58 @@ static void undelivered_transaction_waits_beyond_the_extent(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':0}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':2,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':0}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':0}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':2,'snapshot':'700:701:700','ops':[{'t':'r','k':'t/1','v':0}]}");
     END(&bench);
     STEPS(&bench, "add 3[2,]{r:t/1=0}");
     assert_int_equal(stats_of(&bench).waiting_records, 2);
     join_bench_close(&bench);
 }
 
-/* Somebody was delivered who saw it end: it was lost, and what it wrote is not known from there on. */
+/* Somebody was delivered who saw it end: it was lost, and what it wrote is not known from there
+ * on. */
 static void undelivered_transaction_is_lost_behind_the_extent(void **state)
 {
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':2,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/2','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':3,'sid':2,'xid':701,'snapshot':'701:701:','ops':[{'t':'w','k':'t/2','v':1}]}");
     deliver(&bench, 701, 10, 20, "t/2", "1");
     END(&bench);
-    STEPS(&bench, "add cdc:table:4:t/1[,4]{w:t/1=\x02incomplete} lost t add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} "
-                  "add 3[4,5]{w:t/2=1}");
+    STEPS(
+        &bench,
+        "add cdc:table:4:t/1[,4]{w:t/1=\x02incomplete} lost t add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} "
+        "add 3[4,5]{w:t/2=1}");
     assert_int_equal(stats_of(&bench).incomplete, 1);
     join_bench_close(&bench);
 }
 
-/* A snapshot that sees an xid of which nobody knows whether it committed is beyond what surely came; later ones are, too. */
+/* A snapshot that sees an xid of which nobody knows whether it committed is beyond what surely
+ * came; later ones are, too. */
 static void snapshot_that_sees_an_unknown_xid_is_beyond(void **state)
 {
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':2,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'xid':700,'snapshot':'700:700:','ops':[{'t':'w','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'snapshot':'701:701:','ops':[{'t':'r','k':'t/1','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':3,'sid':2,'snapshot':'702:702:','ops':[{'t':'r','k':'t/1','v':2}]}");
     deliver(&bench, 700, 10, 20, "t/1", "1");
     END(&bench);
     STEPS(&bench, "add 1[2,3]{w:t/1=1} add 2[4,]{r:t/1=1} beyond 3 add 3[4,]{r:t/1=2}");
@@ -495,8 +579,9 @@ static void xids_wrap_around(void **state)
         join_bench_record(&bench, json);
     }
     snprintf(json, sizeof json,
-             "{'tid':9,'sid':9,'snapshot':'%" PRIu64 ":%" PRIu64 ":','ops':[{'t':'r','k':'u/1','v':5}]}", epoch + 3,
-             epoch + 3);
+             "{'tid':9,'sid':9,'snapshot':'%" PRIu64 ":%" PRIu64
+             ":','ops':[{'t':'r','k':'u/1','v':5}]}",
+             epoch + 3, epoch + 3);
     join_bench_record(&bench, json);
     deliver(&bench, 0xfffffffe, 10, 20, "t/0", "0");
     deliver(&bench, 0xffffffff, 20, 30, "t/1", "1");
@@ -505,8 +590,10 @@ static void xids_wrap_around(void **state)
     deliver(&bench, 2, 50, 60, "u/1", "5"); /* nobody's: the epoch is the nearest */
     deliver(&bench, 0xfffffffd, 60, 70, "u/1", "4");
     END(&bench);
-    STEPS(&bench, "add cdc:4294967293[,3]{w:u/1=4} add 0[4,5]{w:t/0=0} add 1[6,7]{w:t/1=1} add 2[8,9]{w:t/2=2} "
-                  "add 3[10,11]{w:t/3=3} add cdc:2[,13]{w:u/1=5} add 9[14,]{r:u/1=5}");
+    STEPS(
+        &bench,
+        "add cdc:4294967293[,3]{w:u/1=4} add 0[4,5]{w:t/0=0} add 1[6,7]{w:t/1=1} add 2[8,9]{w:t/2=2} "
+        "add 3[10,11]{w:t/3=3} add cdc:2[,13]{w:u/1=5} add 9[14,]{r:u/1=5}");
     join_bench_close(&bench);
 }
 

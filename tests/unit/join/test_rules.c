@@ -4,9 +4,11 @@
 #include "tests/support/join_bench.h"
 
 static const struct iso_join_options dgraph = {.kind = "dgraph", .clients = true};
-static const struct iso_join_options dgraph_file = {.kind = "dgraph", .clients = true, .records_first = true};
+static const struct iso_join_options dgraph_file = {
+    .kind = "dgraph", .clients = true, .records_first = true};
 static const struct iso_join_options ticdc = {.kind = "ticdc", .clients = true};
-static const struct iso_join_options debezium = {.kind = "debezium", .initial_known = true, .clients = true};
+static const struct iso_join_options debezium = {
+    .kind = "debezium", .initial_known = true, .clients = true};
 static const struct iso_join_options debezium_file = {
     .kind = "debezium", .initial_known = true, .clients = true, .records_first = true};
 static const struct iso_join_options debezium_alone = {.kind = "debezium", .initial_known = true};
@@ -18,8 +20,9 @@ static void record_and_rows_agree(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'r','k':'p/1','v':0},{'t':'w','k':'p/1','v':7}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'r','k':'p/1','v':0},{'t':'w','k':'p/1','v':7}]}");
     STEPS(&bench, "add 1[3,5]{r:p/1=0,w:p/1=7}"); /* the engine has it at once */
     join_bench_by_cts(&bench, 5, "p/1", "7");
     assert_int_equal(stats_of(&bench).waiting_transactions, 1);
@@ -35,9 +38,11 @@ static void only_final_writes_are_compared(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/1','v':2}]}");
-    join_bench_by_cts(&bench, 5, "p/1", "9"); /* statements of the client's own may have been others */
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/1','v':2}]}");
+    join_bench_by_cts(&bench, 5, "p/1",
+                      "9"); /* statements of the client's own may have been others */
     join_bench_by_cts(&bench, 5, "p/1", "2");
     STEPS(&bench, "add 1[3,5]{w:p/1=1,w:p/1=2}");
     END(&bench);
@@ -50,9 +55,10 @@ static void differences_wait_until_nothing_can_be_added(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2},"
-                      "{'t':'w','k':'p/3','v':3}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2},"
+        "{'t':'w','k':'p/3','v':3}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 5, "p/2", "22");
@@ -69,20 +75,25 @@ static void write_without_row_is_asked_for(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc); /* net changes: none where nothing changed */
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'b'}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'b'}]}");
     join_bench_steps(&bench);
     iso_join_advance(bench.join, 5, 0);
     STEPS(&bench, "probe missing 1 a=1@4 probe missing 1 b=-@4 watermark 5");
     join_bench_close(&bench);
     join_bench_open(&bench, &dgraph_file); /* sends everything, but for deletes of nothing */
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'a/b'}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a','v':1},{'t':'d','k':'a/b'}]}");
     join_bench_by_cts(&bench, 6, "a/c", "2"); /* the predicate was sent that far */
     join_bench_steps(&bench);
     END(&bench);
     STEPS(&bench, "add cdc:6[,6]{w:a/c=2} missing 1 a 1>- probe missing 1 a/b=-@4");
     join_bench_close(&bench);
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a/b','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'a/b','v':1}]}");
     join_bench_by_cts(&bench, 5, "a/c", "2"); /* and perhaps not more of it */
     join_bench_steps(&bench);
     END(&bench);
@@ -95,7 +106,8 @@ static void aborted_record_has_no_rows(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'status':'aborted','ops':[{'t':'w','k':'a','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':1,'sid':1,'sts':3,'status':'aborted','ops':[{'t':'w','k':'a','v':1}]}");
     struct iso_event row = join_bench_row(&bench, "a", "-", "1");
     row.flags |= ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_STS;
     row.sts.physical = 3;
@@ -156,7 +168,8 @@ static void age_of_the_oldest_record(void **state)
     struct iso_join_stats stats;
     (void)state;
     join_bench_open(&bench, &dgraph);
-    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'cts':7,'ops':[{'t':'w','k':'p/1','v':2}]}");
+    join_bench_record(&bench,
+                      "{'tid':2,'sid':1,'sts':6,'cts':7,'ops':[{'t':'w','k':'p/1','v':2}]}");
     iso_join_tick(bench.join, 50);
     stats = stats_of(&bench);
     iso_join_count_waiting(bench.join, &stats);
@@ -189,9 +202,11 @@ static void restart_repeats_runs(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':'a'}]}");
+    join_bench_record(&bench,
+                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':'a'}]}");
     join_bench_record(
-        &bench, "{'tid':2,'sid':1,'sts':6,'cts':8,'ops':[{'t':'w','k':'p/2','v':'c'},{'t':'w','k':'p/3','v':'d'}]}");
+        &bench,
+        "{'tid':2,'sid':1,'sts':6,'cts':8,'ops':[{'t':'w','k':'p/2','v':'c'},{'t':'w','k':'p/3','v':'d'}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "a"); /* a, b, a are three writes, not one and repeats */
     join_bench_by_cts(&bench, 5, "p/1", "b");
@@ -217,8 +232,9 @@ static void cut_transaction_is_not_judged_as_whole(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 4, "p/9", "9"); /* back: the sender restarted */
@@ -236,8 +252,9 @@ static void two_groups_interleave(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'q/1','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'q/1','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 7, "p/1", "3");
@@ -281,8 +298,10 @@ static void unknown_is_resolved_by_an_id(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &ticdc);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'a','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'sts':4,'status':'unknown','ops':[{'t':'w','k':'b','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':1,'sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'a','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':2,'sts':4,'status':'unknown','ops':[{'t':'w','k':'b','v':1}]}");
     STEPS(&bench, "add unknown 1[3,]{w:a=1} add unknown 2[4,]{w:b=1}");
     struct iso_event row = join_bench_row(&bench, "a", "-", "1");
     row.flags |= ISO_EVENT_HAS_CTS | ISO_EVENT_HAS_STS;
@@ -302,9 +321,12 @@ static void unknown_is_resolved_by_its_write_set(void **state)
     join_bench_record(
         &bench,
         "{'tid':1,'sid':1,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'p/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/3','v':1}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/5','v':1}]}");
-    join_bench_record(&bench, "{'tid':4,'sid':4,'sts':7,'cts':12,'ops':[{'t':'w','k':'p/3','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':2,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/3','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':3,'sts':6,'status':'unknown','ops':[{'t':'w','k':'p/5','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':4,'sid':4,'sts':7,'cts':12,'ops':[{'t':'w','k':'p/3','v':1}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1"); /* too early */
     join_bench_by_cts(&bench, 5, "p/2", "2");
@@ -314,8 +336,9 @@ static void unknown_is_resolved_by_its_write_set(void **state)
     join_bench_by_cts(&bench, 12, "p/3", "1"); /* another client's */
     STEPS(&bench, "");
     END(&bench);
-    STEPS(&bench,
-          "add cdc:5[,5]{w:p/1=1,w:p/2=2} add cdc:8[,8]{w:p/1=1} resolve 1 9 resolve 2 aborted resolve 3 aborted");
+    STEPS(
+        &bench,
+        "add cdc:5[,5]{w:p/1=1,w:p/2=2} add cdc:8[,8]{w:p/1=1} resolve 1 9 resolve 2 aborted resolve 3 aborted");
     join_bench_close(&bench);
 }
 
@@ -324,10 +347,14 @@ static void unknown_that_several_fit_stays_unknown(void **state)
     struct join_bench bench;
     (void)state;
     join_bench_open(&bench, &dgraph_file);
-    join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':1}]}");
-    join_bench_record(&bench, "{'tid':2,'sid':2,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':1}]}");
-    join_bench_record(&bench, "{'tid':3,'sid':3,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':1}]}");
-    join_bench_record(&bench, "{'tid':4,'sid':4,'sts':3,'status':'unknown','ops':[{'t':'d','k':'p/4'}]}");
+    join_bench_record(
+        &bench, "{'tid':1,'sid':1,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/1','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':2,'sid':2,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':1}]}");
+    join_bench_record(
+        &bench, "{'tid':3,'sid':3,'sts':3,'status':'unknown','ops':[{'t':'w','k':'p/2','v':1}]}");
+    join_bench_record(&bench,
+                      "{'tid':4,'sid':4,'sts':3,'status':'unknown','ops':[{'t':'d','k':'p/4'}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     join_bench_by_cts(&bench, 6, "p/1", "1"); /* one record, two transactions */
@@ -394,10 +421,12 @@ static void count_is_a_hint(void **state)
     END(&bench);
     STEPS(&bench, "add cdc:701[,50]{w:t/1=3} add cdc:table:51:t/1[,51]{w:t/1=\x02incomplete} "
                   "add cdc:table:51:t/2[,51]{w:t/2=\x02incomplete} lost t");
-    assert_int_equal(stats_of(&bench).incomplete, 1); /* said to have more: the verdict is undecided */
+    assert_int_equal(stats_of(&bench).incomplete,
+                     1); /* said to have more: the verdict is undecided */
     join_bench_close(&bench);
     join_bench_open(&bench, &debezium_file);
-    join_bench_end(&bench, 702, 1, 60); /* after a restart of the connector: counts what it saw itself */
+    join_bench_end(&bench, 702, 1,
+                   60); /* after a restart of the connector: counts what it saw itself */
     join_bench_by_xid(&bench, 702, 50, 51, "t/1", "-", "4");
     join_bench_by_xid(&bench, 702, 50, 51, "t/1", "-", "4");
     join_bench_end(&bench, 702, 1, 60);
@@ -472,11 +501,13 @@ static void before_images_are_checked_where_they_are_known(void **state)
     join_bench_steps(&bench);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/1", "1", "2");
-    join_bench_by_xid(&bench, 700, 10, 22, "t/2", "-", "2"); /* default identity: not known, not absent */
+    join_bench_by_xid(&bench, 700, 10, 22, "t/2", "-",
+                      "2"); /* default identity: not known, not absent */
     join_bench_by_xid(&bench, 700, 10, 23, "t/3", NULL, "1");
     join_bench_by_xid(&bench, 700, 10, 24, "t/3", "9", "2"); /* not what its own transaction left */
     join_bench_end(&bench, 700, 5, 30);
-    STEPS(&bench, "probe before-image 1 t/1=0@29 probe before-image 1 t/3=-@29 before-image 1 t/3 1>9");
+    STEPS(&bench,
+          "probe before-image 1 t/1=0@29 probe before-image 1 t/3=-@29 before-image 1 t/3 1>9");
     join_bench_close(&bench);
 }
 
@@ -492,12 +523,15 @@ static void without_clients_before_images_are_reads(void **state)
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", "0", "1");
     join_bench_by_xid(&bench, 700, 10, 21, "t/2", "-", NULL);
     join_bench_end(&bench, 700, 2, 30);
-    STEPS(&bench, "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 30");
+    STEPS(
+        &bench,
+        "add cdc:snapshot:t/1[,1]{w:t/1=0} add cdc:700[,30]{r:t/1=0^,w:t/1=1,d:t/2} watermark 30");
     assert_int_equal(stats_of(&bench).snapshot_rows, 1);
     join_bench_close(&bench);
 }
 
-/* Connect was killed between the rows and its note of them: it says again that the transaction ended, with no row. */
+/* Connect was killed between the rows and its note of them: it says again that the transaction
+ * ended, with no row. */
 static void second_end_takes_nothing_back(void **state)
 {
     struct join_bench bench;
@@ -524,12 +558,14 @@ static void positions_are_watermarks_without_clients(void **state)
     STEPS(&bench, "add cdc:700[,30]{r:t/1=-^,w:t/1=1} watermark 39");
     join_bench_by_xid(&bench, 701, 30, 35, "t/1", "1", "2");
     STEPS(&bench, "add cdc:701[,40]{r:t/1=1^,w:t/1=2} watermark 40");
-    struct iso_event snapshot = join_bench_row(&bench, "t/9", "-", "0"); /* of a table that nobody has changed so far */
+    struct iso_event snapshot =
+        join_bench_row(&bench, "t/9", "-", "0"); /* of a table that nobody has changed so far */
     snapshot.operation = ISO_ROW_SNAPSHOT;
     join_bench_take(&bench, &snapshot);
     join_bench_by_xid(&bench, 702, 40, 45, "t/9", "0", "1");
     join_bench_end(&bench, 702, 1, 48);
-    STEPS(&bench, "add cdc:snapshot:t/9[,1]{w:t/9=0} add cdc:702[,48]{r:t/9=0^,w:t/9=1} watermark 48");
+    STEPS(&bench,
+          "add cdc:snapshot:t/9[,1]{w:t/9=0} add cdc:702[,48]{r:t/9=0^,w:t/9=1} watermark 48");
     join_bench_close(&bench);
 }
 
@@ -543,7 +579,8 @@ static void text_ids_join_by_tid(void **state)
     join_bench_record(
         &bench,
         "{'tid':'7b1f-0d0e','sid':1,'sts':3,'cts':9,'ops':[{'t':'w','k':'t/1','v':1},{'t':'w','k':'t/2','v':2}]}");
-    join_bench_record(&bench, "{'tid':'7b1f-0d0f','sid':2,'sts':3,'cts':12,'ops':[{'t':'w','k':'t/3','v':3}]}");
+    join_bench_record(
+        &bench, "{'tid':'7b1f-0d0f','sid':2,'sts':3,'cts':12,'ops':[{'t':'w','k':'t/3','v':3}]}");
     join_bench_steps(&bench);
     for (int i = 0; i < 3; i++) {
         struct iso_event row = join_bench_row(&bench,
@@ -561,7 +598,8 @@ static void text_ids_join_by_tid(void **state)
             row.transaction_id = iso_atoms_text(&bench.block.atoms, "7b1f-0d0e", 9);
         }
         join_bench_take(&bench, &row);
-        assert_int_equal(stats_of(&bench).joined, i > 0); /* complete where all that the client wrote is there */
+        assert_int_equal(stats_of(&bench).joined,
+                         i > 0); /* complete where all that the client wrote is there */
     }
     END(&bench); /* others may share the commit time of what has no id */
     STEPS(&bench, "");
@@ -577,8 +615,11 @@ static void record_inside_its_transaction(void **state)
     join_bench_open(&bench, &debezium_alone);
     join_bench_by_xid(&bench, 700, 10, 20, "t/1", NULL, "1");
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
-    char json[256] = "{\"tid\":5,\"sid\":1,\"sts\":12,\"cts\":30,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":1}]}";
-    assert_int_equal(iso_native_read_transaction(&bench.native, json, strlen(json), 0, &bench.block, &fault), ISO_OK);
+    char json[256] =
+        "{\"tid\":5,\"sid\":1,\"sts\":12,\"cts\":30,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":1}]}";
+    assert_int_equal(
+        iso_native_read_transaction(&bench.native, json, strlen(json), 0, &bench.block, &fault),
+        ISO_OK);
     struct iso_event event = {.type = ISO_EVENT_TRANSACTIONS,
                               .first = 0,
                               .count = 1,
@@ -612,8 +653,9 @@ static void table_is_uncovered_later(void **state)
     options.covers = covers;
     options.context = &uncovered;
     join_bench_open(&bench, &options);
-    join_bench_record(&bench,
-                      "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'e/1','v':2}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':1,'sid':1,'sts':3,'cts':5,'ops':[{'t':'w','k':'p/1','v':1},{'t':'w','k':'e/1','v':2}]}");
     join_bench_steps(&bench);
     join_bench_by_cts(&bench, 5, "p/1", "1");
     struct iso_event ignored = join_bench_row(&bench, "e/1", NULL, "2");
@@ -625,7 +667,9 @@ static void table_is_uncovered_later(void **state)
     assert_true(iso_join_ask_coverage_again(bench.join, &bench.block.atoms, ignored.table));
     assert_false(iso_join_ask_coverage_again(bench.join, &bench.block.atoms, ignored.table));
     join_bench_take(&bench, &ignored);
-    join_bench_record(&bench, "{'tid':2,'sid':1,'sts':6,'ops':[{'t':'r','k':'e/1','v':9},{'t':'r','k':'p/1','v':1}]}");
+    join_bench_record(
+        &bench,
+        "{'tid':2,'sid':1,'sts':6,'ops':[{'t':'r','k':'e/1','v':9},{'t':'r','k':'p/1','v':1}]}");
     END(&bench);
     STEPS(&bench, "add 2[6,]{r:p/1=1}");
     assert_true(iso_join_left_out(bench.join, 0, &left_out));
@@ -655,7 +699,8 @@ static void table_that_no_end_names_is_unknown(void **state)
                                        .transaction_id = 700};
         collection.table = iso_atoms_text(&bench.block.atoms, named ? "u" : "t", 1);
         join_bench_take(&bench, &collection);
-        join_bench_record(&bench, "{'tid':1,'sid':1,'sts':3,'cts':3,'ops':[{'t':'r','k':'u/1','v':1}]}");
+        join_bench_record(&bench,
+                          "{'tid':1,'sid':1,'sts':3,'cts':3,'ops':[{'t':'r','k':'u/1','v':1}]}");
         END(&bench);
         assert_true(iso_join_left_out(bench.join, 0, &left_out));
         assert_int_equal(left_out.is_unknown, !named);

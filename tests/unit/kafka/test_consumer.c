@@ -31,7 +31,8 @@ static int start(void **state)
     struct world *world = calloc(1, sizeof *world);
     world->mock = iso_kafka_mock_new(3, &world->error);
     assert_non_null(world->mock);
-    iso_kafka_properties_set(&world->properties, "bootstrap.servers", iso_kafka_mock_address(world->mock));
+    iso_kafka_properties_set(&world->properties, "bootstrap.servers",
+                             iso_kafka_mock_address(world->mock));
     iso_inputs_init(&world->inputs);
     *state = world;
     return 0;
@@ -57,7 +58,8 @@ static int stop(void **state)
 /* Message i of a partition says "i", and its partition has header p. */
 static void produce(struct world *world, const char *topic, uint64_t from, uint64_t to)
 {
-    struct iso_kafka_producer *producer = iso_kafka_producer_new(&world->properties, topic, PARTITIONS, &world->error);
+    struct iso_kafka_producer *producer =
+        iso_kafka_producer_new(&world->properties, topic, PARTITIONS, &world->error);
     assert_string_equal(world->error.text, "");
     assert_int_equal(iso_kafka_producer_partitions(producer), PARTITIONS);
     for (uint64_t i = from; i < to; i++)
@@ -101,19 +103,22 @@ static void consume(struct world *world, struct iso_kafka_consumer *consumer, ui
     while (total < count * PARTITIONS) {
         const struct iso_message *messages;
         uint32_t got;
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
         total += got;
         if (iso_kafka_now() > deadline)
-            fail_msg("%llu of %llu messages came", (unsigned long long)total, (unsigned long long)count * PARTITIONS);
+            fail_msg("%llu of %llu messages came", (unsigned long long)total,
+                     (unsigned long long)count * PARTITIONS);
     }
     for (int p = 0; p < PARTITIONS; p++)
         assert_int_equal(world->seen[p][0], count);
     memset(world->seen, 0, sizeof world->seen);
 }
 
-static struct iso_kafka_consumer *open_consumer(struct world *world, struct iso_kafka_consumer_options options)
+static struct iso_kafka_consumer *open_consumer(struct world *world,
+                                                struct iso_kafka_consumer_options options)
 {
     static const char *const topics[] = {"t"};
     options.properties = &world->properties;
@@ -129,26 +134,30 @@ static void all_partitions_once_until_the_end(void **state)
     const struct iso_message *messages;
     uint32_t got;
     produce(world, "t", 0, 5000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     assert_non_null(consumer);
     produce(world, "t", 5000, 5100); /* behind the snapshot of the ends */
     assert_false(iso_kafka_consumer_finished(consumer));
     consume(world, consumer, 5000);
     assert_true(iso_kafka_consumer_finished(consumer));
-    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error),
+                     ISO_OK);
     assert_int_equal(got, 0);
     assert_int_equal(iso_kafka_consumer_counters(consumer)->missing, 0);
     iso_kafka_consumer_free(consumer);
 }
 
-/* A run without end that is to stop where the topic ends now: from there on it is one that reads to those ends. */
+/* A run without end that is to stop where the topic ends now: from there on it is one that reads to
+ * those ends. */
 static void stops_at_the_ends_of_a_moment(void **state)
 {
     struct world *world = *state;
     const struct iso_message *messages;
     uint32_t got;
     produce(world, "t", 0, 1000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){0});
     assert_non_null(consumer);
     consume(world, consumer, 1000);
     produce(world, "t", 1000, 3000);
@@ -160,7 +169,8 @@ static void stops_at_the_ends_of_a_moment(void **state)
         world->seen[p][1] = 1000;
     consume(world, consumer, 2000);
     assert_true(iso_kafka_consumer_finished(consumer));
-    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error),
+                     ISO_OK);
     assert_int_equal(got, 0);
     iso_kafka_consumer_free(consumer);
 }
@@ -179,8 +189,9 @@ static void starts_at_end_and_at_positions(void **state)
     iso_kafka_consumer_free(consumer);
     const struct iso_kafka_position positions[] = {
         {"t", 0, 150, false}, {"t", 1, 150, false}, {"t", 2, 150, false}, {"t", 3, 150, false}};
-    consumer = open_consumer(world, (struct iso_kafka_consumer_options){
-                                        .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
+    consumer = open_consumer(
+        world, (struct iso_kafka_consumer_options){
+                   .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
     assert_non_null(consumer);
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 150;
@@ -195,8 +206,9 @@ static void commit(struct world *world, const char *group, const int64_t *offset
     static const char *const defaults[] = {NULL};
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(count);
     iso_kafka_properties_set(&world->properties, "group.id", group);
-    assert_int_equal(
-        iso_kafka_client_open(&client, RD_KAFKA_CONSUMER, &world->properties, defaults, NULL, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_client_open(&client, RD_KAFKA_CONSUMER, &world->properties, defaults,
+                                           NULL, &world->error),
+                     ISO_OK);
     for (int32_t p = 0; p < count; p++)
         rd_kafka_topic_partition_list_add(list, "t", p)->offset = offsets[p];
     assert_int_equal(rd_kafka_commit(client.handle, list, 0), RD_KAFKA_RESP_ERR_NO_ERROR);
@@ -213,14 +225,15 @@ static void starts_where_the_group_has_committed(void **state)
     uint32_t got;
     produce(world, "t", 0, 100);
     commit(world, "auditors", offsets, 3);
-    struct iso_kafka_consumer *consumer =
-        open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED, .until_eof = true});
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED, .until_eof = true});
     assert_string_equal(world->error.text, "");
     for (int p = 0; p < PARTITIONS; p++)
         world->seen[p][1] = 100 - due[p];
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
     }
@@ -235,16 +248,21 @@ static void committed_offset_that_is_gone(void **state)
     const int64_t offsets[] = {0, 11};
     produce(world, "t", 0, 10);
     commit(world, "auditors", offsets, 2);
-    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
-    assert_string_equal(world->error.text, "topic t partition 1 offset 11: not on the broker, which has 0 to 10");
+    assert_null(
+        open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
+    assert_string_equal(world->error.text,
+                        "topic t partition 1 offset 11: not on the broker, which has 0 to 10");
 }
 
 static void stored_offsets_without_a_group(void **state)
 {
     struct world *world = *state;
-    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
+    assert_null(
+        open_consumer(world, (struct iso_kafka_consumer_options){.start = ISO_KAFKA_STORED}));
     assert_int_equal(world->error.status, ISO_BAD_INPUT);
-    assert_string_equal(world->error.text, "stored offsets belong to a consumer group: expected the property group.id");
+    assert_string_equal(
+        world->error.text,
+        "stored offsets belong to a consumer group: expected the property group.id");
 }
 
 static void stored_offset_that_is_gone(void **state)
@@ -252,10 +270,12 @@ static void stored_offset_that_is_gone(void **state)
     struct world *world = *state;
     produce(world, "t", 0, 10);
     const struct iso_kafka_position positions[] = {{"t", 2, 11, false}};
-    assert_null(open_consumer(world, (struct iso_kafka_consumer_options){
-                                         .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
+    assert_null(open_consumer(
+        world, (struct iso_kafka_consumer_options){
+                   .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 1}));
     assert_int_equal(world->error.status, ISO_FAILED);
-    assert_string_equal(world->error.text, "topic t partition 2 offset 11: not on the broker, which has 0 to 10");
+    assert_string_equal(world->error.text,
+                        "topic t partition 2 offset 11: not on the broker, which has 0 to 10");
 }
 
 /* One message is handed out again where the broker still has it. */
@@ -267,8 +287,8 @@ static void position_to_compare(void **state)
         {"t", 0, 4, true}, {"t", 1, 0, true}, {"t", 2, 10, true}, {"t", 3, 4, false}};
     static const int64_t starts[] = {3, 0, 9, 4};
     struct iso_kafka_consumer *consumer = open_consumer(
-        world,
-        (struct iso_kafka_consumer_options){.start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
+        world, (struct iso_kafka_consumer_options){
+                   .start = ISO_KAFKA_POSITIONS, .positions = positions, .position_count = 4});
     const struct iso_kafka_partition *partitions;
     assert_non_null(consumer);
     assert_int_equal(iso_kafka_consumer_partitions(consumer, &partitions), 4);
@@ -281,13 +301,16 @@ static void pausing_and_resuming_loses_nothing(void **state)
 {
     struct world *world = *state;
     produce(world, "t", 0, 10000);
-    struct iso_kafka_consumer *consumer =
-        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 10, .low_water = 1});
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world,
+        (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 10, .low_water = 1});
     const struct iso_message *messages;
     uint32_t got;
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-    for (uint64_t round = 0; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline; round++) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 5, &messages, &got, &world->error), ISO_OK);
+    for (uint64_t round = 0; !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;
+         round++) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 5, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
         iso_kafka_consumer_backlog(consumer, round % 8 ? 0 : 10);
@@ -296,12 +319,14 @@ static void pausing_and_resuming_loses_nothing(void **state)
         assert_int_equal(world->seen[p][0], 10000);
     assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
     assert_int_equal(iso_kafka_consumer_counters(consumer)->missing, 0);
-    printf("# %llu pauses, %llu seeks\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
+    printf("# %llu pauses, %llu seeks\n",
+           (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
            (unsigned long long)iso_kafka_consumer_counters(consumer)->seeks);
     iso_kafka_consumer_free(consumer);
 }
 
-/* However much is fetched of one partition, the others come beside it: their messages are of the same time. */
+/* However much is fetched of one partition, the others come beside it: their messages are of the
+ * same time. */
 static void partitions_are_read_side_by_side(void **state)
 {
     enum { MESSAGES = 20000, SPREAD = 1000 };
@@ -310,10 +335,12 @@ static void partitions_are_read_side_by_side(void **state)
     uint32_t got;
     uint64_t widest = 0;
     produce(world, "t", 0, MESSAGES);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
             check(world, &messages[i]);
             for (int p = 0; p < PARTITIONS; p++) {
@@ -336,23 +363,28 @@ static void one_partition_is_held_and_let_go(void **state)
     uint32_t got, held = PARTITIONS;
     const struct iso_kafka_partition *partitions;
     produce(world, "t", 0, 10000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     for (uint32_t i = 0; i < iso_kafka_consumer_partitions(consumer, &partitions); i++)
         held = partitions[i].partition == 2 ? i : held;
     assert_int_equal(iso_kafka_consumer_behind(consumer, held), 10000);
     iso_kafka_consumer_pause(consumer, held, true);
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-    for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_kafka_now() < deadline; total += got) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+    for (uint64_t total = 0; total < 10000 * (PARTITIONS - 1) && iso_kafka_now() < deadline;
+         total += got) {
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
     }
-    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_consumer_poll(consumer, 200, &messages, &got, &world->error),
+                     ISO_OK);
     assert_int_equal(got, 0);
     assert_int_equal(world->seen[2][0], 0);
     iso_kafka_consumer_pause(consumer, held, false);
     while (!iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
     }
@@ -371,13 +403,14 @@ static void what_waits_is_bounded(void **state)
     const struct iso_message *messages;
     uint32_t got;
     produce(world, "t", 0, MESSAGES);
-    struct iso_kafka_consumer *consumer =
-        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1});
+    struct iso_kafka_consumer *consumer = open_consumer(
+        world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1});
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
     iso_kafka_consumer_backlog(consumer, 1);
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          counters->rests < PARTITIONS && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
+                         ISO_OK);
         assert_int_equal(got, 0);
     }
     assert_int_equal(counters->rests, PARTITIONS); /* and none went on */
@@ -391,8 +424,9 @@ static void what_waits_is_bounded(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
-/* It comes behind messages for which there is no room on the shelf, as nobody looked for a while: it is told, or all is
- * read where the answer came too late to count, and no partition stands still for ever. */
+/* It comes behind messages for which there is no room on the shelf, as nobody looked for a while:
+ * it is told, or all is read where the answer came too late to count, and no partition stands still
+ * for ever. */
 static void offset_that_is_gone_is_told_where_shelves_are_full(void **state)
 {
     enum { MESSAGES = 5000, LEAST = 3, MOST = 6 };
@@ -410,7 +444,8 @@ static void offset_that_is_gone_is_told_where_shelves_are_full(void **state)
             open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
         nanosleep(&a_while, NULL);
         for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
-             error.status == ISO_OK && !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;)
+             error.status == ISO_OK && !iso_kafka_consumer_finished(consumer) &&
+             iso_kafka_now() < deadline;)
             iso_kafka_consumer_poll(consumer, 20, &messages, &got, &error);
         assert_true(error.status == ISO_FAILED
                         ? strstr(error.text, "out of range") != NULL
@@ -421,8 +456,9 @@ static void offset_that_is_gone_is_told_where_shelves_are_full(void **state)
     assert_true(told > 0);
 }
 
-/* A reader slower than the broker, whose queues are full most of the time: librdkafka must not sleep a second whenever
- * they are. It would do so two dozen times; a busy machine may hold everything up now and then. */
+/* A reader slower than the broker, whose queues are full most of the time: librdkafka must not
+ * sleep a second whenever they are. It would do so two dozen times; a busy machine may hold
+ * everything up now and then. */
 static void full_queues_do_not_slow_it_down(void **state)
 {
     enum { MESSAGES = 40000, LONG_MS = 800, MOST = 12 };
@@ -433,11 +469,13 @@ static void full_queues_do_not_slow_it_down(void **state)
     iso_kafka_properties_set(&world->properties, "queued.max.messages.kbytes", "4");
     iso_kafka_properties_set(&world->properties, "fetch.message.max.bytes", "4096");
     produce(world, "t", 0, MESSAGES);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     int64_t since = iso_kafka_now();
     for (int64_t deadline = since + PATIENCE_MS;
          !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 1000, &messages, &got, &world->error),
+                         ISO_OK);
         int64_t now = iso_kafka_now();
         long_waits += now - since > LONG_MS;
         for (uint32_t i = 0; i < got; i++)
@@ -451,7 +489,8 @@ static void full_queues_do_not_slow_it_down(void **state)
     iso_kafka_consumer_free(consumer);
 }
 
-/* What `watch` does with its verdicts: as long as many wait for a slow broker, nothing more is read. */
+/* What `watch` does with its verdicts: as long as many wait for a slow broker, nothing more is
+ * read. */
 static void slow_topic_pauses_the_consumer(void **state)
 {
     struct world *world = *state;
@@ -459,15 +498,18 @@ static void slow_topic_pauses_the_consumer(void **state)
     uint32_t got;
     uint64_t most = 0, total = 0;
     produce(world, "t", 0, 5000);
-    struct iso_kafka_consumer *consumer = open_consumer(
-        world, (struct iso_kafka_consumer_options){.until_eof = true, .high_water = 1000, .low_water = 100});
-    struct iso_kafka_producer *producer = iso_kafka_producer_new(&world->properties, "verdicts", 1, &world->error);
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){
+                                 .until_eof = true, .high_water = 1000, .low_water = 100});
+    struct iso_kafka_producer *producer =
+        iso_kafka_producer_new(&world->properties, "verdicts", 1, &world->error);
     assert_string_equal(world->error.text, "");
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_latency(world->mock, broker, 50);
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          !iso_kafka_consumer_finished(consumer) && iso_kafka_now() < deadline; total += got) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
             struct iso_message verdict = {.partition = 0, .payload = messages[i].payload};
             check(world, &messages[i]);
@@ -480,7 +522,8 @@ static void slow_topic_pauses_the_consumer(void **state)
     }
     assert_int_equal(total, 5000 * PARTITIONS);
     assert_true(iso_kafka_consumer_counters(consumer)->pauses > 0);
-    printf("# %llu pauses, at most %llu waiting\n", (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
+    printf("# %llu pauses, at most %llu waiting\n",
+           (unsigned long long)iso_kafka_consumer_counters(consumer)->pauses,
            (unsigned long long)most);
     assert_int_equal(iso_kafka_producer_flush(producer, PATIENCE_MS / 1000, &world->error), ISO_OK);
     assert_int_equal(iso_kafka_producer_delivered(producer), total);
@@ -495,7 +538,8 @@ static void consume_until_heard(struct world *world, struct iso_kafka_consumer *
     uint32_t got;
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          !iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         for (uint32_t i = 0; i < got; i++)
             check(world, &messages[i]);
     }
@@ -509,7 +553,8 @@ static void brokers_down_and_back(void **state)
     const struct iso_message *messages;
     uint32_t got;
     produce(world, "t", 0, 1000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){0});
     assert_false(iso_kafka_consumer_is_live(consumer)); /* nothing came yet */
     consume(world, consumer, 1000);
     assert_true(iso_kafka_consumer_is_live(consumer));
@@ -517,9 +562,11 @@ static void brokers_down_and_back(void **state)
         iso_kafka_mock_down(world->mock, broker, true);
     int64_t deadline = iso_kafka_now() + PATIENCE_MS;
     do {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         assert_int_equal(got, 0);
-    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) || iso_kafka_consumer_is_live(consumer)) &&
+    } while ((!iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) ||
+              iso_kafka_consumer_is_live(consumer)) &&
              iso_kafka_now() < deadline);
     assert_true(*trouble);
     assert_false(iso_kafka_consumer_is_live(consumer));
@@ -527,14 +574,17 @@ static void brokers_down_and_back(void **state)
         iso_kafka_mock_down(world->mock, broker, false);
     consume_until_heard(world, consumer); /* nothing has come, and all is well again */
     for (deadline = iso_kafka_now() + PATIENCE_MS;
-         iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) && iso_kafka_now() < deadline;)
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+         iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble) &&
+         iso_kafka_now() < deadline;)
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
     assert_string_equal(trouble, "");
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, true);
     deadline = iso_kafka_now() + PATIENCE_MS;
     do
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
     while (iso_kafka_consumer_is_live(consumer) && iso_kafka_now() < deadline);
     for (int32_t broker = 1; broker <= 3; broker++)
         iso_kafka_mock_down(world->mock, broker, false);
@@ -543,7 +593,8 @@ static void brokers_down_and_back(void **state)
         world->seen[p][1] = 1000;
     consume_until_heard(world, consumer);
     for (int p = 0; p < PARTITIONS; p++)
-        assert_int_equal(world->seen[p][0], 1000); /* it says so once it has read what it could not hear of */
+        assert_int_equal(world->seen[p][0],
+                         1000); /* it says so once it has read what it could not hear of */
     assert_false(iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble));
     iso_kafka_consumer_free(consumer);
 }
@@ -552,7 +603,8 @@ static void leaders_change_and_answers_are_slow(void **state)
 {
     struct world *world = *state;
     produce(world, "t", 0, 2000);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     assert_non_null(consumer);
     for (int32_t p = 0; p < PARTITIONS; p++)
         iso_kafka_mock_leader(world->mock, "t", p, 1 + (p + 1) % 3);
@@ -568,7 +620,8 @@ static void fetch_errors_that_heal(void **state)
     produce(world, "t", 0, 2000);
     iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, 3);
     iso_kafka_mock_fail_fetches(world->mock, RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, 2);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){0});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){0});
     consume(world, consumer, 2000);
     iso_kafka_consumer_free(consumer);
 }
@@ -579,7 +632,8 @@ static void offsets_that_are_not_known_yet(void **state)
     struct world *world = *state;
     produce(world, "t", 0, 100);
     iso_kafka_mock_fail_offsets(world->mock, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, 3);
-    struct iso_kafka_consumer *consumer = open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.until_eof = true});
     assert_string_equal(world->error.text, "");
     consume(world, consumer, 100);
     iso_kafka_consumer_free(consumer);
@@ -591,13 +645,16 @@ static void topic_read_before_its_first_message(void **state)
     static const char *const later[] = {"later"};
     const struct iso_message *messages;
     uint32_t got;
-    struct iso_kafka_consumer *consumer = open_consumer(
-        world, (struct iso_kafka_consumer_options){
-                   .topics = later, .wait_for_topics = true, .refresh_seconds = 1, .start = ISO_KAFKA_END});
+    struct iso_kafka_consumer *consumer =
+        open_consumer(world, (struct iso_kafka_consumer_options){.topics = later,
+                                                                 .wait_for_topics = true,
+                                                                 .refresh_seconds = 1,
+                                                                 .start = ISO_KAFKA_END});
     if (!consumer)
         fail_msg("%s", world->error.text);
     for (int64_t deadline = iso_kafka_now() + 1500; iso_kafka_now() < deadline;)
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
     char trouble[256];
     iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble);
     assert_string_equal(trouble, ""); /* a topic that is waited for is no fault of the broker's */
@@ -619,7 +676,8 @@ static void broker_that_never_answers(void **state)
         &world->inputs, &world->error));
     assert_in_range(iso_kafka_now() - begin, 1500, PATIENCE_MS);
     assert_int_equal(world->error.status, ISO_FAILED);
-    assert_non_null(strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));
+    assert_non_null(
+        strstr(world->error.text, "Kafka broker 127.0.0.1:1 did not answer within 2 s: "));
     assert_non_null(strstr(world->error.text, "Connection refused"));
     iso_kafka_properties_release(&properties);
 }
@@ -629,7 +687,8 @@ static void wrong_properties(void **state)
     struct world *world = *state;
     struct iso_kafka_properties properties = {0};
     struct iso_error error = {0};
-    assert_int_equal(iso_kafka_properties_argument(&properties, "sasl.password=x", &error), ISO_BAD_INPUT);
+    assert_int_equal(iso_kafka_properties_argument(&properties, "sasl.password=x", &error),
+                     ISO_BAD_INPUT);
     assert_non_null(strstr(error.text, "-X sasl.password: a secret on the command line"));
     error = (struct iso_error){0};
     assert_int_equal(iso_kafka_properties_argument(&properties, "nonsense", &error), ISO_BAD_INPUT);
@@ -641,10 +700,10 @@ static void wrong_properties(void **state)
 }
 
 /* With librdkafka's queues, and with a bound for all that waits. */
-#define EITHER_WAY(test)                                                                                               \
-    cmocka_unit_test_setup_teardown(test, start, stop),                                                                \
-    {                                                                                                                  \
-#test "_in_little_memory", test, start_with_little, stop, NULL                                                 \
+#define EITHER_WAY(test)                                                                           \
+    cmocka_unit_test_setup_teardown(test, start, stop),                                            \
+    {                                                                                              \
+#test "_in_little_memory", test, start_with_little, stop, NULL                             \
     }
 
 int main(void)
@@ -662,7 +721,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(partitions_are_read_side_by_side, start, stop),
         EITHER_WAY(one_partition_is_held_and_let_go),
         cmocka_unit_test_setup_teardown(what_waits_is_bounded, start_with_little, stop),
-        cmocka_unit_test_setup_teardown(offset_that_is_gone_is_told_where_shelves_are_full, start_with_little, stop),
+        cmocka_unit_test_setup_teardown(offset_that_is_gone_is_told_where_shelves_are_full,
+                                        start_with_little, stop),
         cmocka_unit_test_setup_teardown(full_queues_do_not_slow_it_down, start, stop),
         cmocka_unit_test_setup_teardown(slow_topic_pauses_the_consumer, start, stop),
         EITHER_WAY(brokers_down_and_back),

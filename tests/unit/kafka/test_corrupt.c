@@ -1,8 +1,8 @@
 /* A message that was damaged between its producer and here: the consumer stops and says where.
  *
- * librdkafka's producer cannot be made to send a wrong checksum, so this test speaks the protocol by itself: one
- * Produce request (version 3) with one batch of one record, whose checksum is right or not. The mock broker keeps what
- * it is given unread. */
+ * librdkafka's producer cannot be made to send a wrong checksum, so this test speaks the protocol
+ * by itself: one Produce request (version 3) with one batch of one record, whose checksum is right
+ * or not. The mock broker keeps what it is given unread. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,12 +60,14 @@ static void put_batch(struct bytes *batch, const char *payload, bool damaged)
     put(batch, 0, 4);                                     /* the checksum, below */
     put(batch, 0, 2), put(batch, 0, 4);                   /* attributes, last offset delta */
     put(batch, 1000, 8), put(batch, 1000, 8);             /* first and last time */
-    put(batch, UINT64_MAX, 8), put(batch, UINT64_MAX, 2), put(batch, UINT64_MAX, 4); /* no producer id */
-    put(batch, 1, 4);                                                                /* records */
-    put(batch, (6 + length) * 2, 1);                                                 /* length of the record */
-    put(batch, 0, 3), put(batch, 1, 1);                                              /* attributes, deltas; no key */
-    put(batch, length * 2, 1), put_text(batch, payload), put(batch, 0, 1);           /* no headers */
-    uint32_t crc = checksum(batch->at + AFTER_CHECKSUM, batch->used - AFTER_CHECKSUM) ^ (damaged ? 1 : 0);
+    put(batch, UINT64_MAX, 8), put(batch, UINT64_MAX, 2),
+        put(batch, UINT64_MAX, 4);      /* no producer id */
+    put(batch, 1, 4);                   /* records */
+    put(batch, (6 + length) * 2, 1);    /* length of the record */
+    put(batch, 0, 3), put(batch, 1, 1); /* attributes, deltas; no key */
+    put(batch, length * 2, 1), put_text(batch, payload), put(batch, 0, 1); /* no headers */
+    uint32_t crc =
+        checksum(batch->at + AFTER_CHECKSUM, batch->used - AFTER_CHECKSUM) ^ (damaged ? 1 : 0);
     for (int i = 0; i < 4; i++)
         batch->at[BEFORE_CHECKSUM + i] = (uint8_t)(crc >> (24 - 8 * i));
 }
@@ -75,9 +77,11 @@ static void send_batch(int connection, const char *payload, bool damaged)
     struct bytes batch = {.used = 0}, request = {.used = 0};
     uint8_t answer[256];
     put_batch(&batch, payload, damaged);
-    put(&request, 0, 4);                                                                         /* the size, below */
-    put(&request, 0, 2), put(&request, 3, 2), put(&request, 7, 4), put(&request, UINT16_MAX, 2); /* Produce; no name */
-    put(&request, UINT16_MAX, 2), put(&request, UINT16_MAX, 2), put(&request, 5000, 4);          /* acks: all */
+    put(&request, 0, 4); /* the size, below */
+    put(&request, 0, 2), put(&request, 3, 2), put(&request, 7, 4),
+        put(&request, UINT16_MAX, 2); /* Produce; no name */
+    put(&request, UINT16_MAX, 2), put(&request, UINT16_MAX, 2),
+        put(&request, 5000, 4); /* acks: all */
     put(&request, 1, 4), put(&request, 1, 2), put_text(&request, "t");
     put(&request, 1, 4), put(&request, 0, 4), put(&request, batch.used, 4);
     memcpy(request.at + request.used, batch.at, batch.used);
@@ -94,15 +98,17 @@ static int connect_to(const char *address)
     char host[64];
     unsigned port;
     assert_int_equal(sscanf(address, "%63[^:]:%u", host, &port), 2);
-    struct sockaddr_in broker = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in broker = {.sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)port),
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int connection = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(connect(connection, (struct sockaddr *)&broker, sizeof broker), 0);
     return connection;
 }
 
 /* Polls until `count` messages or an error came; what the messages say goes into `seen`. */
-static enum iso_status consume(struct iso_kafka_consumer *consumer, uint32_t count, char *seen, struct iso_error *error)
+static enum iso_status consume(struct iso_kafka_consumer *consumer, uint32_t count, char *seen,
+                               struct iso_error *error)
 {
     const struct iso_message *messages;
     uint32_t got, total = 0;
@@ -115,7 +121,8 @@ static enum iso_status consume(struct iso_kafka_consumer *consumer, uint32_t cou
     return error->status;
 }
 
-static void run(const char *check_crcs, bool damaged, uint64_t memory, char *seen, struct iso_error *error)
+static void run(const char *check_crcs, bool damaged, uint64_t memory, char *seen,
+                struct iso_error *error)
 {
     static const char *const topics[] = {"t"};
     struct iso_kafka_properties properties = {0};

@@ -1,5 +1,5 @@
-/* A transaction that is not ended yet: a partition's end, as the broker counts it, lies beyond what it gives out. The
- * other partitions are read all the same.
+/* A transaction that is not ended yet: a partition's end, as the broker counts it, lies beyond what
+ * it gives out. The other partitions are read all the same.
  *
  * The mock broker knows no transactions, so the end is moved where the consumer asks for it. */
 #define _GNU_SOURCE
@@ -19,8 +19,8 @@
 enum { PATIENCE_MS = 90000, FEW = 10, MANY = 2000, OPEN = 1000, LITTLE_MEMORY = 60000 };
 
 /* In librdkafka's place. */
-rd_kafka_resp_err_t rd_kafka_get_watermark_offsets(rd_kafka_t *handle, const char *topic, int32_t partition,
-                                                   int64_t *low, int64_t *high)
+rd_kafka_resp_err_t rd_kafka_get_watermark_offsets(rd_kafka_t *handle, const char *topic,
+                                                   int32_t partition, int64_t *low, int64_t *high)
 {
     rd_kafka_resp_err_t (*next)(rd_kafka_t *, const char *, int32_t, int64_t *, int64_t *);
     *(void **)&next = dlsym(RTLD_NEXT, "rd_kafka_get_watermark_offsets");
@@ -29,11 +29,12 @@ rd_kafka_resp_err_t rd_kafka_get_watermark_offsets(rd_kafka_t *handle, const cha
     return failure;
 }
 
-static void produce(const struct iso_kafka_properties *properties, int32_t partition, uint32_t count,
-                    struct iso_error *error)
+static void produce(const struct iso_kafka_properties *properties, int32_t partition,
+                    uint32_t count, struct iso_error *error)
 {
     struct iso_kafka_producer *producer = iso_kafka_producer_new(properties, "t", 2, error);
-    const struct iso_message message = {.partition = partition, .payload = {(const uint8_t *)"x", 1}};
+    const struct iso_message message = {.partition = partition,
+                                        .payload = {(const uint8_t *)"x", 1}};
     assert_string_equal(error->text, "");
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(iso_kafka_producer_send(producer, &message, error), ISO_OK);
@@ -60,8 +61,8 @@ static void read_beside_an_open_transaction(uint64_t memory)
             .properties = &properties, .topics = topics, .topic_count = 1, .memory = memory},
         &inputs, &error);
     assert_non_null(consumer);
-    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS; total < FEW + MANY && iso_kafka_now() < deadline;
-         total += got)
+    for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
+         total < FEW + MANY && iso_kafka_now() < deadline; total += got)
         assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &error), ISO_OK);
     assert_int_equal(total, FEW + MANY);
     iso_kafka_consumer_free(consumer);

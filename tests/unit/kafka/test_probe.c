@@ -1,5 +1,6 @@
-/* Whether a topic is still the one that was read: what the probe says of right, wrong and missing messages, and that
- * a consumer takes neither retention nor a broker that goes away for another topic. */
+/* Whether a topic is still the one that was read: what the probe says of right, wrong and missing
+ * messages, and that a consumer takes neither retention nor a broker that goes away for another
+ * topic. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -31,7 +32,8 @@ static int start(void **state)
     struct world *world = calloc(1, sizeof *world);
     world->mock = iso_kafka_mock_new(1, &world->error);
     assert_non_null(world->mock);
-    iso_kafka_properties_set(&world->properties, "bootstrap.servers", iso_kafka_mock_address(world->mock));
+    iso_kafka_properties_set(&world->properties, "bootstrap.servers",
+                             iso_kafka_mock_address(world->mock));
     iso_kafka_properties_set(&world->properties, "compression.type", "none");
     world->producer = iso_kafka_producer_new(&world->properties, "t", 2, &world->error);
     assert_non_null(world->producer);
@@ -58,14 +60,16 @@ static void produce(struct world *world, char first, uint32_t count, uint32_t si
     memset(world->payload, first, size);
     for (uint32_t i = 0; i < count; i++)
         assert_int_equal(iso_kafka_producer_send(world->producer, &message, &world->error), ISO_OK);
-    assert_int_equal(iso_kafka_producer_flush(world->producer, PATIENCE_MS / 1000, &world->error), ISO_OK);
+    assert_int_equal(iso_kafka_producer_flush(world->producer, PATIENCE_MS / 1000, &world->error),
+                     ISO_OK);
 }
 
 static enum kafka_probe_answer ask(struct world *world, int64_t offset, uint64_t digest)
 {
     struct kafka_probe probe;
     struct kafka_place *places = calloc(1, sizeof *places);
-    places[0] = (struct kafka_place){.topic = "t", .partition = 1, .offset = offset, .digest = digest};
+    places[0] =
+        (struct kafka_place){.topic = "t", .partition = 1, .offset = offset, .digest = digest};
     kafka_probe_init(&probe, &world->properties);
     assert_true(kafka_probe_ask(&probe, places, 1));
     while (!kafka_probe_answered(&probe))
@@ -79,7 +83,8 @@ static struct iso_kafka_consumer *open_consumer(struct world *world)
 {
     static const char *const topics[] = {"t"};
     struct iso_kafka_consumer *consumer = iso_kafka_consumer_new(
-        &(struct iso_kafka_consumer_options){.properties = &world->properties, .topics = topics, .topic_count = 1},
+        &(struct iso_kafka_consumer_options){
+            .properties = &world->properties, .topics = topics, .topic_count = 1},
         &world->inputs, &world->error);
     assert_non_null(consumer);
     return consumer;
@@ -93,7 +98,8 @@ static uint64_t first_digest(struct world *world)
     uint64_t digest = 0;
     struct iso_kafka_consumer *consumer = open_consumer(world);
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS; !got && iso_kafka_now() < deadline;) {
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &world->error),
+                         ISO_OK);
         digest = got ? kafka_probe_digest(&messages[0]) : 0;
     }
     iso_kafka_consumer_free(consumer);
@@ -115,7 +121,8 @@ static void tells_same_from_other_and_from_none(void **state)
 
 static void digest_is_of_the_whole_message(void **state)
 {
-    struct iso_message message = {.timestamp = 5, .timestamp_type = ISO_TIMESTAMP_CREATE, .payload = {NULL, 0}};
+    struct iso_message message = {
+        .timestamp = 5, .timestamp_type = ISO_TIMESTAMP_CREATE, .payload = {NULL, 0}};
     uint64_t tombstone = kafka_probe_digest(&message), before;
     (void)state;
     message.payload.data = (const uint8_t *)"";
@@ -142,24 +149,28 @@ static void asks_under_the_name_that_was_given(void **state)
     iso_kafka_properties_set(&properties, "enable.partition.eof", "false");
     kafka_probe_init(&probe, &properties);
     assert_string_equal(iso_kafka_properties_get(&probe.properties, "client.id"), "auditor");
-    assert_string_equal(iso_kafka_properties_get(&probe.properties, "enable.partition.eof"), "true");
+    assert_string_equal(iso_kafka_properties_get(&probe.properties, "enable.partition.eof"),
+                        "true");
     kafka_probe_release(&probe);
     iso_kafka_properties_release(&properties);
 }
 
 /* Until there have been so many looks and errors. */
-static void poll_until(struct world *world, struct iso_kafka_consumer *consumer, uint64_t looks, uint64_t errors)
+static void poll_until(struct world *world, struct iso_kafka_consumer *consumer, uint64_t looks,
+                       uint64_t errors)
 {
     const struct iso_message *messages;
     uint32_t got;
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(consumer);
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          (counters->looks < looks || counters->errors < errors) && iso_kafka_now() < deadline;)
-        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error), ISO_OK);
+        assert_int_equal(iso_kafka_consumer_poll(consumer, 20, &messages, &got, &world->error),
+                         ISO_OK);
     assert_true(counters->looks >= looks && counters->errors >= errors);
 }
 
-static void poll_until_read(struct world *world, struct iso_kafka_consumer *consumer, uint64_t messages)
+static void poll_until_read(struct world *world, struct iso_kafka_consumer *consumer,
+                            uint64_t messages)
 {
     for (int64_t deadline = iso_kafka_now() + PATIENCE_MS;
          iso_kafka_consumer_counters(consumer)->messages < messages && iso_kafka_now() < deadline;)

@@ -1,5 +1,5 @@
-/* The library's interface where calls are wrong, come in the wrong order, or are many. What it judges:
- * tests/property/library.c. */
+/* The library's interface where calls are wrong, come in the wrong order, or are many. What it
+ * judges: tests/property/library.c. */
 #define _GNU_SOURCE
 #include "tests/support/temporary.h"
 #include "tests/support/test.h"
@@ -46,11 +46,16 @@ static void options_are_checked(void **state)
     (void)state;
     struct iso_error error = ISO_NO_ERROR;
     struct iso_options *options = iso_options_new();
-    assert_refuses(&error, iso_options_set_text(options, "colour", "red", &error), "colour: there is none");
-    assert_refuses(&error, iso_options_set_text(options, "threads", "2", &error), "threads: expected a number");
-    assert_refuses(&error, iso_options_set_number(options, "level", 1, &error), "level: expected a text");
-    assert_refuses(&error, iso_options_set_text(options, "level", "s", &error), "expected one of si|ser");
-    assert_refuses(&error, iso_options_set_text(options, "level", "", &error), "expected one of si|ser");
+    assert_refuses(&error, iso_options_set_text(options, "colour", "red", &error),
+                   "colour: there is none");
+    assert_refuses(&error, iso_options_set_text(options, "threads", "2", &error),
+                   "threads: expected a number");
+    assert_refuses(&error, iso_options_set_number(options, "level", 1, &error),
+                   "level: expected a text");
+    assert_refuses(&error, iso_options_set_text(options, "level", "s", &error),
+                   "expected one of si|ser");
+    assert_refuses(&error, iso_options_set_text(options, "level", "", &error),
+                   "expected one of si|ser");
     assert_refuses(&error, iso_options_set_number(options, "any-order", 2, &error), "at most 1");
     assert_int_equal(iso_options_set_text(options, "level", "strict-ser", &error), ISO_OK);
     assert_int_equal(iso_options_set_number(options, "memory", UINT64_MAX, &error), ISO_OK);
@@ -96,7 +101,8 @@ static void what_is_not_ended_is_left_out(void **state)
     iso_transactions_append(set, "y", "1");
     assert_int_equal(iso_transactions_count(set), 0);
     iso_transactions_begin(set, "a", "s");
-    iso_transactions_write(set, "y", "1"); /* no list: the transaction that appended to it is gone */
+    iso_transactions_write(set, "y",
+                           "1"); /* no list: the transaction that appended to it is gone */
     iso_transactions_start_timestamp(set, 1);
     iso_transactions_commit_timestamp(set, 2);
     assert_int_equal(iso_transactions_commit(set, &error), ISO_OK);
@@ -114,7 +120,8 @@ static void kinds_of_timestamps_do_not_mix(void **state)
     (void)state;
     struct iso_error error = ISO_NO_ERROR;
     struct iso_transactions *set = iso_transactions_new();
-    add(set, "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":[]}");
+    add(set,
+        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":0},\"cts\":{\"p\":2,\"l\":0},\"ops\":[]}");
     iso_transactions_begin(set, "2", "1");
     iso_transactions_start_timestamp(set, 3);
     assert_refuses(&error, iso_transactions_commit(set, &error), "one kind in a history");
@@ -129,10 +136,13 @@ static void texts_are_refused_by_byte(void **state)
     struct iso_transactions *set = iso_transactions_new();
     assert_refuses(&error, iso_transactions_add_json(set, "{\"tid\":1,}", 10, &error), "byte 10");
     assert_refuses(&error, iso_transactions_add_json(set, "", 0, &error), "byte 1");
-    assert_refuses(&error, iso_transactions_load(set, "nowhere.jsonl", NULL, &error), "nowhere.jsonl");
-    assert_refuses(&error, iso_transactions_load(set, "nowhere.jsonl", NULL, &error), "nowhere.jsonl"); /* broken */
+    assert_refuses(&error, iso_transactions_load(set, "nowhere.jsonl", NULL, &error),
+                   "nowhere.jsonl");
+    assert_refuses(&error, iso_transactions_load(set, "nowhere.jsonl", NULL, &error),
+                   "nowhere.jsonl"); /* broken */
     iso_transactions_clear(set);
-    assert_refuses(&error, iso_transactions_load(set, "x", "xml", &error), "expected one of native|");
+    assert_refuses(&error, iso_transactions_load(set, "x", "xml", &error),
+                   "expected one of native|");
     add(set, "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":1,\"ops\":[]}");
     assert_int_equal(iso_transactions_count(set), 1);
     iso_transactions_free(set);
@@ -146,8 +156,10 @@ static void a_checked_set_is_read_only(void **state)
     (void)state;
     struct iso_error error = ISO_NO_ERROR;
     struct iso_transactions *set = iso_transactions_new();
-    add(set, "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
-    struct iso_check *first = iso_check_new(set, NULL, &error), *second = iso_check_new(set, NULL, &error);
+    add(set,
+        "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    struct iso_check *first = iso_check_new(set, NULL, &error),
+                     *second = iso_check_new(set, NULL, &error);
     assert_true(first && second);
     assert_null(iso_check_report(first, 0));
     assert_null(iso_check_reason(first));
@@ -208,9 +220,11 @@ static void options_that_do_not_fit_are_refused(void **state)
     iso_transactions_free(set);
 }
 
-static const char right[] = "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":1,\"ops\":[]}", wrong[] = "{\"tid\":1,}";
+static const char right[] = "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":1,\"ops\":[]}",
+                  wrong[] = "{\"tid\":1,}";
 
-/* Whoever passes over an error is told again where it matters: nothing is judged by what was not asked for. */
+/* Whoever passes over an error is told again where it matters: nothing is judged by what was not
+ * asked for. */
 static void an_option_that_was_refused_is_an_error_of_the_check(void **state)
 {
     (void)state;
@@ -277,7 +291,8 @@ static void a_stream_that_was_not_given_all_is_undecided(void **state)
         add(set, right);
         assert_int_equal(iso_stream_push(stream, source, set, 0, &error), ISO_OK);
         iso_transactions_add_json(set, wrong, strlen(wrong), &ignored);
-        assert_int_equal(iso_stream_push(stream, source, set, 0, &ignored), skips ? ISO_OK : ISO_BAD_INPUT);
+        assert_int_equal(iso_stream_push(stream, source, set, 0, &ignored),
+                         skips ? ISO_OK : ISO_BAD_INPUT);
         iso_stream_end(stream, 0, &ignored);
         assert_int_equal(iso_stream_outcome(stream, &reason), ISO_IS_UNDECIDED);
         assert_string_equal(reason, skips ? "skipped-records" : "stopped");
@@ -296,7 +311,8 @@ static void a_history_of_which_no_read_is_judged_does_not_hold(void **state)
     struct iso_transactions *set = iso_transactions_new();
     add(set,
         "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":2,\"status\":\"unknown\",\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
-    add(set, "{\"tid\":2,\"sid\":2,\"sts\":3,\"cts\":3,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    add(set,
+        "{\"tid\":2,\"sid\":2,\"sts\":3,\"cts\":3,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     assert_int_equal(iso_options_set_number(options, "allow-unjudged", 1, &error), ISO_OK);
     struct iso_check *check = iso_check_new(set, options, &error);
     assert_int_equal(iso_check_outcome(check), ISO_IS_UNDECIDED);
@@ -389,7 +405,8 @@ static void deadlines_follow_the_time_that_is_passed_in(void **state)
     struct iso_stream *stream = iso_stream_new(options, NULL, count_reports, counts, &error);
     iso_options_free(options);
     uint32_t source = iso_stream_source(stream, "one", 1000);
-    add(set, "{\"tid\":1,\"sid\":1,\"sts\":5,\"cts\":5,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    add(set,
+        "{\"tid\":1,\"sid\":1,\"sts\":5,\"cts\":5,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     iso_stream_push(stream, source, set, 1000, &error);
     assert_int_equal(counts[ISO_REPORT_TENTATIVE], 1);
     iso_stream_tick(stream, 1099, &error);
@@ -397,7 +414,8 @@ static void deadlines_follow_the_time_that_is_passed_in(void **state)
     iso_stream_tick(stream, 1100, &error);
     assert_int_equal(counts[ISO_REPORT_FINAL], 1);
     assert_int_equal(iso_stream_outcome(stream, NULL), ISO_IS_VIOLATED);
-    add(set, "{\"tid\":2,\"sid\":2,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    add(set,
+        "{\"tid\":2,\"sid\":2,\"sts\":1,\"cts\":2,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
     iso_stream_push(stream, source, set, 1200, &error);
     assert_int_equal(counts[ISO_REPORT_RETRACTED], 1);
     iso_stream_end(stream, 1300, &error);
@@ -414,9 +432,11 @@ static void row_sets_are_for_files(void **state)
     struct iso_transactions *set = iso_transactions_new();
     struct iso_stream *stream = iso_stream_new(NULL, NULL, NULL, NULL, &error);
     uint32_t source = iso_stream_source(stream, "one", 0);
-    assert_int_equal(iso_transactions_load(set, "tests/data/explain/EXT-missing-row/history.jsonl", NULL, &error),
+    assert_int_equal(iso_transactions_load(set, "tests/data/explain/EXT-missing-row/history.jsonl",
+                                           NULL, &error),
                      ISO_OK);
-    assert_refuses(&error, iso_stream_push(stream, source, set, 0, &error), "history.jsonl:2: a row set");
+    assert_refuses(&error, iso_stream_push(stream, source, set, 0, &error),
+                   "history.jsonl:2: a row set");
     struct iso_check *check = iso_check_new(set, NULL, &error);
     assert_int_equal(iso_check_outcome(check), ISO_IS_VIOLATED);
     iso_check_free(check);
@@ -435,7 +455,8 @@ static void bad_records_may_be_skipped(void **state)
     struct iso_stream *stream = iso_stream_new(options, NULL, NULL, NULL, &error);
     uint32_t source = iso_stream_source(stream, "one", 0);
     add(set, "{\"tid\":1,\"sid\":1,\"sts\":1,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
-    add(set, "{\"tid\":2,\"sid\":1,\"sts\":2,\"cts\":3,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}");
+    add(set,
+        "{\"tid\":2,\"sid\":1,\"sts\":2,\"cts\":3,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}");
     assert_int_equal(iso_stream_push(stream, source, set, 0, &error), ISO_OK);
     assert_int_equal(iso_stream_end(stream, 0, &error), ISO_OK);
     assert_int_equal(iso_stream_outcome(stream, &reason), ISO_IS_UNDECIDED);

@@ -1,5 +1,5 @@
-/* Measured runs: numbers and errors come back, deaths are told, memory is the child's own; medians and
- * arrivals. */
+/* Measured runs: numbers and errors come back, deaths are told, memory is the child's own; medians
+ * and arrivals. */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
 
@@ -94,7 +94,9 @@ static void errors_and_deaths_are_told(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct iso_error error = {.status = ISO_OK};
-        assert_int_equal(iso_child_measure(cases[i].run, cases[i].context, &number, 1, NULL, &error), cases[i].status);
+        assert_int_equal(
+            iso_child_measure(cases[i].run, cases[i].context, &number, 1, NULL, &error),
+            cases[i].status);
         assert_non_null(strstr(error.text, cases[i].text));
         assert_true(number == 7);
     }
@@ -102,7 +104,8 @@ static void errors_and_deaths_are_told(void **state)
 
 static void medians(void **state)
 {
-    double odd[] = {5, 1, 3}, even[] = {4, 1, 2, 100}, holes[] = {NAN, 8, NAN, 2, 5}, none[] = {NAN, NAN}, one[] = {6};
+    double odd[] = {5, 1, 3}, even[] = {4, 1, 2, 100}, holes[] = {NAN, 8, NAN, 2, 5},
+           none[] = {NAN, NAN}, one[] = {6};
     (void)state;
     assert_true(iso_median(odd, 3) == 3);
     assert_true(iso_median(even, 4) == 3);
@@ -128,7 +131,8 @@ static void arrivals_without_delay_are_in_order(void **state)
 static void delays_are_normal_and_repeatable(void **state)
 {
     struct iso_arrival_options options = {.rate = 1000, .delay = 100, .deviation = 10, .seed = 3};
-    struct iso_arrival *arrivals = calloc(ARRIVALS, sizeof *arrivals), *again = calloc(ARRIVALS, sizeof *again);
+    struct iso_arrival *arrivals = calloc(ARRIVALS, sizeof *arrivals),
+                       *again = calloc(ARRIVALS, sizeof *again);
     uint8_t *seen = calloc(ARRIVALS, 1);
     double sum = 0, squares = 0;
     uint32_t displaced = 0;

@@ -92,7 +92,8 @@ static void json_reads_back(void **state)
 
 static void bad_baseline_is_refused(void **state)
 {
-    static const char *const texts[] = {"", "{", "[]", "{\"rows\":3}", "{\"units\":{}}", "{\"rows\":[{\"rate\":1]}"};
+    static const char *const texts[] = {
+        "", "{", "[]", "{\"rows\":3}", "{\"units\":{}}", "{\"rows\":[{\"rate\":1]}"};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct iso_figures back;
@@ -167,9 +168,12 @@ static void percentiles_are_close(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_have_three_digits),  cmocka_unit_test(json_reads_back),
-        cmocka_unit_test(bad_baseline_is_refused),  cmocka_unit_test(comparison_counts_what_got_worse),
-        cmocka_unit_test(csv_quotes_and_svg_draws), cmocka_unit_test(percentiles_are_close),
+        cmocka_unit_test(texts_have_three_digits),
+        cmocka_unit_test(json_reads_back),
+        cmocka_unit_test(bad_baseline_is_refused),
+        cmocka_unit_test(comparison_counts_what_got_worse),
+        cmocka_unit_test(csv_quotes_and_svg_draws),
+        cmocka_unit_test(percentiles_are_close),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("measure/figures", tests, NULL, NULL);

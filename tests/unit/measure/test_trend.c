@@ -8,8 +8,10 @@
 
 enum { POINTS = 30, RUNS = 400 };
 
-/* A level of 100 that grows by `slope` a unit of time, with noise of which each takes over `alike` of the last. */
-static void draw(struct iso_rng *random, struct iso_sample_point *points, double slope, double noise, double alike)
+/* A level of 100 that grows by `slope` a unit of time, with noise of which each takes over `alike`
+ * of the last. */
+static void draw(struct iso_rng *random, struct iso_sample_point *points, double slope,
+                 double noise, double alike)
 {
     double off = 0;
     for (int i = 0; i < POINTS; i++) {
@@ -104,7 +106,8 @@ static void test_medians_of_stretches(void **state)
     const struct iso_sample_point points[] = {{0, 1}, {1, 90}, {2, 3}, {30, 7}, {31, 9}, {40, 5}};
     struct iso_sample_point medians[4];
     (void)state;
-    assert_int_equal(iso_trend_medians(points, 6, medians, 4), 2); /* the second and the third are empty */
+    assert_int_equal(iso_trend_medians(points, 6, medians, 4),
+                     2); /* the second and the third are empty */
     assert_float_equal(medians[0].value, 3, 1e-9);
     assert_float_equal(medians[0].time, 5, 1e-9);
     assert_float_equal(medians[1].value, 7, 1e-9);

@@ -61,11 +61,14 @@ static void json_text(void **state)
     iso_metrics_json(&metrics, &text);
     json_t *object = json_loadb(text.bytes, text.used, JSON_REJECT_DUPLICATES, &error);
     assert_non_null(object);
-    assert_string_equal(json_string_value(json_object_get(object, "isochron_watermark")), "18446744073709551615");
+    assert_string_equal(json_string_value(json_object_get(object, "isochron_watermark")),
+                        "18446744073709551615");
     json_t *violations = json_object_get(object, "isochron_violations_total");
     assert_int_equal(json_array_size(violations), 2);
-    assert_string_equal(json_string_value(json_object_get(json_array_get(violations, 0), "axiom")), "EXT");
-    assert_int_equal(json_integer_value(json_object_get(json_array_get(violations, 0), "value")), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(violations, 0), "axiom")),
+                        "EXT");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(violations, 0), "value")),
+                     2);
     json_t *lag = json_array_get(json_object_get(object, "isochron_partition_lag"), 0);
     assert_string_equal(json_string_value(json_object_get(lag, "topic")), "a\"b\\c\nd");
     json_decref(object);

@@ -1,4 +1,5 @@
-/* Reading files: whatever the layout, the chunks and the threads, the same history and the same first error.
+/* Reading files: whatever the layout, the chunks and the threads, the same history and the same
+ * first error.
  */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
@@ -16,8 +17,8 @@
 
 enum { TEXT = 1 << 16 };
 
-static enum iso_status read_with(const char *const *paths, size_t count, unsigned threads, size_t chunk,
-                                 struct iso_history *history, struct iso_error *error)
+static enum iso_status read_with(const char *const *paths, size_t count, unsigned threads,
+                                 size_t chunk, struct iso_history *history, struct iso_error *error)
 {
     struct iso_read_options options = {.threads = threads, .chunk_size = chunk};
     error->status = ISO_OK;
@@ -27,7 +28,8 @@ static enum iso_status read_with(const char *const *paths, size_t count, unsigne
 }
 
 /* With chunks of all small sizes and some larger, and one to four threads. */
-static void same_however_read(const char *const *paths, size_t count, const struct iso_history *expected)
+static void same_however_read(const char *const *paths, size_t count,
+                              const struct iso_history *expected)
 {
     for (size_t chunk = 1; chunk < 20000; chunk = chunk < 80 ? chunk + 1 : chunk * 3 / 2) {
         for (unsigned threads = 1; threads <= 4; threads++) {
@@ -49,9 +51,11 @@ static void error_however_read(const char *const *paths, size_t count, const cha
         for (unsigned threads = 1; threads <= 4; threads++) {
             struct iso_history history;
             struct iso_error error;
-            assert_int_equal(read_with(paths, count, threads, chunk, &history, &error), ISO_BAD_INPUT);
+            assert_int_equal(read_with(paths, count, threads, chunk, &history, &error),
+                             ISO_BAD_INPUT);
             if (strcmp(error.text, expected))
-                fail_msg("chunks of %zu, %u threads: %s\nexpected: %s", chunk, threads, error.text, expected);
+                fail_msg("chunks of %zu, %u threads: %s\nexpected: %s", chunk, threads, error.text,
+                         expected);
             iso_history_release(&history);
         }
     }
@@ -62,18 +66,20 @@ static void write_text(char path[TEST_PATH], const char *name, const char *text)
     test_write_file(path, name, text, strlen(text));
 }
 
-/* A transaction with brackets, quotes and backslashes in its strings, so that cutting has something to
- * stumble over. */
+/* A transaction with brackets, quotes and backslashes in its strings, so that cutting has something
+ * to stumble over. */
 static size_t put_transaction(char *text, uint64_t *seed, unsigned tid, const char *gap)
 {
-    static const char *const names[] = {"7", "\"a]}\"", "\"\\\"[{\"", "\"\\\\\"", "4000000000", "\"\xc3\xa9,\""};
-    size_t used = (size_t)sprintf(text, "{\"tid\":%u,%s\"sid\":%u,\"sts\":{\"p\":%u,\"l\":\"%u\"},\"ops\":[", tid, gap,
-                                  (unsigned)(test_random(seed) % 3), tid * 2, tid % 2);
+    static const char *const names[] = {"7",        "\"a]}\"",    "\"\\\"[{\"",
+                                        "\"\\\\\"", "4000000000", "\"\xc3\xa9,\""};
+    size_t used =
+        (size_t)sprintf(text, "{\"tid\":%u,%s\"sid\":%u,\"sts\":{\"p\":%u,\"l\":\"%u\"},\"ops\":[",
+                        tid, gap, (unsigned)(test_random(seed) % 3), tid * 2, tid % 2);
     for (unsigned i = 0, count = test_random(seed) % 5; i < count; i++) {
         unsigned choice = test_random(seed) >> 40;
         const char *key = names[choice % 6], *value = names[choice / 6 % 6];
-        used += (size_t)sprintf(text + used, "%s{\"t\":\"%s\",\"k\":%s,%s\"v\":", i ? "," : "", choice & 1 ? "w" : "r",
-                                key, gap);
+        used += (size_t)sprintf(text + used, "%s{\"t\":\"%s\",\"k\":%s,%s\"v\":", i ? "," : "",
+                                choice & 1 ? "w" : "r", key, gap);
         used += (size_t)sprintf(text + used, choice & 1 ? "%s}" : "[0,%s]}", value);
     }
     return used + (size_t)sprintf(text + used, "]}");
@@ -157,7 +163,8 @@ static void arrays_are_cut_anywhere(void **state)
 static void nothing_gives_nothing(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "\n", " \r\n\n", "[]", " [ ]\n", "\xef\xbb\xbf", "\xef\xbb\xbf[]"};
+    static const char *const texts[] = {"",       "\n",           " \r\n\n",       "[]",
+                                        " [ ]\n", "\xef\xbb\xbf", "\xef\xbb\xbf[]"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char path[TEST_PATH];
         write_text(path, "nothing", texts[i]);
@@ -169,7 +176,8 @@ static void nothing_gives_nothing(void **state)
     }
 }
 
-/* tests/data/bad/NAME: a file with one mistake; NAME.expected: the message without the directory. */
+/* tests/data/bad/NAME: a file with one mistake; NAME.expected: the message without the
+ * directory. */
 static void bad_files_have_their_message(void **state)
 {
     (void)state;
@@ -200,17 +208,20 @@ static void the_first_error_in_the_input_wins(void **state)
 {
     (void)state;
     char good[TEST_PATH], bad[TEST_PATH], worse[TEST_PATH], expected[800];
-    write_text(good, "good", "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"sts\":5,\"ops\":[]}\n");
-    write_text(bad, "bad",
-               "[{\"tid\":3,\"sid\":1,\"ops\":[]},\n\n {\"tid\":4,\"sid\":1,\"sts\":{\"p\":1,\"l\":1},\"ops\":[]}]");
+    write_text(good, "good",
+               "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"sts\":5,\"ops\":[]}\n");
+    write_text(
+        bad, "bad",
+        "[{\"tid\":3,\"sid\":1,\"ops\":[]},\n\n {\"tid\":4,\"sid\":1,\"sts\":{\"p\":1,\"l\":1},\"ops\":[]}]");
     write_text(worse, "worse", "{\"tid\":1,\"sid\":1,\"ops\":[]}\nx\n");
-    snprintf(expected, sizeof expected, "%s:3: timestamps are pairs {p,l}, expected single numbers as at %s:2", bad,
-             good);
+    snprintf(expected, sizeof expected,
+             "%s:3: timestamps are pairs {p,l}, expected single numbers as at %s:2", bad, good);
     error_however_read((const char *const[]){good, bad, worse}, 3, expected);
-    snprintf(expected, sizeof expected, "%s:2: byte 1: found 'x', expected {\"tid\":..,\"sid\":..,\"ops\":[..]}",
-             worse);
+    snprintf(expected, sizeof expected,
+             "%s:2: byte 1: found 'x', expected {\"tid\":..,\"sid\":..,\"ops\":[..]}", worse);
     error_however_read((const char *const[]){good, worse, bad}, 3, expected);
-    snprintf(expected, sizeof expected, "/no/such/file: cannot be opened: No such file or directory");
+    snprintf(expected, sizeof expected,
+             "/no/such/file: cannot be opened: No such file or directory");
     error_however_read((const char *const[]){good, "/no/such/file", worse}, 3, expected);
     unlink(good);
     unlink(bad);
@@ -224,14 +235,16 @@ static void compressed_files(void **state)
                       two[] = "d\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":2}]}\n";
     char packed[1000], plain_path[TEST_PATH], path[TEST_PATH], expected[800];
     size_t first = ZSTD_compress(packed, sizeof packed, one, sizeof one - 1, 1);
-    size_t size = first + ZSTD_compress(packed + first, sizeof packed - first, two, sizeof two - 1, 1);
+    size_t size =
+        first + ZSTD_compress(packed + first, sizeof packed - first, two, sizeof two - 1, 1);
     char text[sizeof one + sizeof two];
     snprintf(text, sizeof text, "%s%s", one, two);
     write_text(plain_path, "plain", text);
     struct iso_history history;
     struct iso_error error;
     const char *paths[] = {path};
-    assert_int_equal(read_with((const char *const[]){plain_path}, 1, 1, 0, &history, &error), ISO_OK);
+    assert_int_equal(read_with((const char *const[]){plain_path}, 1, 1, 0, &history, &error),
+                     ISO_OK);
     assert_int_equal(history.transaction_count, 2);
     test_write_file(path, "two-frames.zst", packed, size);
     same_however_read(paths, 1, &history);
@@ -246,7 +259,8 @@ static void compressed_files(void **state)
         enum iso_status status = read_with(paths, 1, 1, 0, &history, &error);
         assert_int_equal(status, ISO_BAD_INPUT); /* at the frames' border the text itself is cut */
         if (cut != first) {
-            snprintf(expected, sizeof expected, "%s: cut off: the zstd data end inside a frame", path);
+            snprintf(expected, sizeof expected, "%s: cut off: the zstd data end inside a frame",
+                     path);
             assert_string_equal(error.text, expected);
         }
         iso_history_release(&history);
@@ -293,11 +307,13 @@ static void too_large(const char *before, const char *after, const char *place)
     memcpy(text + size - strlen(after), after, strlen(after));
     test_write_file(path, "large", text, size);
     free(text);
-    snprintf(expected, sizeof expected, "%s:%s: a transaction of more than 64 MiB, expected less", path, place);
+    snprintf(expected, sizeof expected, "%s:%s: a transaction of more than 64 MiB, expected less",
+             path, place);
     for (unsigned threads = 1; threads <= 2; threads++) {
         struct iso_history history;
         struct iso_error error;
-        assert_int_equal(read_with((const char *const[]){path}, 1, threads, 0, &history, &error), ISO_BAD_INPUT);
+        assert_int_equal(read_with((const char *const[]){path}, 1, threads, 0, &history, &error),
+                         ISO_BAD_INPUT);
         assert_string_equal(error.text, expected);
         iso_history_release(&history);
     }
@@ -307,8 +323,10 @@ static void too_large(const char *before, const char *after, const char *place)
 static void transactions_have_a_limit(void **state)
 {
     (void)state;
-    too_large("{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}\n", "2: byte 1");
-    too_large("[{\"tid\":1,\"sid\":1,\"ops\":[]},\n {\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}]", "2: byte 2");
+    too_large("{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"", "\"}\n",
+              "2: byte 1");
+    too_large("[{\"tid\":1,\"sid\":1,\"ops\":[]},\n {\"tid\":2,\"sid\":1,\"ops\":[],\"x\":\"",
+              "\"}]", "2: byte 2");
 }
 
 struct progress {
@@ -326,14 +344,16 @@ static void progress_ends_at_the_total(void **state)
 {
     (void)state;
     char path[TEST_PATH];
-    write_text(path, "progress", "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
+    write_text(path, "progress",
+               "{\"tid\":1,\"sid\":1,\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
     struct progress progress = {0, 0, 0};
     struct iso_read_options options = {
         .threads = 2, .chunk_size = 8, .progress = note_progress, .progress_context = &progress};
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&history);
-    assert_int_equal(iso_read_history((const char *const[]){path, path}, 2, &options, &history, &error), ISO_OK);
+    assert_int_equal(
+        iso_read_history((const char *const[]){path, path}, 2, &options, &history, &error), ISO_OK);
     assert_true(progress.calls >= 4);
     assert_int_equal(progress.total, 2 * 2 * 27);
     assert_int_equal(progress.done, progress.total);
@@ -348,15 +368,18 @@ static void initial_files(void **state)
     struct iso_history history;
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&history);
-    write_text(path, "initial",
-               "\xef\xbb\xbf{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n{\"t\":\"w\",\"k\":2,\"v\":[1,2]}]}\n");
+    write_text(
+        path, "initial",
+        "\xef\xbb\xbf{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n{\"t\":\"w\",\"k\":2,\"v\":[1,2]}]}\n");
     assert_int_equal(iso_read_initial(path, &history, &error), ISO_OK);
     assert_int_equal(history.initial_count, 3);
     unlink(path);
-    write_text(path, "initial", "{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n {\"t\":\"r\",\"k\":1}]}");
+    write_text(path, "initial",
+               "{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n {\"t\":\"r\",\"k\":1}]}");
     assert_int_equal(iso_read_initial(path, &history, &error), ISO_BAD_INPUT);
     snprintf(expected, sizeof expected,
-             "%s:2: byte 2: a read in the initial transaction, expected writes and appends only", path);
+             "%s:2: byte 2: a read in the initial transaction, expected writes and appends only",
+             path);
     assert_string_equal(error.text, expected);
     iso_history_release(&history);
     unlink(path);

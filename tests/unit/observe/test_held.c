@@ -16,14 +16,21 @@ static void add(struct catalog *catalog, const char *oid, const char *name, unsi
     struct iso_text row = {0};
     char text[16];
     snprintf(text, sizeof text, "%u", generation);
-    const char *const fields[] = {
-        oid, *oid == '0' ? "g" : "public", name, "t", "f", "1", "k", "23", "1", "t", "t", "t", "", "0", "t", text};
+    const char *const fields[] = {oid,  *oid == '0' ? "g" : "public",
+                                  name, "t",
+                                  "f",  "1",
+                                  "k",  "23",
+                                  "1",  "t",
+                                  "t",  "t",
+                                  "",   "0",
+                                  "t",  text};
     wire_put_u16(&row, 16);
     for (int i = 0; i < 16; i++) {
         wire_put_u32(&row, (uint32_t)strlen(fields[i]));
         iso_text_put(&row, fields[i]);
     }
-    assert_true(catalog_add(catalog, wire_cursor((const uint8_t *)row.bytes, (uint32_t)row.used), NULL, 0));
+    assert_true(
+        catalog_add(catalog, wire_cursor((const uint8_t *)row.bytes, (uint32_t)row.used), NULL, 0));
     iso_text_release(&row);
 }
 
@@ -95,7 +102,8 @@ static void a_check_asks_for_what_was_used(void **state)
     iso_text_put_bytes(&query, "", 1);
     assert_non_null(strstr(query.bytes, "ARRAY['a']"));
     query.used = 0;
-    catalog_use(scene.held.catalog, "it's", &scene.held.names); /* which is not asked for by name, but with all */
+    catalog_use(scene.held.catalog, "it's",
+                &scene.held.names); /* which is not asked for by name, but with all */
     catalog_put_check(scene.held.catalog, &query, expected);
     assert_string_equal(expected, "31");
     iso_text_put_bytes(&query, "", 1);
@@ -133,7 +141,8 @@ static void a_newer_catalog_says_more(void **state)
                       true); /* nobody had said that a is used */
     assert_int_equal(verdict(&scene), HELD_WAITS);
     assert_int_equal(scene.database->catalog->used_count, 1);
-    observe_confirmed(&scene.shared, scene.database, scene.database->catalog, observe_nanoseconds(), true);
+    observe_confirmed(&scene.shared, scene.database, scene.database->catalog, observe_nanoseconds(),
+                      true);
     assert_int_equal(verdict(&scene), HELD_RIGHT);
     end(&scene);
 }

@@ -153,16 +153,18 @@ static const char *generation_of(const char *oid)
 
 static void generation(struct talk *talk)
 {
-    row(talk, 16, (const char *const[]){"0", "g", "", "f", "f", "0", "", "0", "", "f", "f", "f", "", "0", "f", "3"});
+    row(talk, 16,
+        (const char *const[]){"0", "g", "", "f", "f", "0", "", "0", "", "f", "f", "f", "", "0", "f",
+                              "3"});
 }
 
 /* A row of the catalog: a column of a table, as catalog_query has it. */
-static void column(struct talk *talk, const char *oid, const char *table, const char *taken, const char *number,
-                   const char *name, const char *key)
+static void column(struct talk *talk, const char *oid, const char *table, const char *taken,
+                   const char *number, const char *name, const char *key)
 {
     row(talk, 16,
-        (const char *const[]){oid, "public", table, taken, "f", number, name, "23", key, "t", "t", "t", "", "0", "t",
-                              generation_of(oid)});
+        (const char *const[]){oid, "public", table, taken, "f", number, name, "23", key, "t", "t",
+                              "t", "", "0", "t", generation_of(oid)});
 }
 
 static void connects(struct talk *talk)
@@ -236,7 +238,8 @@ static void end(struct talk *talk, const char *expected)
 
 static const struct described both[] = {{20000, 1, 23}, {20000, 2, 23}};
 
-static void selects(struct talk *talk, const char *text, const char *key, const char *value, const char *status)
+static void selects(struct talk *talk, const char *text, const char *key, const char *value,
+                    const char *status)
 {
     asks(talk, text);
     describes(talk, 2, both);
@@ -303,7 +306,8 @@ static void at_read_committed_nothing_is_asked_of_a_reader(void **state)
     asks(&talk, "COMMIT");
     assert_string_equal(talk.asked, "");
     completes(&talk, "COMMIT", "I");
-    asks(&talk, "SELECT k, v FROM kv WHERE v > 4"); /* and before it, whether the catalog is what it was */
+    asks(&talk,
+         "SELECT k, v FROM kv WHERE v > 4"); /* and before it, whether the catalog is what it was */
     answers(&talk, 6, (const char *const[]){"103", "f", "1", "hex", "f", "f"});
     assert_false(server(&talk, 'Z', "I", 1));
     describes(&talk, 2, both);
@@ -316,7 +320,8 @@ static void at_read_committed_nothing_is_asked_of_a_reader(void **state)
         "\"rows\":{\"7\":{\"v\":\"5\"}}}],\"status\":\"committed\"}\n");
 }
 
-/* The client cancelled, or its timeout was over: its transaction goes on, and what was asked is not known. */
+/* The client cancelled, or its timeout was over: its transaction goes on, and what was asked is not
+ * known. */
 static void a_question_that_fails_is_nobodys_trouble(void **state)
 {
     (void)state;
@@ -343,7 +348,8 @@ static void a_question_that_fails_is_nobodys_trouble(void **state)
         "{\"t\":\"r\",\"row\":\"public.kv/8\",\"v\":null}],\"status\":\"committed\"}\n");
 }
 
-/* What failed, what was rolled back, what may be old, what stands twice, and what another connection may mean. */
+/* What failed, what was rolled back, what may be old, what stands twice, and what another
+ * connection may mean. */
 static void what_is_not_certain_is_left_out(void **state)
 {
     (void)state;
@@ -363,7 +369,8 @@ static void what_is_not_certain_is_left_out(void **state)
     completes(&talk, "ROLLBACK", "T");
     selects(&talk, "SELECT a.k, a.v FROM kv a, kv b WHERE a.k = b.k", "3", "3", "T");
     selects(&talk, "SELECT k, v FROM kv GROUP BY ROLLUP (k, v)", "5", "5", "T");
-    selects(&talk, "SELECT k, v FROM kv WHERE k ~ 1", NULL, NULL, "T"); /* an operator that is no bound */
+    selects(&talk, "SELECT k, v FROM kv WHERE k ~ 1", NULL, NULL,
+            "T"); /* an operator that is no bound */
     asks(&talk, "DECLARE c CURSOR FOR SELECT k, v FROM kv");
     completes(&talk, "DECLARE CURSOR", "T");
     asks(&talk, "UPDATE kv SET v = 9 WHERE k = 6");
@@ -373,27 +380,31 @@ static void what_is_not_certain_is_left_out(void **state)
     row(&talk, 2, (const char *const[]){"6", "6"});
     completes(&talk, "FETCH 1", "T");
     selects(&talk, "SELECT k, v FROM kv WHERE k = 7", "7", "7", "T");
-    selects(&talk, "WITH x AS (UPDATE kv SET v = 4 RETURNING k, v) SELECT k, v FROM x", "4", "4", "T");
+    selects(&talk, "WITH x AS (UPDATE kv SET v = 4 RETURNING k, v) SELECT k, v FROM x", "4", "4",
+            "T");
     asks(&talk, "ROLLBACK");
     completes(&talk, "ROLLBACK", "I");
-    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"public.kv/6\"},"
-               "{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"7\"}}],\"status\":\"aborted\"}\n");
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"row\":\"public.kv/6\"},"
+        "{\"t\":\"r\",\"row\":\"public.kv/7\",\"cells\":{\"v\":\"7\"}}],\"status\":\"aborted\"}\n");
 }
 
-/* Whoever says that it wrote nothing says so by what functions and operators meant: it waits for what is asked behind
- * its end, as what it read does, and not for what was asked before. */
+/* Whoever says that it wrote nothing says so by what functions and operators meant: it waits for
+ * what is asked behind its end, as what it read does, and not for what was asked before. */
 static void a_reader_that_lists_nothing_waits_too(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct talk talk;
         begin(&talk);
-        asks(&talk, "CREATE TABLE another (k int)"); /* what a session made is asked for before its next statement */
+        asks(&talk, "CREATE TABLE another (k int)"); /* what a session made is asked for before its
+                                                        next statement */
         completes(&talk, "CREATE TABLE", "I");
         talk.observed->database->is_stale = false;
         asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
         answers(&talk, 6,
-                (const char *const[]){"3", "f", "1", "hex", "f", "f"}); /* nothing was used but what is no table's */
+                (const char *const[]){"3", "f", "1", "hex", "f",
+                                      "f"}); /* nothing was used but what is no table's */
         assert_false(server(&talk, 'Z', "I", 1));
         completes(&talk, "BEGIN", "T");
         asks(&talk, "SELECT lower('X')");
@@ -403,8 +414,12 @@ static void a_reader_that_lists_nothing_waits_too(void **state)
         assert_non_null(talk.observed->held.catalog);
         assert_true(talk.observed->held.at > talk.observed->held.catalog->confirmed_at);
         assert_true(talk.observed->held.catalog->confirmed_at > 0);
-        talk.check = i ? "4" : "3"; /* a function of that name was made meanwhile: nobody knows whether it wrote */
-        end(&talk, i ? "" : "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n");
+        talk.check =
+            i ? "4"
+              : "3"; /* a function of that name was made meanwhile: nobody knows whether it wrote */
+        end(&talk,
+            i ? ""
+              : "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n");
     }
 }
 
@@ -419,8 +434,9 @@ static void a_connection_that_is_lost_in_commit_leaves_it_unknown(void **state)
     completes(&talk, "DELETE 1", "T");
     asks(&talk, "COMMIT");
     answers_within(&talk, 1, (const char *const[]){"15"});
-    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"xid\":\"15\",\"writes\":\"cdc\","
-               "\"status\":\"unknown\"}\n"); /* nobody could be asked whether the catalog is what it was */
+    end(&talk,
+        "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"xid\":\"15\",\"writes\":\"cdc\","
+        "\"status\":\"unknown\"}\n"); /* nobody could be asked whether the catalog is what it was */
 }
 
 static void a_transaction_that_is_no_longer_observed_has_no_record(void **state)
@@ -443,7 +459,8 @@ static void prepared_statements_have_parameters_and_portals(void **state)
     struct talk talk;
     begin(&talk);
     static const char parse[] = "s\0SELECT k, v FROM kv WHERE k = $1\0\0\1\0\0\0\x17",
-                      bind[] = "\0s\0\0\1\0\1\0\1\0\0\0\4\0\0\0\7\0\0", describe[] = "P\0", execute[] = "\0\0\0\0\0";
+                      bind[] = "\0s\0\0\1\0\1\0\1\0\0\0\4\0\0\0\7\0\0", describe[] = "P\0",
+                      execute[] = "\0\0\0\0\0";
     client(&talk, 'P', parse, sizeof parse - 1);
     client(&talk, 'B', bind, sizeof bind - 1);
     client(&talk, 'D', describe, sizeof describe - 1);

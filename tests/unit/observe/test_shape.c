@@ -1,4 +1,5 @@
-/* The list of shapes: of each an example that it takes, and counterexamples that it keeps out. And what a catalog has to agree with. */
+/* The list of shapes: of each an example that it takes, and counterexamples that it keeps out. And
+ * what a catalog has to agree with. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -15,23 +16,26 @@ static void add(struct catalog *catalog, const char *const *fields)
         wire_put_u32(&row, (uint32_t)strlen(fields[i]));
         iso_text_put(&row, fields[i]);
     }
-    assert_true(catalog_add(catalog, wire_cursor((const uint8_t *)row.bytes, (uint32_t)row.used), NULL, 0));
+    assert_true(
+        catalog_add(catalog, wire_cursor((const uint8_t *)row.bytes, (uint32_t)row.used), NULL, 0));
     iso_text_release(&row);
 }
 
 static void shadow(struct catalog *catalog, const char *kind, const char *name, const char *any)
 {
-    add(catalog, (const char *const[]){"0", kind, name, any, "f", "0", "", "0", "", "f", "f", "f", "", "0", "f", "7"});
+    add(catalog, (const char *const[]){"0", kind, name, any, "f", "0", "", "0", "", "f", "f", "f",
+                                       "", "0", "f", "7"});
 }
 
-static void column(struct catalog *catalog, const char *oid, const char *schema, const char *table, const char *plain,
-                   const char *number, const char *name, const char *class)
+static void column(struct catalog *catalog, const char *oid, const char *schema, const char *table,
+                   const char *plain, const char *number, const char *name, const char *class)
 {
-    add(catalog, (const char *const[]){oid, schema, table, "t", "f", number, name, "23", "1", "t", "t", plain, class,
-                                       "0", "t", "1"});
+    add(catalog, (const char *const[]){oid, schema, table, "t", "f", number, name, "23", "1", "t",
+                                       "t", plain, class, "0", "t", "1"});
 }
 
-/* kv and other, item of two schemas, a view v that may do anything, m with a column of a user's type; users' objects of some names. */
+/* kv and other, item of two schemas, a view v that may do anything, m with a column of a user's
+ * type; users' objects of some names. */
 static struct catalog *some_catalog(void)
 {
     struct catalog *catalog = catalog_new();
@@ -73,7 +77,8 @@ static void each_shape_takes_what_is_true_and_keeps_out_what_is_not(void **state
     static const char *const cases[][2] = {
         /* one table: a point, points, a set, a bag */
         {"SELECT * FROM kv WHERE k = 1", "set recorded recorded pure"},
-        {"SELECT k, lead(v) OVER (ORDER BY k) FROM kv ORDER BY v DESC LIMIT 2", "set recorded recorded pure"},
+        {"SELECT k, lead(v) OVER (ORDER BY k) FROM kv ORDER BY v DESC LIMIT 2",
+         "set recorded recorded pure"},
         {"SELECT DISTINCT ON (v) k, v FROM kv", "rows recorded recorded pure"},
         {"SELECT k, unnest('{}'::int4[]) FROM kv", "opaque function recorded"},
         {"SELECT k FROM kv ORDER BY generate_series(1, v)", "opaque function recorded"},
@@ -89,7 +94,8 @@ static void each_shape_takes_what_is_true_and_keeps_out_what_is_not(void **state
         {"SELECT kv.k, kv.ctid FROM kv", "set recorded recorded pure"},
         /* aggregates */
         {"SELECT count(*), max(v) FROM kv", "set recorded recorded pure"},
-        {"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM kv", "opaque function recorded"},
+        {"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM kv",
+         "opaque function recorded"},
         /* some */
         {"SELECT 1 AS a FROM kv WHERE v = 3 LIMIT 1", "some recorded recorded pure"},
         {"SELECT EXISTS (SELECT FROM kv WHERE v = 3)", "some recorded recorded pure"},
@@ -107,7 +113,8 @@ static void each_shape_takes_what_is_true_and_keeps_out_what_is_not(void **state
         {"SELECT z.k FROM (SELECT k FROM kv) z", "opaque twice recorded pure"},
         {"WITH c AS (SELECT * FROM kv) SELECT x.k FROM c x, c y", "opaque twice recorded pure"},
         {"WITH c AS (UPDATE kv SET v = 1 RETURNING *) SELECT * FROM c", "opaque writes table"},
-        {"WITH kv AS (SELECT 1 AS k) SELECT k FROM kv", "nothing no-table table"}, /* which of them, its place says */
+        {"WITH kv AS (SELECT 1 AS k) SELECT k FROM kv",
+         "nothing no-table table"}, /* which of them, its place says */
         {"SELECT k, v FROM kv GROUP BY ROLLUP (k, v)", "opaque grouped recorded pure"},
         {"SELECT k FROM kv, generate_series(1, 2)", "opaque table recorded"},
         /* functions, operators, types, relations */
@@ -136,7 +143,8 @@ static void each_shape_takes_what_is_true_and_keeps_out_what_is_not(void **state
         {"UPDATE kv SET v = 1 FROM other WHERE kv.k = other.k", "write recorded recorded"},
         {"UPDATE kv SET v = wide(1) WHERE k = 1", "opaque function recorded"},
         {"WITH x AS (SELECT 1) DELETE FROM kv WHERE k = 1", "opaque writes recorded"},
-        {"MERGE INTO kv USING other ON kv.k = other.k WHEN MATCHED THEN DELETE", "opaque recorded recorded"},
+        {"MERGE INTO kv USING other ON kv.k = other.k WHEN MATCHED THEN DELETE",
+         "opaque recorded recorded"},
         /* control */
         {"BEGIN", "control recorded recorded pure"},
         {"SET search_path = x", "control recorded recorded pure"},
@@ -170,8 +178,10 @@ static void a_cast_of_a_users_makes_everything_opaque(void **state)
     iso_free(catalog->by_name);
     catalog_end(catalog);
     char text[128];
-    assert_string_equal(name_of("SELECT k FROM kv", catalog, text, sizeof text), "set recorded type");
-    assert_string_equal(name_of("COMMIT", catalog, text, sizeof text), "control recorded recorded pure");
+    assert_string_equal(name_of("SELECT k FROM kv", catalog, text, sizeof text),
+                        "set recorded type");
+    assert_string_equal(name_of("COMMIT", catalog, text, sizeof text),
+                        "control recorded recorded pure");
     catalog_release(catalog);
 }
 
@@ -181,7 +191,8 @@ static void without_a_catalog_nothing_is_known(void **state)
     char text[128];
     assert_string_equal(name_of("SELECT k FROM kv", NULL, text, sizeof text), "set recorded table");
     assert_string_equal(name_of("SELECT now()", NULL, text, sizeof text), "nothing no-table table");
-    assert_string_equal(name_of("SELECT 1", NULL, text, sizeof text), "nothing no-table recorded pure");
+    assert_string_equal(name_of("SELECT 1", NULL, text, sizeof text),
+                        "nothing no-table recorded pure");
 }
 
 static void what_is_large_is_opaque(void **state)

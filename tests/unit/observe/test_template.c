@@ -25,10 +25,12 @@ static void constants_are_cut_out(void **state)
 {
     (void)state;
     check("SELECT 1", "SELECT $30001", (const char *const[]){"1", NULL});
-    check("UPDATE t SET v = 'it''s' , w=-1.5e-3 WHERE k=12", "UPDATE t SET v = $30001 , w=-$30002 WHERE k=$30003",
+    check("UPDATE t SET v = 'it''s' , w=-1.5e-3 WHERE k=12",
+          "UPDATE t SET v = $30001 , w=-$30002 WHERE k=$30003",
           (const char *const[]){"it's", "1.5e-3", "12", NULL});
     check("SELECT t1.c2, $1 FROM t1", "SELECT t1.c2, $1 FROM t1", (const char *const[]){NULL});
-    check("SELECT E'a\\'b', $$x'y$$, $t$ $$ $t$, U&'z' ;", "SELECT $30001, $30002, $30003, $30004 ;",
+    check("SELECT E'a\\'b', $$x'y$$, $t$ $$ $t$, U&'z' ;",
+          "SELECT $30001, $30002, $30003, $30004 ;",
           (const char *const[]){"?", "?", "?", "?", NULL});
     check("SELECT \"a'1\" -- 'no' 1\n, /* 2 /* 3 */ 4 */ 5", "SELECT \"a'1\" , $30001",
           (const char *const[]){"5", NULL});

@@ -1,4 +1,5 @@
-/* The oracle on hand-written histories whose verdicts follow from docs/semantics.md, sentence by sentence. */
+/* The oracle on hand-written histories whose verdicts follow from docs/semantics.md, sentence by
+ * sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ static struct bench *fresh(void **state)
 }
 
 /* Session = tid unless said otherwise. */
-static struct plain_transaction *begin(struct bench *bench, const char *tid, uint64_t sts, uint64_t cts)
+static struct plain_transaction *begin(struct bench *bench, const char *tid, uint64_t sts,
+                                       uint64_t cts)
 {
     struct plain_transaction *transaction = plain_history_begin(&bench->history, tid, tid);
     transaction->sts = plain_stamp(sts);
@@ -45,14 +47,16 @@ static struct plain_transaction *begin(struct bench *bench, const char *tid, uin
     return transaction;
 }
 
-static struct plain_operation *operate(struct plain_transaction *transaction, enum iso_operation_kind kind,
-                                       const char *key, const char *value)
+static struct plain_operation *operate(struct plain_transaction *transaction,
+                                       enum iso_operation_kind kind, const char *key,
+                                       const char *value)
 {
     return plain_history_operation(transaction, kind, key, value);
 }
 
 /* A list read of single-letter elements: "abc" is [a,b,c]. */
-static struct plain_operation *read_list(struct plain_transaction *transaction, const char *key, const char *elements)
+static struct plain_operation *read_list(struct plain_transaction *transaction, const char *key,
+                                         const char *elements)
 {
     struct plain_operation *read = operate(transaction, ISO_READ_LIST, key, NULL);
     for (; *elements; elements++)
@@ -84,8 +88,8 @@ static const struct instance *only(struct bench *bench, enum iso_level level, en
     return row;
 }
 
-static void assert_values(const struct instance *row, const char *expected, uint32_t writer_expected,
-                          const char *actual, uint32_t writer_actual)
+static void assert_values(const struct instance *row, const char *expected,
+                          uint32_t writer_expected, const char *actual, uint32_t writer_actual)
 {
     assert_string_equal(row->expected, expected);
     assert_string_equal(row->actual, actual);
@@ -113,8 +117,8 @@ static void interval(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench *bench = fresh(state);
         struct plain_operation *operation =
-            operate(begin(bench, "1", cases[i].sts, cases[i].cts), cases[i].writes ? ISO_WRITE : ISO_READ, "x",
-                    cases[i].writes ? "1" : NULL);
+            operate(begin(bench, "1", cases[i].sts, cases[i].cts),
+                    cases[i].writes ? ISO_WRITE : ISO_READ, "x", cases[i].writes ? "1" : NULL);
         operation->ots = plain_stamp(cases[i].ots);
         if (cases[i].broken)
             only(bench, ISO_SI, ISO_TIMESTAMP, ISO_INTERVAL, 0);
@@ -161,10 +165,12 @@ static void cts_cycle(void **state)
 
 static struct plain_snapshot snapshot(uint64_t xmin, uint64_t xmax, uint64_t xip)
 {
-    return (struct plain_snapshot){.given = true, .xmin = xmin, .xmax = xmax, .xip_count = xip != 0, .xip = {xip}};
+    return (struct plain_snapshot){
+        .given = true, .xmin = xmin, .xmax = xmax, .xip_count = xip != 0, .xip = {xip}};
 }
 
-/* 7 and 8 run side by side. One reader sees 7 only, another 8 only: no chain; who sees more, or later, is blamed. */
+/* 7 and 8 run side by side. One reader sees 7 only, another 8 only: no chain; who sees more, or
+ * later, is blamed. */
 static void snapshots(void **state)
 {
     struct bench *bench = fresh(state);
@@ -199,8 +205,8 @@ static void snapshots(void **state)
 static void session(void **state)
 {
     struct bench *bench = fresh(state);
-    struct plain_transaction *transactions[] = {begin(bench, "1", 10, 50), begin(bench, "2", 20, 30),
-                                                begin(bench, "3", 40, 60)};
+    struct plain_transaction *transactions[] = {
+        begin(bench, "1", 10, 50), begin(bench, "2", 20, 30), begin(bench, "3", 40, 60)};
     for (int i = 0; i < 3; i++) {
         transactions[i]->session = plain_text("s");
         operate(transactions[i], ISO_WRITE, (const char *[]){"x", "y", "z"}[i], "1");
@@ -299,7 +305,8 @@ static void external(void **state)
 static void intermediate_and_aborted(void **state)
 {
     struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20), *aborted = begin(bench, "2", 10, 20);
+    struct plain_transaction *writer = begin(bench, "1", 10, 20),
+                             *aborted = begin(bench, "2", 10, 20);
     operate(writer, ISO_WRITE, "x", "1");
     operate(writer, ISO_WRITE, "x", "2");
     aborted->status = ISO_ABORTED;
@@ -320,7 +327,8 @@ static void deletes_and_initials(void **state)
     bench->history.initials[bench->history.initial_count++] =
         (struct plain_initial){plain_text("y"), plain_text("6"), false};
     operate(begin(bench, "1", 10, 20), ISO_DELETE, "x", NULL);
-    struct plain_transaction *before = begin(bench, "2", 15, 15), *after = begin(bench, "3", 20, 20);
+    struct plain_transaction *before = begin(bench, "2", 15, 15),
+                             *after = begin(bench, "3", 20, 20);
     operate(before, ISO_READ, "x", "5");
     operate(before, ISO_READ, "y", "6");
     operate(after, ISO_READ, "x", NULL);
@@ -334,11 +342,13 @@ static void deletes_and_initials(void **state)
 static void texts(void **state)
 {
     struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20), *reader = begin(bench, "2", 20, 20);
+    struct plain_transaction *writer = begin(bench, "1", 10, 20),
+                             *reader = begin(bench, "2", 20, 20);
     operate(writer, ISO_WRITE, "x", "7");
     operate(reader, ISO_READ, "x", "7")->value.quoted = true;
     operate(reader, ISO_READ, "y", "null");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 1), "null", ISO_NONE, "null", ISO_NONE);
+    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 1), "null", ISO_NONE, "null",
+                  ISO_NONE);
     assert_string_equal(bench->found.rows[0].key, "y");
 }
 
@@ -434,10 +444,12 @@ static void lists(void **state)
     assert_holds(bench, ISO_SER);
 
     own->list[3] = plain_text("c"); /* must end with its own appends */
-    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[d]", ISO_NONE, "[a,b,c,c]", ISO_NONE);
+    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[d]", ISO_NONE, "[a,b,c,c]",
+                  ISO_NONE);
     own->list[3] = plain_text("d");
     own->list[0] = plain_text("b"); /* and see the same before them */
-    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[a,b,c,d]", ISO_NONE, "[b,b,c,d]", ISO_NONE);
+    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[a,b,c,d]", ISO_NONE,
+                  "[b,b,c,d]", ISO_NONE);
 }
 
 static void list_kinds(void **state)
@@ -477,7 +489,8 @@ static void list_kinds(void **state)
 static void refusals(void **state)
 {
     struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20), *reader = begin(bench, "2", 20, 0);
+    struct plain_transaction *writer = begin(bench, "1", 10, 20),
+                             *reader = begin(bench, "2", 20, 0);
     operate(writer, ISO_WRITE, "x", "1");
     operate(reader, ISO_READ, "x", "1");
     reader->cts.given = false; /* a point */

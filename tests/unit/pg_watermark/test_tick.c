@@ -52,7 +52,8 @@ static void act(struct server *server)
         one->is_prepared = true;
         snprintf(one->name, sizeof one->name, "p%u", server->names++);
     } else if (draw(server, 3) == 0) {
-        server->records[server->record_count++] = (struct record){server->now + draw(server, GRACE), one->xmin};
+        server->records[server->record_count++] =
+            (struct record){server->now + draw(server, GRACE), one->xmin};
         one->is_open = false;
     }
 }
@@ -99,11 +100,13 @@ static void test_no_watermark_is_untrue(void **state)
         /* Those that are open still publish later than all. */
         for (int i = 0; i < OPEN; i++)
             if (server.open[i].is_open)
-                server.records[server.record_count++] = (struct record){UINT64_MAX, server.open[i].xmin};
+                server.records[server.record_count++] =
+                    (struct record){UINT64_MAX, server.open[i].xmin};
         for (uint32_t w = 0; w < said_count; w++) {
             assert_true(w == 0 || said[w].watermark > said[w - 1].watermark);
             for (uint32_t r = 0; r < server.record_count; r++)
-                assert_true(server.records[r].at < said[w].at || server.records[r].xmin >= said[w].watermark);
+                assert_true(server.records[r].at < said[w].at ||
+                            server.records[r].xmin >= said[w].watermark);
         }
         sent += said_count;
         iso_tick_release(&tick);
@@ -186,9 +189,10 @@ static void test_clock_goes_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_watermark_is_untrue),
-                                       cmocka_unit_test(test_idle_transaction), cmocka_unit_test(test_prepared),
-                                       cmocka_unit_test(test_many_rounds), cmocka_unit_test(test_clock_goes_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_watermark_is_untrue), cmocka_unit_test(test_idle_transaction),
+        cmocka_unit_test(test_prepared), cmocka_unit_test(test_many_rounds),
+        cmocka_unit_test(test_clock_goes_back)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

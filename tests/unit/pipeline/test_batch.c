@@ -1,5 +1,5 @@
-/* Records of a batch by their origin: the first of those that came twice, none of another batch, and a few looks each
- * however many there are. */
+/* Records of a batch by their origin: the first of those that came twice, none of another batch,
+ * and a few looks each however many there are. */
 #include "tests/support/test.h"
 
 #include "base/memory.h"
@@ -15,14 +15,16 @@ static struct iso_message *messages_of(uint32_t count)
     return messages;
 }
 
-/* Every record of the batch is a bad one, reported from the last to the first; and so are as many of another batch. */
+/* Every record of the batch is a bad one, reported from the last to the first; and so are as many
+ * of another batch. */
 static uint64_t looks_among(uint32_t count)
 {
     struct iso_message *messages = messages_of(count);
     struct pipeline_batch batch = {0};
     pipeline_batch_start(&batch, messages, count);
     for (uint32_t i = count; i--;) {
-        assert_ptr_equal(pipeline_batch_find(&batch, pipeline_origin_of(&messages[i])), &messages[i]);
+        assert_ptr_equal(pipeline_batch_find(&batch, pipeline_origin_of(&messages[i])),
+                         &messages[i]);
         assert_null(pipeline_batch_find(&batch, iso_origin(5, i)));
     }
     uint64_t looks = iso_number_map_cost(&batch.numbers);
@@ -44,7 +46,8 @@ static void twice_as_many_bad_records_take_twice_the_looks(void **state)
 static void the_first_of_two_counts(void **state)
 {
     (void)state;
-    struct iso_message messages[] = {{.input = 1, .offset = 7}, {.input = 1, .offset = 8}, {.input = 1, .offset = 7}};
+    struct iso_message messages[] = {
+        {.input = 1, .offset = 7}, {.input = 1, .offset = 8}, {.input = 1, .offset = 7}};
     struct pipeline_batch batch = {0};
     for (int round = 0; round < 2; round++) {
         pipeline_batch_start(&batch, messages, 3);

@@ -15,14 +15,15 @@ struct bench {
     char news[400]; /* what on_table was told */
 };
 
-static void on_table(void *context, const char *place, const char *table, size_t length, enum iso_table_news news,
-                     const char *reason)
+static void on_table(void *context, const char *place, const char *table, size_t length,
+                     enum iso_table_news news, const char *reason)
 {
     struct bench *bench = context;
     size_t used = strlen(bench->news);
     (void)place;
-    snprintf(bench->news + used, sizeof bench->news - used, "%s %.*s%s%s;", iso_table_news_name(news), (int)length,
-             table, reason ? ": " : "", reason ? reason : "");
+    snprintf(bench->news + used, sizeof bench->news - used, "%s %.*s%s%s;",
+             iso_table_news_name(news), (int)length, table, reason ? ": " : "",
+             reason ? reason : "");
 }
 
 static void open_bench(struct bench *bench, const char *tables, bool strict)
@@ -38,10 +39,12 @@ static void open_bench(struct bench *bench, const char *tables, bool strict)
     options.on_table = on_table;
     options.context = bench;
     bench->pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench->pipeline, "cdc",
-                       iso_dgraph_decoder.create(&(struct iso_decoder_options){.tables = tables}, &error), false);
-    iso_pipeline_route(bench->pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        bench->pipeline, "cdc",
+        iso_dgraph_decoder.create(&(struct iso_decoder_options){.tables = tables}, &error), false);
+    iso_pipeline_route(
+        bench->pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     assert_int_equal(error.status, ISO_OK);
 }
 
@@ -52,17 +55,20 @@ static void feed(struct bench *bench, const char *topic, const char *payload)
     struct iso_message message = {.topic = topic,
                                   .offset = bench->offsets[is_client]++,
                                   .payload = {(const uint8_t *)payload, (uint32_t)strlen(payload)}};
-    message.input = iso_inputs_number(iso_pipeline_inputs(bench->pipeline), topic, strlen(topic), 0);
+    message.input =
+        iso_inputs_number(iso_pipeline_inputs(bench->pipeline), topic, strlen(topic), 0);
     assert_int_equal(iso_pipeline_feed(bench->pipeline, &message, 1, 0, &error), ISO_OK);
 }
 
-static void row(struct bench *bench, unsigned cts, const char *predicate, unsigned uid, unsigned value)
+static void row(struct bench *bench, unsigned cts, const char *predicate, unsigned uid,
+                unsigned value)
 {
     char payload[400];
-    snprintf(payload, sizeof payload,
-             "{\"meta\":{\"commit_ts\":%u},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":%u,"
-             "\"attr\":\"%s\",\"value\":%u,\"value_type\":\"int\"}}",
-             cts, uid, predicate, value);
+    snprintf(
+        payload, sizeof payload,
+        "{\"meta\":{\"commit_ts\":%u},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":%u,"
+        "\"attr\":\"%s\",\"value\":%u,\"value_type\":\"int\"}}",
+        cts, uid, predicate, value);
     feed(bench, "cdc", payload);
 }
 
@@ -114,7 +120,8 @@ static const char *reason(const struct bench *bench)
     return outcome == ISO_OK ? "holds" : reason ? reason : "violated";
 }
 
-/* A writer whose row comes, a reader of it, one that aborted, a repeat, and a watermark that says nothing. */
+/* A writer whose row comes, a reader of it, one that aborted, a repeat, and a watermark that says
+ * nothing. */
 static void what_waits_is_judged_in_the_end(void **state)
 {
     struct bench bench;
@@ -124,12 +131,15 @@ static void what_waits_is_judged_in_the_end(void **state)
         "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[{\"t\":\"w\",\"k\":\"p/0x1\",\"v\":5}]}";
     feed(&bench, "clients", writer);
     feed(&bench, "clients", writer);
-    feed(&bench, "clients",
-         "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":5}]}");
-    feed(&bench, "clients",
-         "{\"tid\":3,\"sid\":3,\"sts\":7,\"status\":\"aborted\",\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":9}]}");
-    assert_string_equal(waiting(&bench),
-                        "1 client record for rows of the change stream or for a watermark, 1 read for a watermark");
+    feed(
+        &bench, "clients",
+        "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":5}]}");
+    feed(
+        &bench, "clients",
+        "{\"tid\":3,\"sid\":3,\"sts\":7,\"status\":\"aborted\",\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":9}]}");
+    assert_string_equal(
+        waiting(&bench),
+        "1 client record for rows of the change stream or for a watermark, 1 read for a watermark");
     assert_string_equal(reason(&bench), "waiting");
     row(&bench, 5, "p", 1, 5);
     row(&bench, 6, "p", 2, 6); /* nobody's */
@@ -154,30 +164,35 @@ static void what_waits_is_judged_in_the_end(void **state)
     iso_pipeline_free(bench.pipeline);
 }
 
-/* A predicate whose values cannot be judged is left out from the first of them on, and reported once. */
+/* A predicate whose values cannot be judged is left out from the first of them on, and reported
+ * once. */
 static void what_cannot_be_judged_is_reported_once(void **state)
 {
     struct bench bench;
     (void)state;
     open_bench(&bench, NULL, false);
     row(&bench, 5, "p", 1, 5);
-    feed(&bench, "clients",
-         "{\"tid\":1,\"sid\":1,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"friend/0x1\",\"v\":5}]}");
+    feed(
+        &bench, "clients",
+        "{\"tid\":1,\"sid\":1,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"friend/0x1\",\"v\":5}]}");
     assert_string_equal(bench.news, "");
     for (unsigned cts = 6; cts < 9; cts++) {
         char payload[300];
-        snprintf(payload, sizeof payload,
-                 "{\"meta\":{\"commit_ts\":%u},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,"
-                 "\"attr\":\"friend\",\"value\":[7],\"value_type\":\"uid\"}}",
-                 cts);
+        snprintf(
+            payload, sizeof payload,
+            "{\"meta\":{\"commit_ts\":%u},\"type\":\"mutation\",\"event\":{\"operation\":\"set\",\"uid\":1,"
+            "\"attr\":\"friend\",\"value\":[7],\"value_type\":\"uid\"}}",
+            cts);
         feed(&bench, "cdc", payload);
     }
-    assert_string_equal(bench.news,
-                        "left-out friend: an edge without a schema that says whether there is one or several;");
+    assert_string_equal(
+        bench.news,
+        "left-out friend: an edge without a schema that says whether there is one or several;");
     iso_pipeline_free(bench.pipeline);
 }
 
-/* Of a table that no source covers nothing is judged: told, and only if it is asked for undecided. */
+/* Of a table that no source covers nothing is judged: told, and only if it is asked for
+ * undecided. */
 static void what_is_not_covered_is_counted_by_table(void **state)
 {
     struct iso_join_left_out left_out;
@@ -187,12 +202,14 @@ static void what_is_not_covered_is_counted_by_table(void **state)
         open_bench(&bench, "p", strict);
         row(&bench, 5, "p", 1, 5);
         row(&bench, 5, "other", 1, 5); /* not in tables= */
-        feed(&bench, "clients",
-             "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[{\"t\":\"w\",\"k\":\"p/0x1\",\"v\":5},"
-             "{\"t\":\"w\",\"k\":\"other/0x1\",\"v\":1}]}");
-        feed(&bench, "clients",
-             "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":5},"
-             "{\"t\":\"r\",\"k\":\"other/0x1\",\"v\":2}]}");
+        feed(
+            &bench, "clients",
+            "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[{\"t\":\"w\",\"k\":\"p/0x1\",\"v\":5},"
+            "{\"t\":\"w\",\"k\":\"other/0x1\",\"v\":1}]}");
+        feed(
+            &bench, "clients",
+            "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"p/0x1\",\"v\":5},"
+            "{\"t\":\"r\",\"k\":\"other/0x1\",\"v\":2}]}");
         end(&bench);
         assert_string_equal(reason(&bench), strict ? "uncovered" : "holds");
         assert_true(iso_pipeline_left_out(bench.pipeline, 0, &left_out));
@@ -201,12 +218,14 @@ static void what_is_not_covered_is_counted_by_table(void **state)
         assert_memory_equal(left_out.name, "other", 5);
         assert_false(left_out.is_unknown || left_out.has_rows);
         assert_false(iso_pipeline_left_out(bench.pipeline, left_out.number + 1, &left_out));
-        assert_non_null(strstr(accounting(&bench), "\"read\":{\"came\":2,\"judged\":1,\"uncovered\":1}"));
+        assert_non_null(
+            strstr(accounting(&bench), "\"read\":{\"came\":2,\"judged\":1,\"uncovered\":1}"));
         iso_pipeline_free(bench.pipeline);
     }
 }
 
-/* A name that a hand may have meant otherwise is never taken for one that is simply not attached. */
+/* A name that a hand may have meant otherwise is never taken for one that is simply not
+ * attached. */
 static void a_misspelt_table_is_undecided(void **state)
 {
     static const char *const names[] = {"Name", "nmae", "nam",
@@ -217,12 +236,14 @@ static void a_misspelt_table_is_undecided(void **state)
         char record[200];
         open_bench(&bench, "name", false);
         row(&bench, 5, "name", 1, 5);
-        feed(&bench, "clients",
-             "{\"tid\":1,\"sid\":1,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"name/0x1\",\"v\":5}]}");
-        snprintf(record, sizeof record,
-                 "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"%s/0x1\",\"v\":5},"
-                 "{\"t\":\"r\",\"k\":\"e/0x1\",\"v\":5}]}",
-                 names[i]); /* and of one that would be right behind "nam" */
+        feed(
+            &bench, "clients",
+            "{\"tid\":1,\"sid\":1,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"name/0x1\",\"v\":5}]}");
+        snprintf(
+            record, sizeof record,
+            "{\"tid\":2,\"sid\":2,\"sts\":7,\"cts\":7,\"ops\":[{\"t\":\"r\",\"k\":\"%s/0x1\",\"v\":5},"
+            "{\"t\":\"r\",\"k\":\"e/0x1\",\"v\":5}]}",
+            names[i]); /* and of one that would be right behind "nam" */
         feed(&bench, "clients", record);
         end(&bench);
         assert_string_equal(reason(&bench), "unknown-table");
@@ -230,11 +251,13 @@ static void a_misspelt_table_is_undecided(void **state)
     }
 }
 
-/* A stream alone says nothing of isolation; clients who read nothing are judged as in a file: by what they wrote. */
+/* A stream alone says nothing of isolation; clients who read nothing are judged as in a file: by
+ * what they wrote. */
 static void without_records_nothing_is_said_of_isolation(void **state)
 {
     static const char *const records[] = {
-        NULL, "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[{\"t\":\"w\",\"k\":\"p/0x1\",\"v\":5}]}",
+        NULL,
+        "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[{\"t\":\"w\",\"k\":\"p/0x1\",\"v\":5}]}",
         "{\"tid\":1,\"sid\":1,\"sts\":3,\"cts\":5,\"ops\":[]}"};
     (void)state;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {

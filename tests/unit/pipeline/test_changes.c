@@ -1,4 +1,5 @@
-/* What the pipeline makes of a change stream's own contradictions: before images, tables that were emptied. */
+/* What the pipeline makes of a change stream's own contradictions: before images, tables that were
+ * emptied. */
 #include "tests/support/test.h"
 
 #include <inttypes.h>
@@ -43,9 +44,11 @@ static void open_bench(struct bench *bench, bool clients, uint64_t settle_ms)
     options.sink_context = bench;
     bench->pipeline = iso_pipeline_new(&options);
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
-        iso_pipeline_route(bench->pipeline, topics[i], iso_debezium_decoder.create(&rows, &error), true);
-    iso_pipeline_route(bench->pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+        iso_pipeline_route(bench->pipeline, topics[i], iso_debezium_decoder.create(&rows, &error),
+                           true);
+    iso_pipeline_route(
+        bench->pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     assert_string_equal(error.text, "");
 }
 
@@ -62,13 +65,16 @@ static void feed(struct bench *bench, const char *topic, const char *key, const 
                                   .offset = bench->offset++,
                                   .key = {(const uint8_t *)key, (uint32_t)strlen(key)},
                                   .payload = {(const uint8_t *)payload, (uint32_t)strlen(payload)}};
-    message.input = iso_inputs_number(iso_pipeline_inputs(bench->pipeline), topic, strlen(topic), 0);
+    message.input =
+        iso_inputs_number(iso_pipeline_inputs(bench->pipeline), topic, strlen(topic), 0);
     iso_pipeline_feed(bench->pipeline, &message, 1, 0, &error);
     assert_string_equal(error.text, "");
 }
 
-/* A whole transaction of PostgreSQL: `op` "c", "u", "d" of the row k=1, or "t", all of the table. */
-static void deliver(struct bench *bench, unsigned xid, const char *op, const char *before, const char *after)
+/* A whole transaction of PostgreSQL: `op` "c", "u", "d" of the row k=1, or "t", all of the
+ * table. */
+static void deliver(struct bench *bench, unsigned xid, const char *op, const char *before,
+                    const char *after)
 {
     char text[600], old[40] = "null", new[40] = "null";
     if (before)
@@ -78,7 +84,8 @@ static void deliver(struct bench *bench, unsigned xid, const char *op, const cha
     snprintf(
         text, sizeof text,
         "{\"before\":%s,\"after\":%s,\"source\":{\"connector\":\"postgresql\",\"name\":\"s\",\"snapshot\":\"false\","
-        "\"sequence\":\"[\\\"%" PRIu64 "\\\",\\\"%" PRIu64 "\\\"]\",\"schema\":\"public\",\"table\":\"kv\","
+        "\"sequence\":\"[\\\"%" PRIu64 "\\\",\\\"%" PRIu64
+        "\\\"]\",\"schema\":\"public\",\"table\":\"kv\","
         "\"txId\":%u,\"lsn\":%" PRIu64 "},\"op\":\"%s\"}",
         old, new, bench->lsn, bench->lsn + 5, xid, bench->lsn + 5, op);
     feed(bench, topics[0], "{\"k\":1}", text);
@@ -105,9 +112,10 @@ static void deliver_group(struct bench *bench, unsigned gtid, const char *before
             old, after, gtid, 100 * gtid, before ? "u" : "c");
         feed(bench, topics[0], "{\"k\":1}", text);
     }
-    snprintf(text, sizeof text,
-             "{\"status\":\"END\",\"id\":\"0-1-%u\",\"event_count\":%d,\"data_collections\":[],\"ts_ms\":1}", gtid,
-             after != NULL);
+    snprintf(
+        text, sizeof text,
+        "{\"status\":\"END\",\"id\":\"0-1-%u\",\"event_count\":%d,\"data_collections\":[],\"ts_ms\":1}",
+        gtid, after != NULL);
     feed(bench, topics[1], "", text);
 }
 
@@ -156,7 +164,8 @@ static const char *violations(struct bench *bench)
     return strstr(bench->lines.bytes, "\"violations\":");
 }
 
-/* A snapshot older than a TRUNCATE shows an empty table: absence is unjudged then, and else a violation. */
+/* A snapshot older than a TRUNCATE shows an empty table: absence is unjudged then, and else a
+ * violation. */
 static void absence_is_excused_by_a_truncate_behind_the_snapshot(void **state)
 {
     struct bench bench;
@@ -187,11 +196,13 @@ static void absence_is_excused_by_a_truncate_behind_the_snapshot(void **state)
     assert_int_equal(stats.unjudged[ISO_UNJUDGED_DDL], 0);
     const char *all = violations(&bench), *first = strstr(all, "\"tids\":[\"aa\"]"),
                *last = strstr(all, "\"tids\":[\"zz\"]");
-    assert_true(first && last && first < last); /* in the order of their names, whatever was final first */
+    assert_true(first && last &&
+                first < last); /* in the order of their names, whatever was final first */
     close_bench(&bench);
 }
 
-/* The engine's answer to the join's question is a violation of the stream, and none of isolation. */
+/* The engine's answer to the join's question is a violation of the stream, and none of
+ * isolation. */
 static void a_wrong_before_image_is_one_violation_of_the_stream(void **state)
 {
     struct bench bench;
@@ -215,7 +226,8 @@ static void a_wrong_before_image_is_one_violation_of_the_stream(void **state)
     }
 }
 
-/* Where a transaction of the binlog came without its rows, what does not fit was lost on its way. */
+/* Where a transaction of the binlog came without its rows, what does not fit was lost on its
+ * way. */
 static void rows_that_came_to_nothing_are_a_gap(void **state)
 {
     static const char *const kinds[] = {"\"kind\":\"before-image\"", "\"kind\":\"gap\""};

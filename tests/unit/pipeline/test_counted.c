@@ -1,4 +1,5 @@
-/* Records that recorders count: whatever is lost of them is known, and of what was not lost nothing is. */
+/* Records that recorders count: whatever is lost of them is known, and of what was not lost nothing
+ * is. */
 #include <stdio.h>
 
 #include "pipeline/counted.h"
@@ -73,7 +74,8 @@ static void send_next(struct world *world, struct sender *sender, bool is_lost)
 {
     uint32_t number = sender->sent++;
     bool is_first = !number, is_last = number > sender->records;
-    uint64_t total = sender->session == SESSIONS ? records_of(world, sender->recorder) : sender->records;
+    uint64_t total =
+        sender->session == SESSIONS ? records_of(world, sender->recorder) : sender->records;
     world->offset++;
     if (!is_first && !is_last)
         sender->lost[number - 1] = is_lost;
@@ -87,16 +89,16 @@ static void send_next(struct world *world, struct sender *sender, bool is_lost)
         give_record(world, sender, number - 1);
 }
 
-/* Sessions run in any order beside one another, and lie in any partition; a recorder's last word comes last or
- * early. */
+/* Sessions run in any order beside one another, and lie in any partition; a recorder's last word
+ * comes last or early. */
 static void run(struct world *world, struct random *random, uint32_t loss_percent)
 {
     uint32_t left = RECORDERS * (SESSIONS + 1);
     for (uint32_t i = 0; i < left; i++)
-        world->senders[i] =
-            (struct sender){.recorder = i / (SESSIONS + 1),
-                            .session = i % (SESSIONS + 1),
-                            .records = i % (SESSIONS + 1) == SESSIONS ? 0 : 1 + random_below(random, RECORDS_MOST)};
+        world->senders[i] = (struct sender){
+            .recorder = i / (SESSIONS + 1),
+            .session = i % (SESSIONS + 1),
+            .records = i % (SESSIONS + 1) == SESSIONS ? 0 : 1 + random_below(random, RECORDS_MOST)};
     while (left) {
         struct sender *sender = &world->senders[random_below(random, RECORDERS * (SESSIONS + 1))];
         if (sender->sent > sender->records + 1)
@@ -112,12 +114,14 @@ static void expect(const struct world *world, uint64_t *least, uint64_t *most)
     *least = *most = 0;
     for (uint32_t i = 0; i < RECORDERS * (SESSIONS + 1); i++) {
         const struct sender *sender = &world->senders[i],
-                            *recorder = &world->senders[sender->recorder * (SESSIONS + 1) + SESSIONS];
+                            *recorder =
+                                &world->senders[sender->recorder * (SESSIONS + 1) + SESSIONS];
         uint64_t lost = 0;
         for (uint32_t r = 0; r < sender->records; r++)
             lost += sender->lost[r];
         *most += sender->began && sender->ended ? lost : sender->records;
-        *least += (sender->began && sender->ended) || (recorder->began && recorder->ended) ? lost : 0;
+        *least +=
+            (sender->began && sender->ended) || (recorder->began && recorder->ended) ? lost : 0;
     }
 }
 
@@ -134,8 +138,9 @@ static void what_is_lost_is_known(void **state)
         expect(&world, &least, &most);
         struct counted_loss loss = counted_loss(&world.counted);
         if (loss.records < least || loss.records > most)
-            print_message("seed %u: %llu records lost, expected %llu to %llu\n", seed, (unsigned long long)loss.records,
-                          (unsigned long long)least, (unsigned long long)most);
+            print_message("seed %u: %llu records lost, expected %llu to %llu\n", seed,
+                          (unsigned long long)loss.records, (unsigned long long)least,
+                          (unsigned long long)most);
         assert_in_range(loss.records, least, most);
         assert_int_equal(loss.silent, 0);
         if (seed % 3 == 0) {

@@ -1,4 +1,5 @@
-/* Finality from Kafka's message times: records of several processes, in partitions of their own, and a change stream.
+/* Finality from Kafka's message times: records of several processes, in partitions of their own,
+ * and a change stream.
  */
 #define _GNU_SOURCE
 #include "tests/support/test.h"
@@ -16,7 +17,8 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/pipeline_private.h"
 
-/* Milliseconds. Message times are START and later; the caller's clock has nothing to do with them. */
+/* Milliseconds. Message times are START and later; the caller's clock has nothing to do with
+ * them. */
 enum { GRACE = 1000, START = 500000, IDLE = 300 };
 
 enum { TABLE, ENDS, CLIENT_A, CLIENT_B, EMPTY, PARTITIONS };
@@ -24,7 +26,8 @@ enum { TABLE, ENDS, CLIENT_A, CLIENT_B, EMPTY, PARTITIONS };
 static const struct {
     const char *topic;
     int32_t partition;
-} places[PARTITIONS] = {{"s.public.kv", 0}, {"s.transaction", 0}, {"clients", 0}, {"clients", 1}, {"s.public.kv", 1}};
+} places[PARTITIONS] = {
+    {"s.public.kv", 0}, {"s.transaction", 0}, {"clients", 0}, {"clients", 1}, {"s.public.kv", 1}};
 
 struct bench {
     struct iso_pipeline *pipeline;
@@ -69,14 +72,16 @@ static struct iso_pipeline *make_pipeline(struct bench *bench)
     struct iso_pipeline *pipeline = iso_pipeline_new(&options);
     iso_pipeline_route(pipeline, "s.public.kv", iso_debezium_decoder.create(&rows, &error), true);
     iso_pipeline_route(pipeline, "s.transaction", iso_debezium_decoder.create(&rows, &error), true);
-    iso_pipeline_route(pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     return pipeline;
 }
 
 static void open_bench(struct bench *bench, bool restores, uint64_t idle_timeout_ms)
 {
-    *bench = (struct bench){.restores = restores, .lsn = 100, .idle_timeout_ms = idle_timeout_ms, .now = 7};
+    *bench = (struct bench){
+        .restores = restores, .lsn = 100, .idle_timeout_ms = idle_timeout_ms, .now = 7};
     bench->pipeline = make_pipeline(bench);
     for (uint32_t i = 0; i < EMPTY; i++) {
         uint32_t input = iso_inputs_number(iso_pipeline_inputs(bench->pipeline), places[i].topic,
@@ -93,8 +98,8 @@ static void close_bench(struct bench *bench)
     iso_text_release(&bench->timeless);
 }
 
-/* As a restart does: another process has other hashes. What is saved is what the pipeline has by now; a state that is no
- * state is refused, and then there is a new pipeline. */
+/* As a restart does: another process has other hashes. What is saved is what the pipeline has by
+ * now; a state that is no state is refused, and then there is a new pipeline. */
 static enum iso_status try_restore(struct bench *bench, struct iso_error *error)
 {
     struct iso_archive archive;
@@ -122,7 +127,8 @@ static void restore(struct bench *bench)
     assert_string_equal(error.text, "");
 }
 
-static void feed(struct bench *bench, uint32_t input, uint64_t time, const char *key, const char *payload)
+static void feed(struct bench *bench, uint32_t input, uint64_t time, const char *key,
+                 const char *payload)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_message message = {.topic = places[input].topic,
@@ -130,7 +136,8 @@ static void feed(struct bench *bench, uint32_t input, uint64_t time, const char 
                                   .input = input,
                                   .offset = bench->offsets[input]++,
                                   .timestamp = (int64_t)time,
-                                  .timestamp_type = time ? ISO_TIMESTAMP_CREATE : ISO_TIMESTAMP_NONE,
+                                  .timestamp_type =
+                                      time ? ISO_TIMESTAMP_CREATE : ISO_TIMESTAMP_NONE,
                                   .key = {(const uint8_t *)key, (uint32_t)strlen(key)},
                                   .payload = {(const uint8_t *)payload, (uint32_t)strlen(payload)}};
     iso_pipeline_feed(bench->pipeline, &message, 1, bench->now, &error);
@@ -145,16 +152,19 @@ static void deliver(struct bench *bench, uint64_t time, uint64_t xid, uint64_t b
     char row[600], end[200], old[40] = "null";
     if (before)
         snprintf(old, sizeof old, "{\"k\":1,\"v\":%" PRIu64 "}", before);
-    snprintf(row, sizeof row,
-             "{\"before\":%s,\"after\":{\"k\":1,\"v\":%" PRIu64
-             "},\"source\":{\"connector\":\"postgresql\",\"name\":\"s\",\"snapshot\":\"false\",\"sequence\":"
-             "\"[\\\"%" PRIu64 "\\\",\\\"%" PRIu64 "\\\"]\",\"schema\":\"public\",\"table\":\"kv\",\"txId\":%" PRIu64
-             ",\"lsn\":%" PRIu64 "},\"op\":\"%s\"}",
-             old, xid, bench->lsn, bench->lsn + 5, xid, bench->lsn + 5, before ? "u" : "c");
+    snprintf(
+        row, sizeof row,
+        "{\"before\":%s,\"after\":{\"k\":1,\"v\":%" PRIu64
+        "},\"source\":{\"connector\":\"postgresql\",\"name\":\"s\",\"snapshot\":\"false\",\"sequence\":"
+        "\"[\\\"%" PRIu64 "\\\",\\\"%" PRIu64
+        "\\\"]\",\"schema\":\"public\",\"table\":\"kv\",\"txId\":%" PRIu64 ",\"lsn\":%" PRIu64
+        "},\"op\":\"%s\"}",
+        old, xid, bench->lsn, bench->lsn + 5, xid, bench->lsn + 5, before ? "u" : "c");
     feed(bench, TABLE, time, "{\"k\":1}", row);
     bench->lsn += 10;
     snprintf(end, sizeof end,
-             "{\"status\":\"END\",\"id\":\"%" PRIu64 ":%" PRIu64 "\",\"event_count\":1,\"data_collections\":"
+             "{\"status\":\"END\",\"id\":\"%" PRIu64 ":%" PRIu64
+             "\",\"event_count\":1,\"data_collections\":"
              "[{\"data_collection\":\"public.kv\",\"event_count\":1}],\"ts_ms\":1700000000123}",
              xid, bench->lsn);
     if (!bench->no_ends)
@@ -162,13 +172,14 @@ static void deliver(struct bench *bench, uint64_t time, uint64_t xid, uint64_t b
 }
 
 /* A client's record: it saw k=1 as it was `read`, and wrote its xid, if it has one. */
-static void record(struct bench *bench, uint32_t client, uint64_t time, const char *tid, uint64_t xmin, uint64_t read,
-                   uint64_t xid)
+static void record(struct bench *bench, uint32_t client, uint64_t time, const char *tid,
+                   uint64_t xmin, uint64_t read, uint64_t xid)
 {
     char text[400], number[40] = "", write[80] = "", value[24] = "null";
     if (xid) {
         snprintf(number, sizeof number, ",\"xid\":%" PRIu64, xid);
-        snprintf(write, sizeof write, ",{\"t\":\"w\",\"k\":\"public.kv/1\",\"v\":%" PRIu64 "}", xid);
+        snprintf(write, sizeof write, ",{\"t\":\"w\",\"k\":\"public.kv/1\",\"v\":%" PRIu64 "}",
+                 xid);
     }
     if (read)
         snprintf(value, sizeof value, "%" PRIu64, read);
@@ -218,7 +229,8 @@ static const char *lines(struct bench *bench)
     return all;
 }
 
-/* A row a step, written and recorded by one process, read by the other; the reader of step 3 lies. */
+/* A row a step, written and recorded by one process, read by the other; the reader of step 3
+ * lies. */
 static void run(struct bench *bench, uint64_t first, uint64_t steps)
 {
     for (uint64_t i = first; i < first + steps; i++) {
@@ -246,7 +258,8 @@ static void grace_alone_makes_verdicts_final(void **state)
         run(&bench, 6, 4);
         const char *told = lines(&bench);
         assert_non_null(strstr(told, "\"state\":\"final\""));
-        assert_non_null(strstr(told, "\"axiom\":\"EXT\",\"kind\":\"uncommitted\",\"tids\":[\"r3\"]"));
+        assert_non_null(
+            strstr(told, "\"axiom\":\"EXT\",\"kind\":\"uncommitted\",\"tids\":[\"r3\"]"));
         struct iso_pipeline_stats stats = stats_of(&bench);
         assert_int_equal(stats.engine.counts[ISO_EXT], 1);
         assert_in_range(stats.engine.transactions, 12, 14); /* of the first seven steps */
@@ -257,7 +270,8 @@ static void grace_alone_makes_verdicts_final(void **state)
     }
 }
 
-/* What was reached stays reached, whatever a recording says later; and it is not asked for again. */
+/* What was reached stays reached, whatever a recording says later; and it is not asked for
+ * again. */
 static void time_that_was_reached_is_not_taken_back(void **state)
 {
     struct bench bench;
@@ -314,7 +328,8 @@ static void record_below_the_promise_is_late(void **state)
     assert_true(reach(&bench));
     uint64_t judged = stats_of(&bench).engine.transactions;
     assert_int_equal(stats_of(&bench).join.late_records, 0);
-    record(&bench, CLIENT_A, START + 4100, "late", 702, 1, 0); /* a lie, which nobody can judge any more */
+    record(&bench, CLIENT_A, START + 4100, "late", 702, 1,
+           0); /* a lie, which nobody can judge any more */
     assert_int_equal(stats_of(&bench).join.late_records, 1);
     assert_int_equal(stats_of(&bench).engine.transactions, judged);
     struct iso_error error = {.status = ISO_OK};
@@ -381,7 +396,8 @@ static void message_time_goes_back(void **state)
     record(&bench, CLIENT_A, START + 5000, "a", 700, 0, 700);
     record(&bench, CLIENT_B, START + 5000, "b", 700, 0, 0);
     deliver(&bench, START, 701, 700);
-    record(&bench, CLIENT_A, START, "c", 701, 700, 0); /* counts as of START + 5000, where it was read */
+    record(&bench, CLIENT_A, START, "c", 701, 700,
+           0); /* counts as of START + 5000, where it was read */
     assert_false(reach(&bench));
     record(&bench, CLIENT_B, START + 6100, "d", 702, 701, 0);
     assert_false(reach(&bench)); /* CLIENT_A is still at START + 5000 */
@@ -412,7 +428,8 @@ static void messages_without_time_are_told_once(void **state)
     close_bench(&bench);
 }
 
-/* Without ENDs a partition that has nothing to say holds up what later positions close, until it is idle. */
+/* Without ENDs a partition that has nothing to say holds up what later positions close, until it is
+ * idle. */
 static void partition_without_rows(void **state)
 {
     struct bench bench;
@@ -431,7 +448,8 @@ static void partition_without_rows(void **state)
     assert_int_equal(stats_of(&bench).went_idle, 0);
     assert_int_equal(iso_pipeline_tick(bench.pipeline, bench.now - 150, &error), ISO_OK);
     assert_int_equal(stats_of(&bench).went_idle, 2);
-    assert_in_range(stats_of(&bench).join.joined, 4, 5); /* those whose records are below the promise */
+    assert_in_range(stats_of(&bench).join.joined, 4,
+                    5); /* those whose records are below the promise */
     assert_in_range(stats_of(&bench).engine.reads_judged, 8, 20);
     assert_int_equal(stats_of(&bench).join.late_records, 0);
     close_bench(&bench);
@@ -451,10 +469,13 @@ static void stream_bounds_clients(void **state)
     options.sink = sink;
     options.sink_context = options.context = &bench;
     bench.pipeline = iso_pipeline_new(&options);
-    iso_pipeline_route(bench.pipeline, "rows",
-                       iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = "canal-json"}, &error), true);
-    iso_pipeline_route(bench.pipeline, "clients",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        bench.pipeline, "rows",
+        iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = "canal-json"}, &error),
+        true);
+    iso_pipeline_route(
+        bench.pipeline, "clients",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     assert_string_equal(error.text, "");
     struct iso_inputs *inputs = iso_pipeline_inputs(bench.pipeline);
     iso_pipeline_declare(bench.pipeline, iso_inputs_number(inputs, "rows", 4, 0), 0);
@@ -462,17 +483,23 @@ static void stream_bounds_clients(void **state)
     for (uint64_t i = 0; i < 8; i++) {
         char watermark[200], text[200];
         uint64_t time = START + 400 * i;
-        snprintf(watermark, sizeof watermark,
-                 "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":"
-                 "\"TIDB_WATERMARK\",\"es\":1,\"ts\":2,\"sql\":\"\",\"_tidb\":{\"watermarkTs\":%" PRIu64 "}}",
-                 1000 + 10 * i);
+        snprintf(
+            watermark, sizeof watermark,
+            "{\"id\":0,\"database\":\"\",\"table\":\"\",\"pkNames\":null,\"isDdl\":false,\"type\":"
+            "\"TIDB_WATERMARK\",\"es\":1,\"ts\":2,\"sql\":\"\",\"_tidb\":{\"watermarkTs\":%" PRIu64
+            "}}",
+            1000 + 10 * i);
         snprintf(text, sizeof text,
                  "{\"tid\":%" PRIu64 ",\"sid\":%" PRIu64 ",\"sts\":%" PRIu64
                  ",\"ops\":[{\"t\":\"r\",\"k\":\"db.t/1\",\"v\":%s}]}",
                  i, i, 1000 + 10 * i, i == 2 ? "5" : "null");
         struct iso_message pair[] = {
-            {.topic = "rows", .input = 0, .payload = {(const uint8_t *)watermark, (uint32_t)strlen(watermark)}},
-            {.topic = "clients", .input = 1, .payload = {(const uint8_t *)text, (uint32_t)strlen(text)}}};
+            {.topic = "rows",
+             .input = 0,
+             .payload = {(const uint8_t *)watermark, (uint32_t)strlen(watermark)}},
+            {.topic = "clients",
+             .input = 1,
+             .payload = {(const uint8_t *)text, (uint32_t)strlen(text)}}};
         for (int m = 0; m < 2; m++) {
             pair[m].offset = (int64_t)i;
             pair[m].timestamp_type = ISO_TIMESTAMP_LOG_APPEND;
@@ -487,7 +514,8 @@ static void stream_bounds_clients(void **state)
     close_bench(&bench);
 }
 
-/* A client wrote another value than the stream delivered: what others read of it is doubtful, also behind restarts. */
+/* A client wrote another value than the stream delivered: what others read of it is doubtful, also
+ * behind restarts. */
 static void doubts_outlive_a_restart(void **state)
 {
     char first[16384];
@@ -510,7 +538,8 @@ static void doubts_outlive_a_restart(void **state)
             record(&bench, CLIENT_B, START + 1000 * i, tid, 700 + i, i == 2 ? 666 : 699 + i, 0);
             reach(&bench);
             if (i == 4) { /* the contradiction was found, and nothing is final that rests on it */
-                assert_non_null(strstr(lines_so_far(&bench), "\"kind\":\"value\",\"tids\":[\"liar\"]"));
+                assert_non_null(
+                    strstr(lines_so_far(&bench), "\"kind\":\"value\",\"tids\":[\"liar\"]"));
                 assert_null(strstr(lines_so_far(&bench), "\"doubtful\""));
             }
         }
@@ -520,8 +549,9 @@ static void doubts_outlive_a_restart(void **state)
             snprintf(first, sizeof first, "%s", told);
         assert_string_equal(told, first);
         assert_non_null(strstr(told, "\"state\":\"final\",\"doubtful\":\"contradiction\""));
-        assert_non_null(
-            strstr(told, "{\"tid\":\"liar\",\"xid\":\"701\",\"lsn\":\"0/78\",\"time\":\"2023-11-14T22:13:20.123Z\"}"));
+        assert_non_null(strstr(
+            told,
+            "{\"tid\":\"liar\",\"xid\":\"701\",\"lsn\":\"0/78\",\"time\":\"2023-11-14T22:13:20.123Z\"}"));
         close_bench(&bench);
     }
 }

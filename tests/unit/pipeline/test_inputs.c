@@ -1,4 +1,5 @@
-/* Inputs that fall silent, and clocks that jump: what the watermark waits for, and what becomes of what comes late. */
+/* Inputs that fall silent, and clocks that jump: what the watermark waits for, and what becomes of
+ * what comes late. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -28,11 +29,12 @@ static void on_idle(void *context, const struct iso_inputs_entry *input, bool id
 {
     struct bench *bench = context;
     size_t used = strlen(bench->idle);
-    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d] %s;", input->topic, (int)input->partition,
-             idle ? "idle" : "back");
+    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d] %s;", input->topic,
+             (int)input->partition, idle ? "idle" : "back");
 }
 
-static void on_doubtful(void *context, const struct iso_message *message, const char *place, const char *reason)
+static void on_doubtful(void *context, const struct iso_message *message, const char *place,
+                        const char *reason)
 {
     struct bench *bench = context;
     size_t used = strlen(bench->doubtful);
@@ -40,14 +42,14 @@ static void on_doubtful(void *context, const struct iso_message *message, const 
     snprintf(bench->doubtful + used, sizeof bench->doubtful - used, "%s;", reason);
 }
 
-static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset, uint64_t timestamp,
-                         uint64_t watermark)
+static void on_far_ahead(void *context, const struct iso_inputs_entry *input, uint64_t offset,
+                         uint64_t timestamp, uint64_t watermark)
 {
     struct bench *bench = context;
     size_t used = strlen(bench->idle);
     assert_true(timestamp > watermark);
-    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d]@%llu;", input->topic, (int)input->partition,
-             (unsigned long long)offset);
+    snprintf(bench->idle + used, sizeof bench->idle - used, "%s[%d]@%llu;", input->topic,
+             (int)input->partition, (unsigned long long)offset);
 }
 
 /* Of the options what the bench has no part in is the caller's. */
@@ -61,11 +63,13 @@ static void open_with(struct bench *bench, struct iso_pipeline_options *options,
     options->on_far_ahead = on_far_ahead;
     options->on_doubtful = on_doubtful;
     bench->pipeline = iso_pipeline_new(options);
-    iso_pipeline_route(bench->pipeline, "t",
-                       iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
+    iso_pipeline_route(
+        bench->pipeline, "t",
+        iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     for (int32_t partition = 0; partition < partitions; partition++)
-        iso_pipeline_declare(bench->pipeline,
-                             iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
+        iso_pipeline_declare(
+            bench->pipeline,
+            iso_inputs_number(iso_pipeline_inputs(bench->pipeline), "t", 1, partition), 0);
 }
 
 static void open_bench(struct bench *bench, uint64_t idle_timeout_ms)
@@ -136,7 +140,8 @@ static void silent_partition_holds_the_watermark(void **state)
     struct bench bench;
     (void)state;
     open_bench(&bench, 0);
-    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     feed(&bench, 0, 1, "{\"watermark\":100}");
     tick(&bench, 1000 * IDLE_MS);
     assert_false(stats_of(&bench).has_watermark);
@@ -173,7 +178,8 @@ static void all_partitions_fall_silent(void **state)
     struct bench bench;
     (void)state;
     open_bench(&bench, IDLE_MS);
-    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":1,\"sid\":1,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     feed(&bench, 0, 0, "{\"watermark\":100}");
     tick(&bench, IDLE_MS);
     assert_string_equal(bench.idle, "t[0] idle;t[1] idle;");
@@ -183,8 +189,8 @@ static void all_partitions_fall_silent(void **state)
     close_bench(&bench);
 }
 
-/* What a partition says after it was left out may explain reads whose verdict is final: it is taken and counted, and
- * EXT verdicts are no reason for "violated" any more. */
+/* What a partition says after it was left out may explain reads whose verdict is final: it is taken
+ * and counted, and EXT verdicts are no reason for "violated" any more. */
 static void late_message_of_an_idle_partition(void **state)
 {
     struct bench bench;
@@ -211,8 +217,9 @@ static void late_message_of_an_idle_partition(void **state)
     close_bench(&bench);
 }
 
-/* A sender whose clock jumps a year ahead and back: its timestamps are what the database says, so they stand; they
- * make nobody else late, and what lies below the watermark is dropped as before. */
+/* A sender whose clock jumps a year ahead and back: its timestamps are what the database says, so
+ * they stand; they make nobody else late, and what lies below the watermark is dropped as
+ * before. */
 static void clock_that_jumps_a_year(void **state)
 {
     enum { TRANSACTIONS = 40000, JUMPED = 200, KEYS = 50, STEP = 10 };
@@ -233,11 +240,12 @@ static void clock_that_jumps_a_year(void **state)
         snprintf(
             record, sizeof record,
             "{\"tid\":%llu,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[{\"t\":\"w\",\"k\":\"%s%llu\",\"v\":%llu}]}",
-            (unsigned long long)i, (unsigned long long)sts, (unsigned long long)sts + 1, jumps ? "j" : "",
-            (unsigned long long)i % KEYS, (unsigned long long)i);
+            (unsigned long long)i, (unsigned long long)sts, (unsigned long long)sts + 1,
+            jumps ? "j" : "", (unsigned long long)i % KEYS, (unsigned long long)i);
         feed(&bench, 0, i, record);
         if (!jumps && i % 100 == 0) {
-            snprintf(record, sizeof record, "{\"watermark\":%llu}", (unsigned long long)i * STEP - 500);
+            snprintf(record, sizeof record, "{\"watermark\":%llu}",
+                     (unsigned long long)i * STEP - 500);
             feed(&bench, 0, i, record);
         }
         uint64_t bytes = stats_of(&bench).engine.bytes;
@@ -284,8 +292,8 @@ static void write_at(struct bench *bench, uint64_t tid, uint64_t sts)
     snprintf(record, sizeof record,
              "{\"tid\":%llu,\"sid\":%llu,\"sts\":%llu,\"cts\":%llu,"
              "\"ops\":[{\"t\":\"w\",\"k\":%llu,\"v\":1}]}",
-             (unsigned long long)tid, (unsigned long long)tid, (unsigned long long)sts, (unsigned long long)sts + 1,
-             (unsigned long long)tid);
+             (unsigned long long)tid, (unsigned long long)tid, (unsigned long long)sts,
+             (unsigned long long)sts + 1, (unsigned long long)tid);
     feed(bench, 0, 0, record);
 }
 
@@ -300,7 +308,8 @@ static void watermark_at(struct bench *bench, uint64_t timestamp)
 static void timestamps_a_year_ahead_are_noticed(void **state)
 {
     static const uint64_t now = 1795000000, year = 31556952;
-    static const uint64_t per_second[] = {1, 1000, 1000000, 1000000000, (uint64_t)1000 << 18, (uint64_t)1000000 << 12};
+    static const uint64_t per_second[] = {
+        1, 1000, 1000000, 1000000000, (uint64_t)1000 << 18, (uint64_t)1000000 << 12};
     (void)state;
     for (size_t i = 0; i < sizeof per_second / sizeof *per_second; i++) {
         struct bench bench;
@@ -324,12 +333,16 @@ static void timestamps_a_year_ahead_are_noticed(void **state)
         /* Of a transaction the later timestamp counts, and each transaction of a batch once. */
         open_single(&bench);
         watermark_at(&bench, now * per_second[i]);
-        snprintf(records[0], sizeof records[0], "{\"tid\":1,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[]}",
-                 (unsigned long long)(now * per_second[i] + 1), (unsigned long long)(now * per_second[i] + 2));
-        snprintf(records[1], sizeof records[1], "{\"tid\":2,\"sid\":2,\"sts\":%llu,\"cts\":%llu,\"ops\":[]}",
+        snprintf(records[0], sizeof records[0],
+                 "{\"tid\":1,\"sid\":1,\"sts\":%llu,\"cts\":%llu,\"ops\":[]}",
+                 (unsigned long long)(now * per_second[i] + 1),
+                 (unsigned long long)(now * per_second[i] + 2));
+        snprintf(records[1], sizeof records[1],
+                 "{\"tid\":2,\"sid\":2,\"sts\":%llu,\"cts\":%llu,\"ops\":[]}",
                  (unsigned long long)((now + year - 2) * per_second[i]),
                  (unsigned long long)((now + year + 2) * per_second[i]));
-        struct iso_message batch[] = {message_of(&bench, 0, records[0]), message_of(&bench, 0, "{\"watermark\":1}"),
+        struct iso_message batch[] = {message_of(&bench, 0, records[0]),
+                                      message_of(&bench, 0, "{\"watermark\":1}"),
                                       message_of(&bench, 0, records[1])};
         assert_int_equal(iso_pipeline_feed(bench.pipeline, batch, 3, 0, &error), ISO_OK);
         assert_int_equal(stats_of(&bench).far_ahead, 1);
@@ -349,7 +362,8 @@ static void counters_know_no_year(void **state)
     close_bench(&bench);
 }
 
-/* A watermark that jumped with its sender's clock makes what comes after it late: taken, counted, and doubtful. */
+/* A watermark that jumped with its sender's clock makes what comes after it late: taken, counted,
+ * and doubtful. */
 static void clock_that_jumps_back(void **state)
 {
     struct bench bench;
@@ -429,11 +443,13 @@ static void late_arrival_makes_lines_doubtful(void **state)
     feed(&bench, 0, 0, record);
     watermark_at(&bench, 200);
     told = lines(&bench);
-    const char *final =
-        strstr(told, "\"state\":\"final\",\"doubtful\":\"below-watermark\",\"level\":\"si\",\"axiom\":\"EXT\"");
+    const char *final = strstr(
+        told,
+        "\"state\":\"final\",\"doubtful\":\"below-watermark\",\"level\":\"si\",\"axiom\":\"EXT\"");
     assert_non_null(strstr(told, "\"state\":\"tentative\",\"doubtful\":\"below-watermark\","));
     assert_non_null(final);
-    /* A record that was left out is the graver doubt; other axioms do not rest on what others wrote. */
+    /* A record that was left out is the graver doubt; other axioms do not rest on what others
+     * wrote. */
     feed(&bench, 0, 0, "nonsense");
     snprintf(record, sizeof record, reader, 13, 13, 250, 250, 9);
     feed(&bench, 0, 0, record);
@@ -452,18 +468,22 @@ static void standing_tentative_violation_is_undecided(void **state)
     const char *reason;
     (void)state;
     open_single(&bench);
-    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     assert_non_null(strstr(lines(&bench), "\"state\":\"tentative\""));
     assert_int_equal(stats_of(&bench).engine.standing, 1);
     assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
     assert_string_equal(reason, "tentative-violations");
-    assert_non_null(strstr(summary(&bench), "\"verdict\":\"undecided\",\"reason\":\"tentative-violations\""));
-    feed(&bench, 0, 1, "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    assert_non_null(
+        strstr(summary(&bench), "\"verdict\":\"undecided\",\"reason\":\"tentative-violations\""));
+    feed(&bench, 0, 1,
+         "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
     assert_non_null(strstr(lines(&bench), "\"state\":\"retracted\""));
     assert_int_equal(stats_of(&bench).engine.standing, 0);
     assert_int_equal(iso_pipeline_outcome(bench.pipeline, false, &reason), ISO_UNDECIDED);
     assert_string_equal(reason, "waiting");
-    feed(&bench, 0, 2, "{\"tid\":3,\"sid\":3,\"sts\":60,\"cts\":60,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":2}]}");
+    feed(&bench, 0, 2,
+         "{\"tid\":3,\"sid\":3,\"sts\":60,\"cts\":60,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":2}]}");
     assert_int_equal(stats_of(&bench).engine.standing, 1);
     watermark_at(&bench, 100);
     assert_int_equal(stats_of(&bench).engine.standing, 0);
@@ -471,7 +491,8 @@ static void standing_tentative_violation_is_undecided(void **state)
     close_bench(&bench);
 }
 
-/* Of an input that has passed the watermark, messages are counted until the others have come as far. */
+/* Of an input that has passed the watermark, messages are counted until the others have come as
+ * far. */
 static void messages_above_the_watermark_are_counted(void **state)
 {
     struct bench bench;
@@ -512,7 +533,8 @@ static void timestamp_that_is_absent(void **state)
     close_bench(&bench);
 }
 
-/* What was final by its deadline, and told so, is taken back aloud; what never was is not mentioned. */
+/* What was final by its deadline, and told so, is taken back aloud; what never was is not
+ * mentioned. */
 static void final_lines_are_taken_back(void **state)
 {
     struct bench bench;
@@ -522,11 +544,13 @@ static void final_lines_are_taken_back(void **state)
     options.engine.finality_timeout_ms = 1000;
     options.final_only = true;
     open_with(&bench, &options, 1);
-    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":2,\"sid\":2,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     assert_string_equal(lines(&bench), "");
     tick(&bench, 2000);
     assert_non_null(strstr(lines(&bench), "\"state\":\"final\",\"by\":\"deadline\""));
-    feed(&bench, 0, 2000, "{\"tid\":3,\"sid\":3,\"sts\":60,\"cts\":60,\"ops\":[{\"t\":\"r\",\"k\":\"y\",\"v\":1}]}");
+    feed(&bench, 0, 2000,
+         "{\"tid\":3,\"sid\":3,\"sts\":60,\"cts\":60,\"ops\":[{\"t\":\"r\",\"k\":\"y\",\"v\":1}]}");
     feed(&bench, 0, 2000,
          "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1},"
          "{\"t\":\"w\",\"k\":\"y\",\"v\":1}]}");
@@ -537,23 +561,29 @@ static void final_lines_are_taken_back(void **state)
     close_bench(&bench);
 }
 
-/* A key that is a value to one and a list to the next becomes two, and who uses it otherwise is reported. */
+/* A key that is a value to one and a list to the next becomes two, and who uses it otherwise is
+ * reported. */
 static void a_key_of_two_kinds_is_reported(void **state)
 {
     struct bench bench;
     (void)state;
     open_single(&bench);
-    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":20,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
     assert_string_equal(bench.doubtful, "");
-    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"append\",\"k\":\"x\",\"v\":2}]}");
-    assert_string_equal(bench.doubtful, "uses key x as a list, and others do not: what names it is doubtful;");
+    feed(
+        &bench, 0, 0,
+        "{\"tid\":2,\"sid\":2,\"sts\":30,\"cts\":40,\"ops\":[{\"t\":\"append\",\"k\":\"x\",\"v\":2}]}");
+    assert_string_equal(bench.doubtful,
+                        "uses key x as a list, and others do not: what names it is doubtful;");
     assert_int_equal(stats_of(&bench).contradictions, 1);
     feed(&bench, 0, 0,
          "{\"tid\":3,\"sid\":3,\"sts\":50,\"cts\":50,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":7},"
          "{\"t\":\"r\",\"k\":\"y\",\"v\":7}]}");
     lines(&bench);
     watermark_at(&bench, 100);
-    const char *told = lines(&bench), *of_x = strstr(told, "\"key\":\"x\""), *of_y = strstr(told, "\"key\":\"y\"");
+    const char *told = lines(&bench), *of_x = strstr(told, "\"key\":\"x\""),
+               *of_y = strstr(told, "\"key\":\"y\"");
     assert_true(of_x && of_y);
     assert_int_equal(stats_of(&bench).engine.counts[ISO_EXT], 2);
     assert_int_equal(stats_of(&bench).doubted[ISO_EXT], 1); /* the other key is nobody's doubt */
@@ -561,7 +591,8 @@ static void a_key_of_two_kinds_is_reported(void **state)
     close_bench(&bench);
 }
 
-/* What was left out of an input may explain what rests on its transactions, and nothing that rests on others'. */
+/* What was left out of an input may explain what rests on its transactions, and nothing that rests
+ * on others'. */
 static void a_record_left_out_makes_its_input_doubtful(void **state)
 {
     struct bench bench;
@@ -570,9 +601,12 @@ static void a_record_left_out_makes_its_input_doubtful(void **state)
     iso_pipeline_options_init(&options);
     options.on_bad_record = ISO_BAD_SKIP;
     open_with(&bench, &options, 2);
-    feed(&bench, 0, 0, "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":11,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
-    feed(&bench, 0, 0, "{\"tid\":2,\"sid\":2,\"sts\":20,\"cts\":21,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}");
-    feed(&bench, 0, 0, "{\"tid\":3,\"sid\":3,\"sts\":30,\"cts\":30,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":1,\"sid\":1,\"sts\":10,\"cts\":11,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":1}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":2,\"sid\":2,\"sts\":20,\"cts\":21,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":2}]}");
+    feed(&bench, 0, 0,
+         "{\"tid\":3,\"sid\":3,\"sts\":30,\"cts\":30,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":1}]}");
     feed(&bench, 0, 0, "{\"watermark\":100}");
     feed(&bench, 1, 0, "{\"watermark\":100}");
     assert_non_null(strstr(lines(&bench), "\"state\":\"final\""));
@@ -585,7 +619,8 @@ static void a_record_left_out_makes_its_input_doubtful(void **state)
     close_bench(&bench);
 }
 
-/* Timestamps of two numbers are one in every line; one that is too large names its record, and is no violation. */
+/* Timestamps of two numbers are one in every line; one that is too large names its record, and is
+ * no violation. */
 static void timestamps_of_two_numbers(void **state)
 {
     struct bench bench;
@@ -624,9 +659,11 @@ static void snapshots_need_a_change_stream(void **state)
         struct iso_message batch[] = {message_of(&bench, 0, "{\"tid\":1,\"sid\":1,\"ops\":[]}"),
                                       message_of(&bench, 1, records[i])};
         assert_int_equal(iso_pipeline_feed(bench.pipeline, batch, 2, 0, &error), ISO_BAD_INPUT);
-        assert_string_equal(error.text, "topic t partition 1 offset 1: snapshots in a stream need a CDC source to be "
-                                        "joined with: expected --source KIND:TOPIC,cells=true of the change stream, "
-                                        "too");
+        assert_string_equal(
+            error.text,
+            "topic t partition 1 offset 1: snapshots in a stream need a CDC source to be "
+            "joined with: expected --source KIND:TOPIC,cells=true of the change stream, "
+            "too");
         close_bench(&bench);
     }
 }
@@ -643,16 +680,19 @@ static void what_was_dropped_is_in_the_books(void **state)
     open_with(&bench, &options, 1);
     for (unsigned i = 1; i <= 200; i++) {
         char record[160];
-        snprintf(record, sizeof record,
-                 "{\"tid\":%u,\"sid\":%u,\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":%u}]}", i, i,
-                 10 * i, 10 * i + 5, i);
+        snprintf(
+            record, sizeof record,
+            "{\"tid\":%u,\"sid\":%u,\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":%u}]}",
+            i, i, 10 * i, 10 * i + 5, i);
         feed(&bench, 0, 0, record);
         watermark_at(&bench, 10 * i + 5);
     }
-    feed(&bench, 0, 0,
-         "{\"tid\":1000,\"sid\":1000,\"sts\":100,\"cts\":5000,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":9}]}");
-    feed(&bench, 0, 0,
-         "{\"tid\":1001,\"sid\":1001,\"sts\":5001,\"cts\":5001,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":200}]}");
+    feed(
+        &bench, 0, 0,
+        "{\"tid\":1000,\"sid\":1000,\"sts\":100,\"cts\":5000,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":9}]}");
+    feed(
+        &bench, 0, 0,
+        "{\"tid\":1001,\"sid\":1001,\"sts\":5001,\"cts\":5001,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":200}]}");
     assert_int_equal(iso_pipeline_end(bench.pipeline, 0, &error), ISO_OK);
     const char *whole = summary(&bench);
     assert_non_null(strstr(whole, "\"verdict\":\"undecided\",\"reason\":\"retention\""));
@@ -660,7 +700,8 @@ static void what_was_dropped_is_in_the_books(void **state)
     close_bench(&bench);
 }
 
-/* Over the list of a key what there is more is counted, and reported at the end: a line for each key. */
+/* Over the list of a key what there is more is counted, and reported at the end: a line for each
+ * key. */
 static void what_is_not_listed_is_counted(void **state)
 {
     enum { KEYS = 100 };
@@ -673,9 +714,10 @@ static void what_is_not_listed_is_counted(void **state)
     options.engine.max_per_key = 1;
     open_with(&bench, &options, 2);
     for (unsigned i = 0; i < 3 * KEYS; i++) {
-        snprintf(record, sizeof record,
-                 "{\"tid\":%u,\"sid\":%u,\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"r\",\"k\":\"k%u\",\"v\":7}]}", i + 1,
-                 i + 1, 10 * i + 10, 10 * i + 11, i % KEYS);
+        snprintf(
+            record, sizeof record,
+            "{\"tid\":%u,\"sid\":%u,\"sts\":%u,\"cts\":%u,\"ops\":[{\"t\":\"r\",\"k\":\"k%u\",\"v\":7}]}",
+            i + 1, i + 1, 10 * i + 10, 10 * i + 11, i % KEYS);
         feed(&bench, 0, 0, record);
     }
     assert_int_equal(iso_pipeline_end(bench.pipeline, 0, &error), ISO_OK);

@@ -1,5 +1,5 @@
-/* Values in several spellings, where an order of all transactions is sought: what a read may have seen, and which
- * columns are reported. */
+/* Values in several spellings, where an order of all transactions is sought: what a read may have
+ * seen, and which columns are reported. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -18,14 +18,15 @@ static void destroy(struct iso_decoder *decoder)
     iso_free(decoder);
 }
 
-static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table, size_t length)
+static bool covers(const struct iso_decoder *decoder, const char *topic, const char *table,
+                   size_t length)
 {
     (void)decoder, (void)topic, (void)table, (void)length;
     return true;
 }
 
-static struct iso_value_type value_type(const struct iso_decoder *decoder, const char *table, size_t length,
-                                        const char *column, size_t column_length)
+static struct iso_value_type value_type(const struct iso_decoder *decoder, const char *table,
+                                        size_t length, const char *column, size_t column_length)
 {
     (void)decoder, (void)table, (void)length, (void)column, (void)column_length;
     return (struct iso_value_type){.kind = ISO_VALUE_FLOAT};
@@ -70,7 +71,8 @@ static void close_bench(struct bench *bench)
 }
 
 /* A transaction of one operation. */
-static void add(struct bench *bench, enum iso_operation_kind kind, const char *key, const char *value)
+static void add(struct bench *bench, enum iso_operation_kind kind, const char *key,
+                const char *value)
 {
     struct iso_history *history = &bench->history;
     iso_history_begin(history, (iso_atom)history->transaction_count, 0, ISO_COMMITTED, 0);
@@ -84,11 +86,12 @@ static void show(const struct iso_history *history, char *text, size_t size)
     size_t used = 0, key_length, value_length;
     text[0] = 0;
     for (uint32_t o = 0; o < history->operation_count; o++) {
-        const char *name = iso_atom_text(&history->atoms, history->key_atom[history->key[o]], key, &key_length);
+        const char *name =
+            iso_atom_text(&history->atoms, history->key_atom[history->key[o]], key, &key_length);
         const char *of = iso_atom_text(&history->atoms, history->value[o], value, &value_length);
         used += (size_t)snprintf(text + used, size - used, "%s%c %.*s=%.*s", o ? ", " : "",
-                                 iso_kind_of(history, o) == ISO_READ ? 'r' : 'w', (int)key_length, name,
-                                 (int)value_length, of);
+                                 iso_kind_of(history, o) == ISO_READ ? 'r' : 'w', (int)key_length,
+                                 name, (int)value_length, of);
     }
 }
 
@@ -111,7 +114,9 @@ static void a_read_that_may_be_a_version_is_no_edge(void **state)
     add(&bench, ISO_READ, "t/4", "9");      /* nobody wrote it */
     assert_int_equal(iso_pipeline_drop_unclear(bench.pipeline, &bench.history), 1);
     show(&bench.history, text, sizeof text);
-    assert_string_equal(text, "w t/1=7, w t/2=123456.8, w t/2=8, w t/3=0.5, r t/1=123457, r t/2=8, r t/3=0.5, r t/4=9");
+    assert_string_equal(
+        text,
+        "w t/1=7, w t/2=123456.8, w t/2=8, w t/3=0.5, r t/1=123457, r t/2=8, r t/3=0.5, r t/4=9");
     const struct iso_pipeline_spelling *spellings = iso_pipeline_spellings(bench.pipeline, &count);
     assert_int_equal(count, 1);
     assert_string_equal(spellings->column, "t.c");
@@ -121,8 +126,8 @@ static void a_read_that_may_be_a_version_is_no_edge(void **state)
     close_bench(&bench);
 }
 
-/* A column is reported once, by its table's name and its own, as far as there is room for both; beyond a number of them
- * they are only counted. */
+/* A column is reported once, by its table's name and its own, as far as there is room for both;
+ * beyond a number of them they are only counted. */
 static void columns_are_reported_by_name(void **state)
 {
     enum { TABLES = ISO_SPELLINGS_MAX + 10 };
@@ -134,8 +139,8 @@ static void columns_are_reported_by_name(void **state)
         struct bench bench;
         open_bench(&bench, columns[i]);
         for (int t = 0; t < TABLES; t++) {
-            /* The first tables' names leave room for three bytes and the NUL, for two, for one, for the NUL alone, and
-             * not for themselves. */
+            /* The first tables' names leave room for three bytes and the NUL, for two, for one, for
+             * the NUL alone, and not for themselves. */
             snprintf(name, sizeof name, "%d%0*d", t, t < 5 ? ISO_SPELLING_NAME - 5 + t : 1, 0);
             for (int k = 0; k < 2; k++) {
                 snprintf(key, sizeof key, "%s/%d", name, k);
@@ -144,14 +149,16 @@ static void columns_are_reported_by_name(void **state)
             }
         }
         assert_int_equal(iso_pipeline_drop_unclear(bench.pipeline, &bench.history), 2 * TABLES);
-        const struct iso_pipeline_spelling *spellings = iso_pipeline_spellings(bench.pipeline, &count);
+        const struct iso_pipeline_spelling *spellings =
+            iso_pipeline_spellings(bench.pipeline, &count);
         assert_int_equal(count, ISO_SPELLINGS_MAX);
         assert_int_equal(bench.reported, ISO_SPELLINGS_MAX);
         for (int t = 0; t < 5; t++) {
             bool has_room = columns[i] && t < 2;
             size_t length = strlen(spellings[t].column);
             assert_int_equal(spellings[t].column[length - 1], has_room ? 'c' : '0');
-            assert_int_equal(length, t < 4 ? ISO_SPELLING_NAME - 4 + t + 2 * has_room : ISO_SPELLING_NAME - 1);
+            assert_int_equal(length, t < 4 ? ISO_SPELLING_NAME - 4 + t + 2 * has_room
+                                           : ISO_SPELLING_NAME - 1);
         }
         assert_string_equal(spellings[5].column, columns[i] ? "50.c" : "50");
         close_bench(&bench);

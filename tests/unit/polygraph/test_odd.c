@@ -1,5 +1,6 @@
-/* polygraph on odd histories: what is empty, unknown, repeated or extreme. Each verdict is the one told here and that
- * of trying every schedule, and its evidence is confirmed; with and without the steps before the solver. */
+/* polygraph on odd histories: what is empty, unknown, repeated or extreme. Each verdict is the one
+ * told here and that of trying every schedule, and its evidence is confirmed; with and without the
+ * steps before the solver. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +17,8 @@
 
 enum { SMALL = 12 }; /* transactions, for the oracle */
 
-static void judge(const struct iso_history *history, enum iso_model model, bool solver, enum iso_outcome expected,
-                  const char *name)
+static void judge(const struct iso_history *history, enum iso_model model, bool solver,
+                  enum iso_outcome expected, const char *name)
 {
     struct iso_polygraph_options options;
     struct iso_polygraph_result result;
@@ -28,14 +29,17 @@ static void judge(const struct iso_history *history, enum iso_model model, bool 
     options.no_advice = options.no_saturation = options.no_search = options.no_windows = solver;
     assert_int_equal(iso_polygraph_check(history, &options, &result, &error), ISO_OK);
     if (result.outcome != expected)
-        print_error("%s at %s: %s\n", name, iso_model_name(model), iso_outcome_name(result.outcome));
+        print_error("%s at %s: %s\n", name, iso_model_name(model),
+                    iso_outcome_name(result.outcome));
     assert_int_equal(result.outcome, expected);
-    if (expected != ISO_IS_UNDECIDED && iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
+    if (expected != ISO_IS_UNDECIDED &&
+        iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
         fail_msg("%s at %s: %s", name, iso_model_name(model), error.text);
     iso_polygraph_result_release(&result);
 }
 
-static void judge_all(const struct iso_history *history, enum iso_outcome ser, enum iso_outcome si, const char *name)
+static void judge_all(const struct iso_history *history, enum iso_outcome ser, enum iso_outcome si,
+                      const char *name)
 {
     for (int solver = 0; solver < 2; solver++) {
         judge(history, ISO_MODEL_SER, solver, ser, name);
@@ -76,7 +80,8 @@ static const struct odd odds[] = {
      "1 a - - | r l [1] | a l 1\n2 b - - | a l 1 | r l [1,1]\n"},
     {"one element twice by one transaction", ISO_HOLDS, ISO_HOLDS,
      "1 a - - | a l 1 | r l [1] | a l 1 | r l [1,1]\n2 b - - | r l [1,1]\n"},
-    {"half of one element twice", ISO_IS_VIOLATED, ISO_IS_VIOLATED, "1 a - - | a l 1 | a l 1\n2 b - - | r l [1]\n"},
+    {"half of one element twice", ISO_IS_VIOLATED, ISO_IS_VIOLATED,
+     "1 a - - | a l 1 | a l 1\n2 b - - | r l [1]\n"},
     {"an element oftener than it was appended", ISO_IS_VIOLATED, ISO_IS_VIOLATED,
      "1 a - - | a l 1\n2 b - - | a l 1\n3 c - - | r l [1,1,1]\n"},
     {"an aborted append of an element that another made", ISO_HOLDS, ISO_HOLDS,
@@ -107,7 +112,8 @@ static void judges_odd_histories(void **state)
     }
 }
 
-/* A read is left without a writer while the rules' clocks still lag behind the facts that say so. */
+/* A read is left without a writer while the rules' clocks still lag behind the facts that say
+ * so. */
 static void judges_while_clocks_lag(void **state)
 {
     static const struct {
@@ -180,7 +186,8 @@ static void judges_one_wide_transaction(void **state)
             iso_history_operation(&history, ISO_WRITE, key, 7);
         begin(&history, 1, 1);
         for (uint32_t key = 0; key < WIDE; key++)
-            iso_history_operation(&history, ISO_READ, key, torn && key == WIDE / 2 ? ISO_ABSENT : 7);
+            iso_history_operation(&history, ISO_READ, key,
+                                  torn && key == WIDE / 2 ? ISO_ABSENT : 7);
         finish(&history, torn ? ISO_IS_VIOLATED : ISO_HOLDS, "one wide transaction");
     }
 }

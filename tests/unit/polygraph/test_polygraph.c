@@ -47,14 +47,19 @@ static int tear_down(void **state)
 static void check(struct fixture *fixture)
 {
     assert_int_equal(iso_history_finish(&fixture->history, &fixture->error), ISO_OK);
-    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result,
+                                         &fixture->error),
                      ISO_OK);
 }
 
-static void make(struct fixture *fixture, const char *name, uint32_t transactions, uint32_t sessions)
+static void make(struct fixture *fixture, const char *name, uint32_t transactions,
+                 uint32_t sessions)
 {
-    struct blackbox_workload shape = {
-        .name = name, .transactions = transactions, .keys = 5000, .sessions = sessions, .operations = 8};
+    struct blackbox_workload shape = {.name = name,
+                                      .transactions = transactions,
+                                      .keys = 5000,
+                                      .sessions = sessions,
+                                      .operations = 8};
     assert_true(blackbox_workload_make(&shape, &fixture->history));
 }
 
@@ -65,8 +70,8 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* What runs long stops soon after the time is up: measured as the thread's own time, since the machine may be
- * busy. */
+/* What runs long stops soon after the time is up: measured as the thread's own time, since the
+ * machine may be busy. */
 static void stops_in_time(void **state)
 {
     struct fixture *fixture = *state;
@@ -79,13 +84,15 @@ static void stops_in_time(void **state)
         iso_polygraph_result_init(&fixture->result);
         fixture->options.timeout *= 2;
         double before = seconds();
-        assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+        assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result,
+                                             &fixture->error),
                          ISO_OK);
         assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
         assert_string_equal(fixture->result.reason, "timeout");
         assert_true(seconds() - before < fixture->options.timeout + (SANITIZED ? 60 : 5));
         assert_int_equal(fixture->result.evidence.lemma_count, 0);
-    } while (!SANITIZED && fixture->result.counters.known_edges == 0 && fixture->options.timeout < 60);
+    } while (!SANITIZED && fixture->result.counters.known_edges == 0 &&
+             fixture->options.timeout < 60);
     assert_true(SANITIZED || fixture->result.counters.known_edges > 0);
 }
 
@@ -121,13 +128,14 @@ static void keeps_to_memory(void **state)
     for (uint64_t more = 4; more <= 64; more *= 2) {
         fixture->options.memory = start + (more << 20);
         most = 0;
-        assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+        assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result,
+                                             &fixture->error),
                          ISO_OK);
         if (fixture->result.outcome == ISO_IS_UNDECIDED)
             assert_string_equal(fixture->result.reason, "memory");
         if (!SANITIZED && most > fixture->options.memory + fixture->options.memory / 20)
-            fail_msg("%llu MB more: %llu of %llu bytes", (unsigned long long)more, (unsigned long long)most,
-                     (unsigned long long)fixture->options.memory);
+            fail_msg("%llu MB more: %llu of %llu bytes", (unsigned long long)more,
+                     (unsigned long long)most, (unsigned long long)fixture->options.memory);
         if (more == 4)
             assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
         iso_polygraph_result_release(&fixture->result);
@@ -135,20 +143,26 @@ static void keeps_to_memory(void **state)
     }
 }
 
-/* Where hundreds of sessions run side by side, an order is found without a search, and confirmed. */
+/* Where hundreds of sessions run side by side, an order is found without a search, and
+ * confirmed. */
 static void schedules_many_sessions(void **state)
 {
     struct fixture *fixture = *state;
     for (int serial = 0; serial < 2; serial++) {
-        struct blackbox_workload shape = {
-            .name = "blindw", .transactions = 4000, .keys = 2000, .sessions = 400, .operations = 8, .serial = serial};
+        struct blackbox_workload shape = {.name = "blindw",
+                                          .transactions = 4000,
+                                          .keys = 2000,
+                                          .sessions = 400,
+                                          .operations = 8,
+                                          .serial = serial};
         assert_true(blackbox_workload_make(&shape, &fixture->history));
         fixture->options.model = serial ? ISO_MODEL_SER : ISO_MODEL_SI;
         check(fixture);
         assert_int_equal(fixture->result.outcome, ISO_HOLDS);
         assert_int_equal(fixture->result.counters.search_decisions, 0);
         assert_int_equal(fixture->result.counters.solver_calls, 0);
-        assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+        assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error),
+                         ISO_CONFIRMED);
         iso_polygraph_result_release(&fixture->result);
         iso_history_release(&fixture->history);
         iso_history_init(&fixture->history);
@@ -196,7 +210,8 @@ static void finds_lost_updates_of_the_initial_value(void **state)
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 1);
     assert_int_equal(fixture->result.findings[0].transaction, 1);
     assert_int_equal(fixture->result.findings[0].other, 0);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error),
+                     ISO_CONFIRMED);
 }
 
 /* A value that two wrote: both may have read another version. */
@@ -210,7 +225,8 @@ static void judges_duplicates_by_graph(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 0);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error),
+                     ISO_CONFIRMED);
 }
 
 /* A workload comes in the order of its commits: that is enough, and is evidence. */
@@ -223,7 +239,8 @@ static void takes_advice(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counters.by_advice, 1);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error),
+                     ISO_CONFIRMED);
 }
 
 static void says_what_is_switched_off(void **state)
@@ -245,7 +262,8 @@ static void mends_in_windows(void **state)
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_true(fixture->result.counters.window_cycles > 0);
-    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error), ISO_CONFIRMED);
+    assert_int_equal(iso_verify(&fixture->history, &fixture->result.evidence, &fixture->error),
+                     ISO_CONFIRMED);
 }
 
 static uint64_t gigabytes;
@@ -267,7 +285,8 @@ static void memory_ends_by_itself(void **state)
     iso_polygraph_result_release(&fixture->result);
     iso_polygraph_result_init(&fixture->result);
     gigabytes = 17;
-    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result, &fixture->error),
+    assert_int_equal(iso_polygraph_check(&fixture->history, &fixture->options, &fixture->result,
+                                         &fixture->error),
                      ISO_OK);
     assert_int_equal(fixture->result.outcome, ISO_IS_UNDECIDED);
     assert_string_equal(fixture->result.reason, "memory");

@@ -69,12 +69,13 @@ static void assert_order(const struct topological *topological, const struct edg
         seen[topological->order[i]] = true;
     }
     for (uint32_t i = 0; i < edges->count; i++)
-        assert_true(topological->position[edges->ends[i][0]] < topological->position[edges->ends[i][1]]);
+        assert_true(topological->position[edges->ends[i][0]] <
+                    topological->position[edges->ends[i][1]]);
 }
 
 /* What a refusal tells: a path from the new edge's head back to its tail, each step an edge. */
-static void assert_cycle(const struct topological *topological, const struct edges *edges, uint32_t staying,
-                         uint32_t from, uint32_t to)
+static void assert_cycle(const struct topological *topological, const struct edges *edges,
+                         uint32_t staying, uint32_t from, uint32_t to)
 {
     uint32_t steps = 0;
     for (uint32_t node = from; node != to; node = topological->came_from[node]) {

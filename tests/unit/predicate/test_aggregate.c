@@ -15,21 +15,21 @@ struct aggregated {
     const char *reason;
 };
 
-#define INTEGER                                                                                                        \
-    {                                                                                                                  \
-        .value = {.kind = ISO_VALUE_INTEGER }                                                                          \
+#define INTEGER                                                                                    \
+    {                                                                                              \
+        .value = {.kind = ISO_VALUE_INTEGER }                                                      \
     }
-#define NUMERIC                                                                                                        \
-    {                                                                                                                  \
-        .value = {.kind = ISO_VALUE_NUMERIC }                                                                          \
+#define NUMERIC                                                                                    \
+    {                                                                                              \
+        .value = {.kind = ISO_VALUE_NUMERIC }                                                      \
     }
-#define ORDERED                                                                                                        \
-    {                                                                                                                  \
-        .value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED                                                    \
+#define ORDERED                                                                                    \
+    {                                                                                              \
+        .value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED                                \
     }
-#define DISTINCT                                                                                                       \
-    {                                                                                                                  \
-        .value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT                                                   \
+#define DISTINCT                                                                                   \
+    {                                                                                              \
+        .value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT                               \
     }
 
 static struct iso_json_text text_of(const char *text)
@@ -55,13 +55,25 @@ static void values(void **state)
         {"sum(c)", INTEGER, {"1", "-", "-8"}, "-7", ""},
         {"sum(c)", INTEGER, {NULL}, NULL, ""},
         {"sum(c)", INTEGER, {"-", "-"}, NULL, ""},
-        {"sum(c)", INTEGER, {"9223372036854775807", "9223372036854775807", "2"}, "18446744073709551616", ""},
+        {"sum(c)",
+         INTEGER,
+         {"9223372036854775807", "9223372036854775807", "2"},
+         "18446744073709551616",
+         ""},
         {"sum(c)", NUMERIC, {"0.10", "0.20", "0.30"}, "0.6", ""},
         {"sum(c)", NUMERIC, {"1.50", "-1.5"}, "0", ""},
         {"sum(c)", NUMERIC, {"-0.05", "0.04"}, "-0.01", ""},
         {"sum(c)", NUMERIC, {"999999999.999999999", "0.000000001"}, "1000000000", ""},
-        {"sum(c)", NUMERIC, {"1", "-0.0000000000000000000000000000001"}, "0.9999999999999999999999999999999", ""},
-        {"sum(c)", NUMERIC, {"-1000000000000000000000000000", "1"}, "-999999999999999999999999999", ""},
+        {"sum(c)",
+         NUMERIC,
+         {"1", "-0.0000000000000000000000000000001"},
+         "0.9999999999999999999999999999999",
+         ""},
+        {"sum(c)",
+         NUMERIC,
+         {"-1000000000000000000000000000", "1"},
+         "-999999999999999999999999999",
+         ""},
         {"sum(c)", NUMERIC, {"1", "?"}, NULL, "unknown-value"},
         {"sum(c)", NUMERIC, {"NaN"}, NULL, "type"},
         {"sum(c)", {.value = {.kind = ISO_VALUE_DOUBLE}}, {"1.5"}, NULL, "type"},
@@ -84,7 +96,9 @@ static void values(void **state)
         struct iso_aggregation total;
         struct iso_error error = ISO_NO_ERROR;
         struct iso_text text = {0};
-        assert_int_equal(iso_aggregate_parse(&aggregate, list[i].function, strlen(list[i].function), &error), ISO_OK);
+        assert_int_equal(
+            iso_aggregate_parse(&aggregate, list[i].function, strlen(list[i].function), &error),
+            ISO_OK);
         iso_aggregation_init(&total, &aggregate, list[i].type);
         for (int c = 0; c < CELLS && list[i].cells[c]; c++) {
             struct iso_scalar cell = cell_of(list[i].type, list[i].cells[c]);
@@ -119,11 +133,13 @@ static void told(void **state)
     assert_int_equal(iso_aggregation_is(&total, text_of("1.50")), ISO_TRUTH_TRUE);
     assert_int_equal(iso_aggregation_is(&total, text_of("15E-1")), ISO_TRUTH_TRUE);
     assert_int_equal(iso_aggregation_is(&total, text_of("1.51")), ISO_TRUTH_FALSE);
-    assert_int_equal(iso_truth_reason(iso_aggregation_is(&total, text_of("much"))), ISO_PREDICATE_TYPE);
+    assert_int_equal(iso_truth_reason(iso_aggregation_is(&total, text_of("much"))),
+                     ISO_PREDICATE_TYPE);
     iso_aggregation_release(&total);
 }
 
-/* Where nobody said what a column has: integers by size, if the caller knows that they are numbers. */
+/* Where nobody said what a column has: integers by size, if the caller knows that they are
+ * numbers. */
 static void without_a_type(void **state)
 {
     static const struct {
@@ -184,7 +200,8 @@ static void refusals(void **state)
     }
 }
 
-/* Hundredths of up to 20 digits, added up as integers of 128 bits; read again in between, as the sum stays. */
+/* Hundredths of up to 20 digits, added up as integers of 128 bits; read again in between, as the
+ * sum stays. */
 static void sums(void **state)
 {
     static const struct iso_scalar_type numeric = NUMERIC;
@@ -197,20 +214,22 @@ static void sums(void **state)
         struct iso_text text = {0};
         int64_t hundredths = (int64_t)test_random(&random) >> (test_random(&random) % 60);
         uint64_t size = hundredths < 0 ? 0 - (uint64_t)hundredths : (uint64_t)hundredths;
-        snprintf(cell, sizeof cell, "%s%llu.%02u", hundredths < 0 ? "-" : "", (unsigned long long)size / 100,
-                 (unsigned)(size % 100));
+        snprintf(cell, sizeof cell, "%s%llu.%02u", hundredths < 0 ? "-" : "",
+                 (unsigned long long)size / 100, (unsigned)(size % 100));
         struct iso_scalar scalar = iso_scalar_read(numeric, text_of(cell));
         iso_sum_add(&sum, &scalar);
         expected += hundredths;
         if (i % 100)
             continue;
-        unsigned __int128 left = expected < 0 ? -(unsigned __int128)expected : (unsigned __int128)expected;
+        unsigned __int128 left =
+            expected < 0 ? -(unsigned __int128)expected : (unsigned __int128)expected;
         snprintf(digits, sizeof digits, "%s%llu%017llu.%02u", expected < 0 ? "-" : "",
                  (unsigned long long)(left / 100 / 100000000000000000u),
                  (unsigned long long)(left / 100 % 100000000000000000u), (unsigned)(left % 100));
         iso_sum_put(&sum, &text);
         struct iso_scalar one = iso_scalar_read(numeric, text_of(digits));
-        struct iso_scalar other = iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
+        struct iso_scalar other =
+            iso_scalar_read(numeric, (struct iso_json_text){text.bytes, text.used});
         assert_int_equal(iso_scalar_compare(&one, &other), ISO_ORDER_EQUAL);
         iso_text_release(&text);
     }

@@ -10,8 +10,10 @@ static struct iso_json_text text_of(const char *text)
 
 static const struct iso_scalar_type integer = {.value = {.kind = ISO_VALUE_INTEGER}};
 static const struct iso_scalar_type decimal = {.value = {.kind = ISO_VALUE_DECIMAL, .detail = 2}};
-static const struct iso_scalar_type ordered = {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED};
-static const struct iso_scalar_type distinct = {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT};
+static const struct iso_scalar_type ordered = {.value = {.kind = ISO_VALUE_TEXT},
+                                               .text = ISO_TEXT_ORDERED};
+static const struct iso_scalar_type distinct = {.value = {.kind = ISO_VALUE_TEXT},
+                                                .text = ISO_TEXT_DISTINCT};
 static const struct iso_scalar_type bytes = {.value = {.kind = ISO_VALUE_BYTES}};
 static const struct iso_scalar_type untyped = {.text = ISO_TEXT_ORDERED};
 static const struct iso_scalar_type unordered = {.text = ISO_TEXT_DISTINCT};
@@ -78,7 +80,8 @@ static void covers(void **state)
         struct iso_error error = ISO_NO_ERROR;
         struct iso_bounds bounds;
         uint32_t count = copy_types(cases[i].types, types);
-        if (iso_bounds_read(&bounds, count ? types : NULL, count, text_of(cases[i].from), text_of(cases[i].to), &error))
+        if (iso_bounds_read(&bounds, count ? types : NULL, count, text_of(cases[i].from),
+                            text_of(cases[i].to), &error))
             fail_msg("%zu: %s", i, error.text);
         struct iso_json_text key = text_of(cases[i].key);
         iso_truth truth = iso_bounds_cover(&bounds, count ? iso_key_parts(key) : key, &room);
@@ -94,17 +97,37 @@ static void refuses(void **state)
 {
     static const struct covered cases[] = {
         {{&integer}, "200", "100", NULL, "to: byte 1: expected a bound that is not before `from`"},
-        {{&integer, &integer}, "5,1", "4", NULL, "to: byte 1: expected a bound that is not before `from`"},
+        {{&integer, &integer},
+         "5,1",
+         "4",
+         NULL,
+         "to: byte 1: expected a bound that is not before `from`"},
         {{&integer}, "1,2", NULL, NULL, "from: byte 3: expected no more parts than the key has"},
-        {{&integer}, NULL, "abc", NULL, "to: byte 1: expected a value of the column's type that has an order"},
+        {{&integer},
+         NULL,
+         "abc",
+         NULL,
+         "to: byte 1: expected a value of the column's type that has an order"},
         {{&integer, &decimal},
          "1,x",
          NULL,
          NULL,
          "from: byte 3: expected a value of the column's type that has an order"},
-        {{&list}, "[1]", NULL, NULL, "from: byte 1: expected a value of the column's type that has an order"},
-        {{&ordered, &ordered}, "a,100%", NULL, NULL, "from: byte 3: expected %25, %2F or %2C for each %, / and ,"},
-        {{&ordered}, "%2c", NULL, NULL, "from: byte 1: expected %25, %2F or %2C for each %, / and ,"},
+        {{&list},
+         "[1]",
+         NULL,
+         NULL,
+         "from: byte 1: expected a value of the column's type that has an order"},
+        {{&ordered, &ordered},
+         "a,100%",
+         NULL,
+         NULL,
+         "from: byte 3: expected %25, %2F or %2C for each %, / and ,"},
+        {{&ordered},
+         "%2c",
+         NULL,
+         NULL,
+         "from: byte 1: expected %25, %2F or %2C for each %, / and ,"},
         {{NULL}, "b", "a", NULL, "to: byte 1: expected a bound that is not before `from`"},
     };
     (void)state;
@@ -114,7 +137,8 @@ static void refuses(void **state)
         struct iso_bounds bounds;
         uint32_t count = copy_types(cases[i].types, types);
         enum iso_status status =
-            iso_bounds_read(&bounds, count ? types : NULL, count, text_of(cases[i].from), text_of(cases[i].to), &error);
+            iso_bounds_read(&bounds, count ? types : NULL, count, text_of(cases[i].from),
+                            text_of(cases[i].to), &error);
         assert_int_equal(status, ISO_BAD_INPUT);
         assert_string_equal(error.text, cases[i].answer);
         assert_null(bounds.types);
@@ -127,7 +151,8 @@ static void of_unknown_order(void **state)
     struct iso_error error = ISO_NO_ERROR;
     struct iso_bounds bounds;
     (void)state;
-    assert_int_equal(iso_bounds_read(&bounds, &distinct, 1, text_of("b"), text_of("a"), &error), ISO_OK);
+    assert_int_equal(iso_bounds_read(&bounds, &distinct, 1, text_of("b"), text_of("a"), &error),
+                     ISO_OK);
     iso_bounds_release(&bounds);
 }
 

@@ -1,4 +1,5 @@
-/* Conditions by tables of cases: what they are of a row, what is refused and where, what is listed. */
+/* Conditions by tables of cases: what they are of a row, what is refused and where, what is
+ * listed. */
 #include <stdio.h>
 
 #include "tests/support/test.h"
@@ -21,7 +22,9 @@ static const struct column row[] = {
     {"id", {.value = {.kind = ISO_VALUE_INTEGER}}, "7"},
     {"big", {.value = {.kind = ISO_VALUE_INTEGER_64}, .is_signed = true}, "-9223372036854775808"},
     {"price", {.value = {.kind = ISO_VALUE_DECIMAL, .detail = 2}}, "1.50"},
-    {"huge", {.value = {.kind = ISO_VALUE_NUMERIC}}, "123456789012345678901234567890.000000000000000000001"},
+    {"huge",
+     {.value = {.kind = ISO_VALUE_NUMERIC}},
+     "123456789012345678901234567890.000000000000000000001"},
     {"ratio", {.value = {.kind = ISO_VALUE_DOUBLE}}, "0.1"},
     {"single", {.value = {.kind = ISO_VALUE_FLOAT}}, "0.1"},
     {"name", {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED}, "ann"},
@@ -62,7 +65,8 @@ static const struct column row[] = {
 static const struct column *find(const struct iso_condition_column *named)
 {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (iso_condition_column_is(named, (struct iso_json_text){row[i].name, strlen(row[i].name)}))
+        if (iso_condition_column_is(named,
+                                    (struct iso_json_text){row[i].name, strlen(row[i].name)}))
             return &row[i];
     fail_msg("no such column: %.*s", (int)named->name.length, named->name.at);
     return NULL;
@@ -74,7 +78,8 @@ static struct iso_scalar cell_of(const struct column *column)
         return iso_scalar_of_kind(ISO_SCALAR_UNKNOWN);
     if (!strcmp(column->cell, NULL_CELL))
         return iso_scalar_of_kind(ISO_SCALAR_NULL);
-    return iso_scalar_read(column->type, (struct iso_json_text){column->cell, strlen(column->cell)});
+    return iso_scalar_read(column->type,
+                           (struct iso_json_text){column->cell, strlen(column->cell)});
 }
 
 /* "T", "F", "N", or of several "TF type". */
@@ -94,8 +99,9 @@ static void judge(const char *text, char answer[64], uint32_t *misfit)
     iso_condition_bind(&condition, types); /* again, as when a schema changes */
     iso_truth truth = iso_condition_judge(&condition, cells);
     const char *reason = iso_predicate_reason_name(iso_truth_reason(truth));
-    snprintf(answer, 64, "%s%s%s%s%s", truth & ISO_TRUTH_TRUE ? "T" : "", truth & ISO_TRUTH_FALSE ? "F" : "",
-             truth & ISO_TRUTH_NULL ? "N" : "", *reason ? " " : "", reason);
+    snprintf(answer, 64, "%s%s%s%s%s", truth & ISO_TRUTH_TRUE ? "T" : "",
+             truth & ISO_TRUTH_FALSE ? "F" : "", truth & ISO_TRUTH_NULL ? "N" : "",
+             *reason ? " " : "", reason);
     *misfit = condition.misfit;
     iso_condition_release(&condition);
 }
@@ -382,16 +388,20 @@ static void refusals(void **state)
         {"t.id = 7", "byte 2: found '.': write the column without its table"},
         {"lower(name) = 'a'", "byte 6: found '(', expected an operator: functions are not taken"},
         {"id + 1 = 7", "byte 4: found '+', expected an operator"},
-        {"id = 7 + 1", "byte 8: found '+', expected an operator that compares: there is no arithmetic"},
+        {"id = 7 + 1",
+         "byte 8: found '+', expected an operator that compares: there is no arithmetic"},
         {"id = - -1", "byte 8: found '-', expected a number behind its sign"},
-        {"id::text = '7'", "byte 3: found '::': casts are not taken: a constant has its column's type"},
+        {"id::text = '7'",
+         "byte 3: found '::': casts are not taken: a constant has its column's type"},
         {"name = 'ann", "byte 8: found ''ann', expected the end of the string"},
         {"\"name = 'ann'", "byte 1: found '\"name = 'ann'', expected the end of the name"},
         {"name = E'ann'", "byte 8: found 'E' before a string: write a plain 'string'"},
         {"name = 'a' 'b'", "byte 12: found ''b'', expected AND, OR or the end"},
         {"\"\" = 1", "byte 1: found '\"\"', expected a name between the quotes"},
-        {"bytes = X'0'", "byte 9: found 'X'0'', expected an even number of hex digits between the quotes"},
-        {"bytes = X'0g'", "byte 9: found 'X'0g'', expected an even number of hex digits between the quotes"},
+        {"bytes = X'0'",
+         "byte 9: found 'X'0'', expected an even number of hex digits between the quotes"},
+        {"bytes = X'0g'",
+         "byte 9: found 'X'0g'', expected an even number of hex digits between the quotes"},
         {"id = 0x10", "byte 6: found '0x', expected a decimal number"},
         {"id = 1.2.3", "byte 6: found '1.2.', expected a decimal number"},
         {"id IN ()", "byte 8: found ')', expected a constant of the list"},
@@ -406,11 +416,13 @@ static void refusals(void **state)
          "byte 11: found ''a_b%'', expected a text with one % at its end or none, and no _ and no backslash"},
         {"name LIKE '%a'",
          "byte 11: found ''%a'', expected a text with one % at its end or none, and no _ and no backslash"},
-        {"name LIKE 'a%' ESCAPE 'x'", "byte 16: found 'ESCAPE', expected AND, OR or the end: escapes are not taken"},
+        {"name LIKE 'a%' ESCAPE 'x'",
+         "byte 16: found 'ESCAPE', expected AND, OR or the end: escapes are not taken"},
         {"name LIKE other", "byte 11: found 'other', expected a pattern: 'text' or 'prefix%'"},
         {"'a' LIKE 'a%'", "byte 5: found 'LIKE', expected a column before LIKE"},
         {"(id = 7) = TRUE", "byte 10: found '=', expected AND, OR or the end"},
-        {"id = (7 AND 8)", "byte 9: found 'AND', expected ')': only a column or a constant is compared"},
+        {"id = (7 AND 8)",
+         "byte 9: found 'AND', expected ')': only a column or a constant is compared"},
         {"id <=> 7", "byte 4: found '<=>': write a = b OR (a IS NULL AND b IS NULL)"},
         {"id = 7;", "byte 7: found ';': one condition, without a semicolon"},
         {"id = 7 && open", "byte 8: found '&&': write AND"},
@@ -424,8 +436,9 @@ static void refusals(void **state)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         struct iso_condition condition;
         struct iso_error error = ISO_NO_ERROR;
-        assert_int_equal(iso_condition_parse(&condition, list[i].condition, strlen(list[i].condition), &error),
-                         ISO_BAD_INPUT);
+        assert_int_equal(
+            iso_condition_parse(&condition, list[i].condition, strlen(list[i].condition), &error),
+            ISO_BAD_INPUT);
         assert_string_equal(error.text, list[i].error);
         assert_null(condition.steps);
     }
@@ -470,10 +483,13 @@ static void limits(void **state)
     struct iso_error error;
     struct iso_text text = {0};
     (void)state;
-    assert_int_equal(nest("(1=1 OR 1=1 AND (", DEPTH / 2, "1 BETWEEN 1 AND 1", "))", &error), ISO_OK);
-    assert_int_equal(nest("(2=1 OR 1=1 AND (", DEPTH / 2, "1 NOT BETWEEN 1 AND 1", "))", &error), ISO_OK);
+    assert_int_equal(nest("(1=1 OR 1=1 AND (", DEPTH / 2, "1 BETWEEN 1 AND 1", "))", &error),
+                     ISO_OK);
+    assert_int_equal(nest("(2=1 OR 1=1 AND (", DEPTH / 2, "1 NOT BETWEEN 1 AND 1", "))", &error),
+                     ISO_OK);
     assert_int_equal(nest("(", DEPTH + 1, "1=1", ")", &error), ISO_BAD_INPUT);
-    assert_string_equal(error.text, "byte 65: found '(', expected at most 64 brackets and NOTs within one another");
+    assert_string_equal(
+        error.text, "byte 65: found '(', expected at most 64 brackets and NOTs within one another");
     assert_int_equal(nest("1 = (", DEPTH + 1, "1", ")", &error), ISO_BAD_INPUT);
     assert_int_equal(nest("NOT ", DEPTH + 1, "1=1", "", &error), ISO_BAD_INPUT);
     assert_int_equal(nest("TRUE OR ", 8000, "1=1", "", &error), ISO_OK);
@@ -501,8 +517,9 @@ static void limits(void **state)
 
 static void columns_and_equalities(void **state)
 {
-    static const char text[] = "a = 7 AND (B = 'x' AND 1.50 = c) AND (d = 1 OR e = 2) AND NOT f = 3 AND "
-                               "\"A\" IN (5) AND g IN (1, 2) AND (h = 1) IS TRUE AND A = NULL AND b = c";
+    static const char text[] =
+        "a = 7 AND (B = 'x' AND 1.50 = c) AND (d = 1 OR e = 2) AND NOT f = 3 AND "
+        "\"A\" IN (5) AND g IN (1, 2) AND (h = 1) IS TRUE AND A = NULL AND b = c";
     static const struct iso_scalar_type types[16] = {
         [0] = {.value = {.kind = ISO_VALUE_INTEGER}},
         [1] = {.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT},
@@ -517,7 +534,8 @@ static void columns_and_equalities(void **state)
         uint32_t column;
         const char *constant;
         bool is_indexed;
-    } equalities[] = {{0, "7", true}, {1, "x", true}, {2, "1.5", true}, {6, NULL, false}, {0, NULL, false}};
+    } equalities[] = {
+        {0, "7", true}, {1, "x", true}, {2, "1.5", true}, {6, NULL, false}, {0, NULL, false}};
     struct iso_condition condition;
     struct iso_error error = ISO_NO_ERROR;
     (void)state;
@@ -526,7 +544,8 @@ static void columns_and_equalities(void **state)
     assert_int_equal(condition.column_count, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < condition.column_count; i++) {
         assert_int_equal(condition.columns[i].name.length, strlen(columns[i].name));
-        assert_memory_equal(condition.columns[i].name.at, columns[i].name, condition.columns[i].name.length);
+        assert_memory_equal(condition.columns[i].name.at, columns[i].name,
+                            condition.columns[i].name.length);
         assert_int_equal(condition.columns[i].is_exact, columns[i].is_exact);
     }
     assert_int_equal(condition.columns[1].place, 12);
@@ -552,9 +571,13 @@ static void misfits(void **state)
     static const struct {
         const char *condition;
         uint32_t place;
-    } list[] = {
-        {"id = 7", 0},      {"id = 7 AND id = 'seven'", 17}, {"day < 5", 7}, {"name IN ('a', 5)", 15}, {"id = NULL", 0},
-        {"bytes = 'x'", 9}, {"name = 'x' AND -1 = name", 16}};
+    } list[] = {{"id = 7", 0},
+                {"id = 7 AND id = 'seven'", 17},
+                {"day < 5", 7},
+                {"name IN ('a', 5)", 15},
+                {"id = NULL", 0},
+                {"bytes = 'x'", 9},
+                {"name = 'x' AND -1 = name", 16}};
     (void)state;
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         char answer[64];
@@ -601,12 +624,15 @@ static void meeting_numbers(void **state)
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         struct iso_condition condition;
         struct iso_error error = ISO_NO_ERROR;
-        assert_int_equal(iso_condition_parse(&condition, list[i].condition, strlen(list[i].condition), &error), ISO_OK);
+        assert_int_equal(
+            iso_condition_parse(&condition, list[i].condition, strlen(list[i].condition), &error),
+            ISO_OK);
         iso_condition_bind(&condition, &untyped);
         if (condition.columns[0].meets_numbers != list[i].meets)
             fail_msg("%s", list[i].condition);
         for (int value = -3; list[i].meets && value < 14; value++)
-            assert_int_equal(judge_untyped(&condition, value, true), judge_untyped(&condition, value, false));
+            assert_int_equal(judge_untyped(&condition, value, true),
+                             judge_untyped(&condition, value, false));
         iso_condition_release(&condition);
     }
 }
@@ -614,10 +640,17 @@ static void meeting_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),     cmocka_unit_test(signs),           cmocka_unit_test(texts),
-        cmocka_unit_test(other_types), cmocka_unit_test(without_types),   cmocka_unit_test(truths),
-        cmocka_unit_test(refusals),    cmocka_unit_test(limits),          cmocka_unit_test(columns_and_equalities),
-        cmocka_unit_test(misfits),     cmocka_unit_test(meeting_numbers),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(signs),
+        cmocka_unit_test(texts),
+        cmocka_unit_test(other_types),
+        cmocka_unit_test(without_types),
+        cmocka_unit_test(truths),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(columns_and_equalities),
+        cmocka_unit_test(misfits),
+        cmocka_unit_test(meeting_numbers),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

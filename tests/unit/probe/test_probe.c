@@ -61,20 +61,24 @@ static void test_timestamps(void **state)
         enum tso_answer answer;
     } currents[] = {{"447984099186180097", TSO_SAID}, {"0", TSO_OTHER},  {"", TSO_WRONG},
                     {"2024-02-26", TSO_WRONG},        {"12", TSO_WRONG}, {"-1", TSO_WRONG}},
-      commits[] = {{"", TSO_OTHER},
-                   {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098,"
-                    "\"txn_commit_mode\":\"1pc\",\"async_commit_fallback\":false}",
-                    TSO_SAID},
-                   {"{\"start_ts\":447984099186180090,\"commit_ts\":447984099186180091}", TSO_OTHER},
-                   {"{\"start_ts\":447984099186180097,\"commit_ts\":0,\"error\":\"write conflict\"}", TSO_OTHER},
-                   {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180097}", TSO_WRONG},
-                   {"{\"start_ts\":\"447984099186180097\",\"commit_ts\":\"447984099186180098\"}", TSO_WRONG},
-                   {"{\"startTS\":447984099186180097,\"commitTS\":447984099186180098}", TSO_WRONG},
-                   {"{\"start_ts\":447984099186180097}", TSO_WRONG},
-                   {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098", TSO_WRONG},
-                   {"start_ts=447984099186180097", TSO_WRONG}},
+      commits[] =
+          {{"", TSO_OTHER},
+           {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098,"
+            "\"txn_commit_mode\":\"1pc\",\"async_commit_fallback\":false}",
+            TSO_SAID},
+           {"{\"start_ts\":447984099186180090,\"commit_ts\":447984099186180091}", TSO_OTHER},
+           {"{\"start_ts\":447984099186180097,\"commit_ts\":0,\"error\":\"write conflict\"}",
+            TSO_OTHER},
+           {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180097}", TSO_WRONG},
+           {"{\"start_ts\":\"447984099186180097\",\"commit_ts\":\"447984099186180098\"}",
+            TSO_WRONG},
+           {"{\"startTS\":447984099186180097,\"commitTS\":447984099186180098}", TSO_WRONG},
+           {"{\"start_ts\":447984099186180097}", TSO_WRONG},
+           {"{\"start_ts\":447984099186180097,\"commit_ts\":447984099186180098", TSO_WRONG},
+           {"start_ts=447984099186180097", TSO_WRONG}},
       locks[] = {
-          {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"for_update_ts\":447984099186180099}", TSO_SAID},
+          {"{\"txn_scope\":\"global\",\"start_ts\":447984099186180097,\"for_update_ts\":447984099186180099}",
+           TSO_SAID},
           {"{\"start_ts\":447984099186180097,\"for_update_ts\":0}", TSO_OTHER},
           {"{\"start_ts\":447984099186180097,\"for_update_ts\":447984099186180000}", TSO_WRONG},
           {"{\"start_ts\":447984099186180097}", TSO_WRONG}};
@@ -91,8 +95,9 @@ static void test_timestamps(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_timestamps), cmocka_unit_test(test_isolation),
-                                       cmocka_unit_test(test_workloads), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_timestamps), cmocka_unit_test(test_isolation),
+        cmocka_unit_test(test_workloads), cmocka_unit_test(test_refused)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

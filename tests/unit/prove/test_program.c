@@ -26,7 +26,8 @@ static void test_places_and_names(void **state)
     program.tables.list[table].indexed = true;
     uint32_t template = iso_prove_template(&program, "f", (struct iso_prove_span){0, 0});
     for (int i = 0; i < 3; i++)
-        iso_prove_append(&program, &block, iso_prove_step(&program, ISO_PROVE_ABORT, (struct iso_prove_span){0, 0}));
+        iso_prove_append(&program, &block,
+                         iso_prove_step(&program, ISO_PROVE_ABORT, (struct iso_prove_span){0, 0}));
     program.templates.list[template].block = block.first;
     iso_prove_instance(&program, template, 0, ISO_NONE, "f()", (struct iso_prove_span){0, 0});
     iso_prove_program_finish(&program);

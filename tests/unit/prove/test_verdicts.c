@@ -1,5 +1,5 @@
-/* Programs with known verdicts (tests/data/prove): every level of each, asked together and apart; each violation is
- * shown by an execution that was run again. */
+/* Programs with known verdicts (tests/data/prove): every level of each, asked together and apart;
+ * each violation is shown by an execution that was run again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,8 @@ static void judge(const char *name, const char *expected, bool apart)
     iso_prove_program_init(&program);
     iso_prove_result_init(&result);
     assert_int_equal(iso_whole_file_read(&file, path, &error), ISO_OK);
-    assert_int_equal(iso_prove_read_core(&program, path, file.bytes, file.length, 1, &error), ISO_OK);
+    assert_int_equal(iso_prove_read_core(&program, path, file.bytes, file.length, 1, &error),
+                     ISO_OK);
     for (uint32_t i = 0; i < ISO_PROVE_LEVELS; i++)
         options.levels[i] = true;
     assert_int_equal(iso_prove(&program, &options, &result, &error), ISO_OK);

@@ -1,5 +1,6 @@
-/* The page of a counterexample: each known violation has a cycle, or is one of transactions that run one after another; why
- * a stronger level forbids it is said; texts of others are escaped; what is too large is a list. */
+/* The page of a counterexample: each known violation has a cycle, or is one of transactions that
+ * run one after another; why a stronger level forbids it is said; texts of others are escaped; what
+ * is too large is a list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@ struct proved {
     struct iso_prove_result result;
 };
 
-static void prove(struct proved *proved, const char *name, const char *text, size_t length, uint32_t repeats)
+static void prove(struct proved *proved, const char *name, const char *text, size_t length,
+                  uint32_t repeats)
 {
     struct iso_error error = ISO_NO_ERROR;
     struct iso_prove_options options = {.seconds = 60};
@@ -27,7 +29,8 @@ static void prove(struct proved *proved, const char *name, const char *text, siz
         options.levels[i] = true;
     iso_prove_program_init(&proved->program);
     iso_prove_result_init(&proved->result);
-    assert_int_equal(iso_prove_read_core(&proved->program, name, text, length, repeats, &error), ISO_OK);
+    assert_int_equal(iso_prove_read_core(&proved->program, name, text, length, repeats, &error),
+                     ISO_OK);
     assert_int_equal(iso_prove(&proved->program, &options, &proved->result, &error), ISO_OK);
 }
 
@@ -103,7 +106,8 @@ static void test_known_programs(void **state)
             cycles += look_at_one(&proved, i) > 0;
         }
         char *page = page_of(&proved);
-        assert_true(times(page, "<svg class=\"sq\"") == times(page, "<details class=\"violation\""));
+        assert_true(times(page, "<svg class=\"sq\"") ==
+                    times(page, "<details class=\"violation\""));
         assert_non_null(strstr(page, "</html>"));
         iso_free(page);
         release(&proved);
@@ -116,10 +120,11 @@ static void test_known_programs(void **state)
 static void test_a_long_fork(void **state)
 {
     (void)state;
-    static const char text[] = "var x = 0 var y = 0 table saw[2] = 0\n"
-                               "txn a() { x := 1 }  txn b() { y := 1 }  txn look(i) { saw[i] := x + 2 * y }\n"
-                               "run a(), b(), look(0), look(1)\n"
-                               "assert !(saw[0] == 1 && saw[1] == 2)\n";
+    static const char text[] =
+        "var x = 0 var y = 0 table saw[2] = 0\n"
+        "txn a() { x := 1 }  txn b() { y := 1 }  txn look(i) { saw[i] := x + 2 * y }\n"
+        "run a(), b(), look(0), look(1)\n"
+        "assert !(saw[0] == 1 && saw[1] == 2)\n";
     struct proved proved;
     prove(&proved, "fork", text, sizeof text - 1, 1);
     struct prove_page_cycle cycle;
@@ -128,12 +133,14 @@ static void test_a_long_fork(void **state)
     assert_int_equal(cycle.count, 4);
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(cycle.list[i].kind, i % 2 ? PROVE_PAGE_RW : PROVE_PAGE_WR);
-        prove_page_put_edge(&proved.result.answers[ISO_PROVE_PSI].execution, &cycle.list[i], &words);
+        prove_page_put_edge(&proved.result.answers[ISO_PROVE_PSI].execution, &cycle.list[i],
+                            &words);
         iso_text_put(&words, "; ");
     }
     iso_text_put_bytes(&words, "", 1);
-    assert_string_equal(words.bytes, "T3 reads x of T1; T3 reads y without what T2 writes there; T4 reads y of T2; "
-                                     "T4 reads x without what T1 writes there; ");
+    assert_string_equal(
+        words.bytes, "T3 reads x of T1; T3 reads y without what T2 writes there; T4 reads y of T2; "
+                     "T4 reads x without what T1 writes there; ");
     prove_page_cycle_release(&cycle);
     iso_text_release(&words);
     release(&proved);
@@ -172,7 +179,8 @@ static void test_too_many_lanes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_known_programs), cmocka_unit_test(test_a_long_fork),
-                                       cmocka_unit_test(test_texts_are_escaped), cmocka_unit_test(test_too_many_lanes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_programs), cmocka_unit_test(test_a_long_fork),
+        cmocka_unit_test(test_texts_are_escaped), cmocka_unit_test(test_too_many_lanes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

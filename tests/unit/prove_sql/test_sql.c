@@ -1,5 +1,5 @@
-/* SQL with known verdicts (tests/data/prove): those of the same program in the core language, or their own. What is not in
- * the subset is refused, with its place and its name. */
+/* SQL with known verdicts (tests/data/prove): those of the same program in the core language, or
+ * their own. What is not in the subset is refused, with its place and its name. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,8 @@
 #include "prove_sql/read.h"
 #include "prove_sql/remedy.h"
 
-static void judge(const char *name, const char *text, size_t length, uint32_t repeats, const char *expected)
+static void judge(const char *name, const char *text, size_t length, uint32_t repeats,
+                  const char *expected)
 {
     struct iso_error error = ISO_NO_ERROR;
     struct iso_prove_program program;
@@ -80,8 +81,10 @@ static void test_files(void **state)
 
 static void test_told_apart(void **state)
 {
-    static const char *const sql[] = {"CREATE TABLE t (a int);", "\n-- a\n--@ run f()", "  insert\ninto t", "/* a */"};
-    static const char *const core[] = {"var create = 1", "-- one\nvar x", "", "create_x := 1", "insert"};
+    static const char *const sql[] = {"CREATE TABLE t (a int);", "\n-- a\n--@ run f()",
+                                      "  insert\ninto t", "/* a */"};
+    static const char *const core[] = {"var create = 1", "-- one\nvar x", "", "create_x := 1",
+                                       "insert"};
     (void)state;
     for (size_t i = 0; i < sizeof sql / sizeof *sql; i++)
         assert_true(iso_prove_is_sql(sql[i], strlen(sql[i])));
@@ -114,16 +117,19 @@ static void test_bodies(void **state)
     } cases[] = {
         {"UPDATE t SET a = a + x WHERE id = 1;", "(SELECT a FROM t WHERE id = 1) = 13"},
         {"UPDATE t SET a = a + 1;", "(SELECT sum(a) FROM t) = 32"},
-        {"UPDATE t SET a = (SELECT sum(a) FROM t);", "(SELECT min(a) FROM t) = 30 AND (SELECT max(a) FROM t) = 30"},
+        {"UPDATE t SET a = (SELECT sum(a) FROM t);",
+         "(SELECT min(a) FROM t) = 30 AND (SELECT max(a) FROM t) = 30"},
         {"UPDATE t SET b = b + 1;", "(SELECT sum(b) FROM t) = 6 AND (SELECT count(b) FROM t) = 1"},
-        {"DELETE FROM t WHERE b = 5;", "(SELECT count(*) FROM t) = 1 AND NOT EXISTS (SELECT 1 FROM t WHERE id = 2)"},
+        {"DELETE FROM t WHERE b = 5;",
+         "(SELECT count(*) FROM t) = 1 AND NOT EXISTS (SELECT 1 FROM t WHERE id = 2)"},
         {"DELETE FROM t WHERE b <> 5;", "(SELECT count(*) FROM t) = 2"},
         {"DELETE FROM t WHERE b IS NULL OR b = 7;", "(SELECT count(*) FROM t) = 1"},
         {"DELETE FROM t WHERE NOT (b = 7 AND a > 100);", "(SELECT count(*) FROM t) = 0"},
         {"DELETE FROM t WHERE b NOT IN (7, 8);", "(SELECT count(*) FROM t) = 1"},
         {"DELETE FROM t WHERE b NOT IN (7, NULL);", "(SELECT count(*) FROM t) = 2"},
         {"DELETE FROM t WHERE a BETWEEN 5 AND 15;", "(SELECT count(*) FROM t) = 1"},
-        {"SELECT a, b INTO v, w FROM t WHERE id = 2; INSERT INTO log (n) VALUES (v + w);", "(SELECT n FROM log) = 25"},
+        {"SELECT a, b INTO v, w FROM t WHERE id = 2; INSERT INTO log (n) VALUES (v + w);",
+         "(SELECT n FROM log) = 25"},
         {"SELECT a INTO v FROM t WHERE id = 9; INSERT INTO log (n) VALUES (v);",
          "(SELECT count(*) FROM log) = 1 AND (SELECT n FROM log) IS NULL"},
         {"SELECT a INTO v FROM t WHERE id = 9; IF FOUND THEN w := 1; ELSE w := 2; END IF; INSERT INTO log (n) VALUES "
@@ -131,17 +137,21 @@ static void test_bodies(void **state)
          "(SELECT n FROM log) = 2"},
         {"UPDATE t SET a = 0; GET DIAGNOSTICS v = ROW_COUNT; INSERT INTO log (n) VALUES (v);",
          "(SELECT n FROM log) = 2"},
-        {"SELECT a INTO STRICT v FROM t WHERE id = 9; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
+        {"SELECT a INTO STRICT v FROM t WHERE id = 9; UPDATE t SET a = 0;",
+         "(SELECT sum(a) FROM t) = 30"},
         {"SELECT a INTO STRICT v FROM t; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
         {"INSERT INTO t VALUES (2, 1, 1);", "(SELECT count(*) FROM t) = 2"},
         {"INSERT INTO t VALUES (3, 1, 1);", "(SELECT count(*) FROM t) = 3"},
         {"INSERT INTO t VALUES (2, 1, 1) ON CONFLICT DO NOTHING; IF NOT FOUND THEN UPDATE t SET a = 0; END IF;",
          "(SELECT count(*) FROM t) = 2 AND (SELECT sum(a) FROM t) = 0"},
-        {"DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, 1, 1);", "(SELECT a FROM t WHERE id = 2) = 1"},
+        {"DELETE FROM t WHERE id = 2; INSERT INTO t VALUES (2, 1, 1);",
+         "(SELECT a FROM t WHERE id = 2) = 1"},
         {"UPDATE t SET id = 2 WHERE id = 1; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 30"},
-        {"UPDATE t SET id = 3 WHERE id = 1; INSERT INTO t VALUES (1, 1, 1);", "(SELECT count(*) FROM t) = 3"},
+        {"UPDATE t SET id = 3 WHERE id = 1; INSERT INTO t VALUES (1, 1, 1);",
+         "(SELECT count(*) FROM t) = 3"},
         {"UPDATE t SET a = NULL WHERE id = 1;", "(SELECT a FROM t WHERE id = 1) = 10"},
-        {"UPDATE t SET a = a + w WHERE id = 1; RAISE EXCEPTION 'no';", "(SELECT a FROM t WHERE id = 1) = 10"},
+        {"UPDATE t SET a = a + w WHERE id = 1; RAISE EXCEPTION 'no';",
+         "(SELECT a FROM t WHERE id = 1) = 10"},
         {"RAISE NOTICE 'fine'; UPDATE t SET a = 0;", "(SELECT sum(a) FROM t) = 0"},
         {"UPDATE t SET a = 2147483647 WHERE id = 1; UPDATE t SET a = a + 1 WHERE id = 1;",
          "(SELECT a FROM t WHERE id = 1) = 10"},
@@ -149,20 +159,28 @@ static void test_bodies(void **state)
          "(SELECT a FROM t WHERE id = 1) = 2147483647"},
         {"FOR i IN 1..3 LOOP INSERT INTO log (n) VALUES (i * i); END LOOP;",
          "(SELECT sum(n) FROM log) = 14 AND (SELECT count(*) FROM log) = 3"},
-        {"FOR i IN REVERSE 3..2 LOOP v := i; END LOOP; INSERT INTO log (n) VALUES (v);", "(SELECT n FROM log) = 2"},
-        {"FOR i IN 1..x LOOP w := w + i; END LOOP; INSERT INTO log (n) VALUES (w);", "(SELECT n FROM log) = 9"},
-        {"FOR i IN 2..1 LOOP w := 0; END LOOP; INSERT INTO log (n) VALUES (w);", "(SELECT n FROM log) = 3"},
+        {"FOR i IN REVERSE 3..2 LOOP v := i; END LOOP; INSERT INTO log (n) VALUES (v);",
+         "(SELECT n FROM log) = 2"},
+        {"FOR i IN 1..x LOOP w := w + i; END LOOP; INSERT INTO log (n) VALUES (w);",
+         "(SELECT n FROM log) = 9"},
+        {"FOR i IN 2..1 LOOP w := 0; END LOOP; INSERT INTO log (n) VALUES (w);",
+         "(SELECT n FROM log) = 3"},
         {"CASE w WHEN 1, 2 THEN v := 1; WHEN 3 THEN v := 2; END CASE; INSERT INTO log (n) VALUES (v);",
          "(SELECT n FROM log) = 2"},
-        {"UPDATE t SET a = 0; CASE WHEN w > 3 THEN v := 1; END CASE;", "(SELECT sum(a) FROM t) = 30"},
-        {"v := CASE WHEN x > 2 THEN w END; INSERT INTO log (n) VALUES (coalesce(v, 7));", "(SELECT n FROM log) = 3"},
+        {"UPDATE t SET a = 0; CASE WHEN w > 3 THEN v := 1; END CASE;",
+         "(SELECT sum(a) FROM t) = 30"},
+        {"v := CASE WHEN x > 2 THEN w END; INSERT INTO log (n) VALUES (coalesce(v, 7));",
+         "(SELECT n FROM log) = 3"},
         {"IF v > 1 THEN w := 1; ELSIF v IS NULL THEN w := 2; ELSE w := 3; END IF; INSERT INTO log (n) VALUES (w);",
          "(SELECT n FROM log) = 2"},
-        {"q := 'a'; IF q = 'a' THEN q := 'b'; END IF; INSERT INTO log (s) VALUES (q);", "(SELECT s FROM log) = 'b'"},
+        {"q := 'a'; IF q = 'a' THEN q := 'b'; END IF; INSERT INTO log (s) VALUES (q);",
+         "(SELECT s FROM log) = 'b'"},
         {"SELECT max(a), min(a), count(*) INTO v, w, x FROM t; INSERT INTO log (n) VALUES (v - w + x);",
          "(SELECT n FROM log) = 12"},
-        {"SELECT sum(b) INTO v FROM t WHERE id = 1; INSERT INTO log (n) VALUES (v);", "(SELECT n FROM log) IS NULL"},
-        {"INSERT INTO log (n) VALUES (1), (2) ; UPDATE log SET n = n + id;", "(SELECT sum(n) FROM log) = 6"},
+        {"SELECT sum(b) INTO v FROM t WHERE id = 1; INSERT INTO log (n) VALUES (v);",
+         "(SELECT n FROM log) IS NULL"},
+        {"INSERT INTO log (n) VALUES (1), (2) ; UPDATE log SET n = n + id;",
+         "(SELECT sum(n) FROM log) = 6"},
         {"INSERT INTO log (n) VALUES (5) RETURNING n INTO v; UPDATE t SET a = v WHERE id = 1;",
          "(SELECT a FROM t WHERE id = 1) = 5"},
         {"UPDATE t SET a = a + 1 WHERE id = 2 RETURNING a INTO v; INSERT INTO log (n) VALUES (v);",
@@ -170,7 +188,8 @@ static void test_bodies(void **state)
         {"SELECT l.n INTO v FROM t JOIN log l ON l.id = t.id WHERE t.id = 1; IF v IS NULL THEN UPDATE t SET a = 0; END "
          "IF;",
          "(SELECT sum(a) FROM t) = 0"},
-        {"IF x IN (SELECT id FROM t) THEN UPDATE t SET a = 0; END IF;", "(SELECT sum(a) FROM t) = 30"},
+        {"IF x IN (SELECT id FROM t) THEN UPDATE t SET a = 0; END IF;",
+         "(SELECT sum(a) FROM t) = 30"},
         {"r := (x = 3) IS TRUE AND greatest(x, 9) = 9 AND least(x, NULL, 2) = 2 AND abs(-x) = 3; IF r THEN UPDATE t "
          "SET a = 0; END IF;",
          "(SELECT sum(a) FROM t) = 0"},
@@ -207,7 +226,8 @@ static void test_many(void **state)
          "(SELECT a FROM t WHERE id = 1) = 12", "+++----"},
         {"UPDATE t SET a = a + 1 WHERE id = 1;", "(SELECT a FROM t WHERE id = 1) = 12", "+++---+"},
         /* WHERE is asked again behind the claim. */
-        {"UPDATE t SET a = a - 6 WHERE id = 1 AND a >= 6;", "(SELECT a FROM t WHERE id = 1) = 4", "+++++++"},
+        {"UPDATE t SET a = a - 6 WHERE id = 1 AND a >= 6;", "(SELECT a FROM t WHERE id = 1) = 4",
+         "+++++++"},
         /* One key, two rows. */
         {"INSERT INTO t VALUES (7, x, 0);", "(SELECT count(*) FROM t WHERE id = 7) = 1", "+++---+"},
         {"PERFORM 1 FROM t WHERE id = 7 FOR UPDATE; IF NOT FOUND THEN INSERT INTO log (n) VALUES (7); END IF;",
@@ -253,7 +273,8 @@ static void test_refused_bodies(void **state)
     } cases[] = {
         {"  WHILE true LOOP v := 1; END LOOP;", "f:5:3: WHILE: "},
         {"EXECUTE 'SELECT 1';", "f:5:1: EXECUTE (dynamic SQL): "},
-        {"v := 1;\n BEGIN v := 1; EXCEPTION WHEN OTHERS THEN v := 2; END;", "f:6:16: an EXCEPTION block: "},
+        {"v := 1;\n BEGIN v := 1; EXCEPTION WHEN OTHERS THEN v := 2; END;",
+         "f:6:16: an EXCEPTION block: "},
         {"q := 'a';\n\n  IF q LIKE 'a%' THEN v := 1; END IF;", "f:7:8: LIKE: "},
         {"v := extract(year from now());", "f:5:6: the function "},
         {"v := 1.5;", "f:5:6: the number 1.5: "},
@@ -261,7 +282,8 @@ static void test_refused_bodies(void **state)
         {"v := 'a';", "f:5:1: \"v\" is int, and this is text"},
         {"v := nothing;", "f:5:6: there is no column or variable \"nothing\""},
         {"SELECT a INTO v FROM t;", "f:5:15: INTO of a query that may find several rows"},
-        {"SELECT a INTO v FROM t WHERE b = 1;", "f:5:15: INTO of a query that may find several rows"},
+        {"SELECT a INTO v FROM t WHERE b = 1;",
+         "f:5:15: INTO of a query that may find several rows"},
         {"SELECT a INTO v FROM t ORDER BY a LIMIT 1;", "f:5:33: ORDER BY: "},
         {"SELECT count(*) INTO v FROM t GROUP BY a;", "f:5:40: GROUP BY: "},
         {"SELECT a INTO v FROM t WHERE id = 1 FOR SHARE;", "f:5:1: a lock other than FOR UPDATE: "},
@@ -269,15 +291,19 @@ static void test_refused_bodies(void **state)
         {"SELECT 1 FROM nowhere INTO v;", "f:5:15: there is no table \"nowhere\""},
         {"UPDATE t SET c = 1;", "f:5:14: table \"t\" has no column \"c\""},
         {"UPDATE t SET id = id + 1;", "f:5:14: UPDATE of a unique column of several rows: "},
-        {"UPDATE t SET a = (SELECT max(u.a) FROM t u WHERE u.id < t.id);", "f:5:57: there is no column or variable"},
+        {"UPDATE t SET a = (SELECT max(u.a) FROM t u WHERE u.id < t.id);",
+         "f:5:57: there is no column or variable"},
         {"INSERT INTO t SELECT 3, 4, 5;", "f:5:13: INSERT without VALUES: "},
         {"INSERT INTO log (id) VALUES (3);", "f:5:30: a value for the serial column"},
-        {"INSERT INTO t VALUES (1, 1, 1) ON CONFLICT (id) DO UPDATE SET a = 1;", "f:5:32: ON CONFLICT DO UPDATE: "},
+        {"INSERT INTO t VALUES (1, 1, 1) ON CONFLICT (id) DO UPDATE SET a = 1;",
+         "f:5:32: ON CONFLICT DO UPDATE: "},
         {"FOR i IN SELECT id FROM t LOOP v := 1; END LOOP;", "f:5:"},
-        {"FOR i IN 1..1000 LOOP v := 1; END LOOP;", "f:5:1: a FOR that may have more than 100 rounds"},
+        {"FOR i IN 1..1000 LOOP v := 1; END LOOP;",
+         "f:5:1: a FOR that may have more than 100 rounds"},
         {"COMMIT;", "f:5:1: COMMIT: "},
         {"DELETE FROM t USING log WHERE t.id = log.id;", "f:5:13: DELETE with USING or WITH: "},
-        {"SELECT t.a INTO v FROM t LEFT JOIN log ON true WHERE t.id = 1;", "f:5:24: an outer or natural JOIN"},
+        {"SELECT t.a INTO v FROM t LEFT JOIN log ON true WHERE t.id = 1;",
+         "f:5:24: an outer or natural JOIN"},
         {"v := x +;", "f:5:"},
         {"SELEC a INTO v FROM t;", "f:5:"},
     };
@@ -300,12 +326,15 @@ static void test_refused_files(void **state)
         {"CREATE TABLE t (a int,\n  b int DEFAULT 3);", "f:2:9: DEFAULT: "},
         {"CREATE TABLE t (a int[]);", "f:1:19: the type int4[]: "},
         {"CREATE TABLE t (a int); CREATE TABLE t (a int);", "f:1:38: table \"t\" stands twice"},
-        {"CREATE TABLE t (a int CHECK (a > 0)); INSERT INTO t VALUES (0);", "f:1:61: this row breaks a CHECK"},
+        {"CREATE TABLE t (a int CHECK (a > 0)); INSERT INTO t VALUES (0);",
+         "f:1:61: this row breaks a CHECK"},
         {"CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (1), (1);",
          "f:1:64: this row has a key of \"t_pkey\""},
-        {"CREATE TABLE t (a int NOT NULL); INSERT INTO t VALUES (NULL);", "f:1:56: column \"a\" is NULL"},
+        {"CREATE TABLE t (a int NOT NULL); INSERT INTO t VALUES (NULL);",
+         "f:1:56: column \"a\" is NULL"},
         {"CREATE VIEW v AS SELECT 1;", "f:1:1: CREATE VIEW: "},
-        {"CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();", "f:1:1: CREATE TRIGGER: "},
+        {"CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION f();",
+         "f:1:1: CREATE TRIGGER: "},
         {"CREATE TABLE t (a int;", "f:1:22: syntax error"},
         {F, "f:2:1: nothing runs: "},
         {F "--@ run g()", "f:2:9: there is no function \"g\""},
@@ -313,11 +342,13 @@ static void test_refused_files(void **state)
         {F "--@ run f(), f", "f:2:15: ( was expected here"},
         {F "--@ runs f()", "f:2:5: run, session, invariant, assert or ignore was expected here"},
         {F "--@ run f()\n--@ invariant x: 1 +", "f:3:"},
-        {F "--@ run f()\n--@ invariant x: 1 + 1", "f:3:18: a condition is needed here, this is int"},
+        {F "--@ run f()\n--@ invariant x: 1 + 1",
+         "f:3:18: a condition is needed here, this is int"},
         {F "--@ run f()\n--@ assert a = 1", "f:3:12: there is no column or variable \"a\""},
         {"CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ SELECT 1 $$;",
          "f:1:1: function \"f\" is not in LANGUAGE"},
-        {"CREATE FUNCTION f(x numeric) RETURNS void LANGUAGE plpgsql AS $$ BEGIN NULL; END $$;", "f:1:21: the type "},
+        {"CREATE FUNCTION f(x numeric) RETURNS void LANGUAGE plpgsql AS $$ BEGIN NULL; END $$;",
+         "f:1:21: the type "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -352,41 +383,51 @@ static void advise(const char *path, const char *const *expected, size_t count)
     free(text);
 }
 
-/* A read to lock; the parent of rows that are absent, which a lock protects at rc and only an update at si; an index. A unique
- * index on a booking's room would hold, too, by refusing the second booking: it is not advised. */
+/* A read to lock; the parent of rows that are absent, which a lock protects at rc and only an
+ * update at si; an index. A unique index on a booking's room would hold, too, by refusing the
+ * second booking: it is not advised. */
 static void test_advice(void **state)
 {
     (void)state;
-    advise("tests/data/prove/booking.sql",
-           (const char *[]){"  at rc: line 8, in book: SELECT seats INTO cap FROM room WHERE id = r FOR UPDATE\n",
-                            "  at si: line 7, in book: UPDATE room SET seats = seats WHERE id = r behind BEGIN\n"},
-           2);
+    advise(
+        "tests/data/prove/booking.sql",
+        (const char *[]){
+            "  at rc: line 8, in book: SELECT seats INTO cap FROM room WHERE id = r FOR UPDATE\n",
+            "  at si: line 7, in book: UPDATE room SET seats = seats WHERE id = r behind BEGIN\n"},
+        2);
     advise("tests/data/prove/no_unique_name.sql",
-           (const char *[]){"  at rc: line 2: CREATE UNIQUE INDEX ON person (name) behind CREATE TABLE\n",
-                            "  at si: line 2: CREATE UNIQUE INDEX ON person (name) behind CREATE TABLE\n"},
+           (const char *[]){
+               "  at rc: line 2: CREATE UNIQUE INDEX ON person (name) behind CREATE TABLE\n",
+               "  at si: line 2: CREATE UNIQUE INDEX ON person (name) behind CREATE TABLE\n"},
            2);
     advise("tests/data/prove/doctors.sql",
-           (const char *[]){"  at si: line 6, in leave: PERFORM 1 FROM doctor FOR UPDATE behind BEGIN\n"}, 1);
-    /* The calls give s and c the same value; the text says that c is the key. SET id = id frees no key. */
+           (const char *[]){
+               "  at si: line 6, in leave: PERFORM 1 FROM doctor FOR UPDATE behind BEGIN\n"},
+           1);
+    /* The calls give s and c the same value; the text says that c is the key. SET id = id frees no
+     * key. */
     advise(
         "tests/data/prove/fk_orphan.sql",
-        (const char *[]){"  at rc: line 6, in enrol: PERFORM 1 FROM course WHERE id = c FOR UPDATE behind BEGIN; and "
-                         "line 13, in drop_course: PERFORM 1 FROM course WHERE id = c FOR UPDATE behind BEGIN\n",
-                         "  at si: line 6, in enrol: UPDATE course SET id = id WHERE id = c behind BEGIN\n"},
+        (const char *[]){
+            "  at rc: line 6, in enrol: PERFORM 1 FROM course WHERE id = c FOR UPDATE behind BEGIN; and "
+            "line 13, in drop_course: PERFORM 1 FROM course WHERE id = c FOR UPDATE behind BEGIN\n",
+            "  at si: line 6, in enrol: UPDATE course SET id = id WHERE id = c behind BEGIN\n"},
         2);
-    advise("tests/data/prove/seat.sql", /* a key of two columns, the parameters the other way round */
-           (const char *[]){
-               "  at rc: line 7, in buy: PERFORM 1 FROM seat WHERE flight = f AND number = s FOR UPDATE behind BEGIN\n",
-               "  or at rc: line 3: CREATE UNIQUE INDEX ON ticket (flight, seat) behind CREATE TABLE\n",
-               "  at si: line 7, in buy: UPDATE seat SET class = class WHERE flight = f AND number = s behind BEGIN\n"},
-           3);
+    advise(
+        "tests/data/prove/seat.sql", /* a key of two columns, the parameters the other way round */
+        (const char *[]){
+            "  at rc: line 7, in buy: PERFORM 1 FROM seat WHERE flight = f AND number = s FOR UPDATE behind BEGIN\n",
+            "  or at rc: line 3: CREATE UNIQUE INDEX ON ticket (flight, seat) behind CREATE TABLE\n",
+            "  at si: line 7, in buy: UPDATE seat SET class = class WHERE flight = f AND number = s behind BEGIN\n"},
+        3);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),  cmocka_unit_test(test_told_apart),     cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_many),   cmocka_unit_test(test_refused_bodies), cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_files),          cmocka_unit_test(test_told_apart),
+        cmocka_unit_test(test_bodies),         cmocka_unit_test(test_many),
+        cmocka_unit_test(test_refused_bodies), cmocka_unit_test(test_refused_files),
         cmocka_unit_test(test_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The recorder: what records say, and that nothing which goes wrong with them reaches the application. */
+/* The recorder: what records say, and that nothing which goes wrong with them reaches the
+ * application. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +19,8 @@
 #include "iso/recorder.h"
 #include "tests/support/test.h"
 
-static struct iso_recorder *open_file(char path[TEST_PATH], const struct iso_recorder_options *options)
+static struct iso_recorder *open_file(char path[TEST_PATH],
+                                      const struct iso_recorder_options *options)
 {
     struct iso_error error = {0};
     test_write_file(path, "records.jsonl", "", 0);
@@ -81,17 +83,18 @@ static void writes_every_member(void **state)
     iso_recorder_unknown(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    assert_file(path,
-                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.0\",\"sno\":0,\"ops\":["
-                "{\"t\":\"r\",\"k\":\"t/1\",\"v\":null},{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"\\u0001\\\\\"},"
-                "{\"t\":\"r\",\"k\":\"t/2\",\"v\":\"ü\",\"snapshot\":\"746:750:747\"},{\"t\":\"d\",\"k\":\"t/2\"}],"
-                "\"xid\":\"751\",\"snapshot\":\"745:750:747,748\",\"status\":\"committed\"}\n"
-                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.1\",\"sno\":1,\"ops\":["
-                "{\"t\":\"a\",\"k\":\"l\",\"v\":\"3\",\"ots\":\"7\"},{\"t\":\"r\",\"k\":\"l\",\"v\":[\"1\",\"2\"],"
-                "\"lock\":true}],"
-                "\"sts\":\"18446744073709551614\",\"cts\":\"18446744073709551615\",\"status\":\"aborted\"}\n"
-                "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a "
-                "\\\"b\\\"\\u000a.2\",\"sno\":2,\"ops\":[],\"status\":\"unknown\"}\n");
+    assert_file(
+        path,
+        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.0\",\"sno\":0,\"ops\":["
+        "{\"t\":\"r\",\"k\":\"t/1\",\"v\":null},{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"\\u0001\\\\\"},"
+        "{\"t\":\"r\",\"k\":\"t/2\",\"v\":\"ü\",\"snapshot\":\"746:750:747\"},{\"t\":\"d\",\"k\":\"t/2\"}],"
+        "\"xid\":\"751\",\"snapshot\":\"745:750:747,748\",\"status\":\"committed\"}\n"
+        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a \\\"b\\\"\\u000a.1\",\"sno\":1,\"ops\":["
+        "{\"t\":\"a\",\"k\":\"l\",\"v\":\"3\",\"ots\":\"7\"},{\"t\":\"r\",\"k\":\"l\",\"v\":[\"1\",\"2\"],"
+        "\"lock\":true}],"
+        "\"sts\":\"18446744073709551614\",\"cts\":\"18446744073709551615\",\"status\":\"aborted\"}\n"
+        "{\"sid\":\"a \\\"b\\\"\\u000a\",\"tid\":\"a "
+        "\\\"b\\\"\\u000a.2\",\"sno\":2,\"ops\":[],\"status\":\"unknown\"}\n");
     unlink(path);
 }
 
@@ -119,7 +122,8 @@ static void totals_stand_around_the_records(void **state)
     const struct iso_recorder_options options = {.totals = true};
     for (int run = 0; run < 2; run++) {
         struct iso_error error = {0};
-        struct iso_recorder *recorder = run ? iso_recorder_new_file(path, &options, &error) : open_file(path, &options);
+        struct iso_recorder *recorder =
+            run ? iso_recorder_new_file(path, &options, &error) : open_file(path, &options);
         struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
         one_write(session, "1");
         one_write(session, "\xff");
@@ -161,8 +165,10 @@ static void rolls_back_to_a_savepoint(void **state)
     iso_recorder_commit(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"2\"},"
-                      "{\"t\":\"w\",\"k\":\"z\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
+    assert_file(
+        path,
+        "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"2\"},"
+        "{\"t\":\"w\",\"k\":\"z\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
     unlink(path);
 }
 
@@ -204,7 +210,8 @@ static void keys_of_rows_have_no_mark_of_cells(void **state)
 static void assert_operations(struct iso_recorder_session *session, const char *expected)
 {
     static const char end[] = "],\"status\":\"committed\"}";
-    const char *record = iso_recorder_in_band(session), *from = record ? strstr(record, "\"ops\":[") : NULL;
+    const char *record = iso_recorder_in_band(session),
+               *from = record ? strstr(record, "\"ops\":[") : NULL;
     assert_non_null(from);
     from += strlen("\"ops\":[");
     assert_true(strlen(from) >= strlen(end));
@@ -247,11 +254,12 @@ static void rows_have_cells(void **state)
     iso_recorder_write_row(session, "t/9", columns + 1, values, 1);
     iso_recorder_statement(session);
     iso_recorder_write_row(session, "t/10", NULL, NULL, 0);
-    assert_operations(session, "{\"t\":\"r\",\"row\":\"t/7\",\"cells\":{\"owner\":\"ann\",\"bal\\\"ance\":null}},"
-                               "{\"t\":\"r\",\"row\":\"t/8\",\"cells\":{}},"
-                               "{\"t\":\"r\",\"row\":\"t/9\",\"v\":null,\"ots\":\"5\"},"
-                               "{\"t\":\"w\",\"row\":\"t/9\",\"cells\":{\"bal\\\"ance\":\"ann\"},\"lock\":true},"
-                               "{\"t\":\"w\",\"row\":\"t/10\"}");
+    assert_operations(
+        session, "{\"t\":\"r\",\"row\":\"t/7\",\"cells\":{\"owner\":\"ann\",\"bal\\\"ance\":null}},"
+                 "{\"t\":\"r\",\"row\":\"t/8\",\"cells\":{}},"
+                 "{\"t\":\"r\",\"row\":\"t/9\",\"v\":null,\"ots\":\"5\"},"
+                 "{\"t\":\"w\",\"row\":\"t/9\",\"cells\":{\"bal\\\"ance\":\"ann\"},\"lock\":true},"
+                 "{\"t\":\"w\",\"row\":\"t/10\"}");
     close_in_band(recorder, session);
 }
 
@@ -281,13 +289,15 @@ static void queries_are_streamed(void **state)
     iso_recorder_query_values(session, values);
     iso_recorder_query_values(session, columns);
     iso_recorder_query_end(session);
-    assert_operations(session, "{\"t\":\"q\",\"table\":\"t\",\"from\":\"1\",\"to\":\"9,b\",\"where\":\"a = 'x'\","
-                               "\"rows\":{\"3\":{\"owner\":\"ann\"},\"4\":{}},\"partial\":true},"
-                               "{\"t\":\"q\",\"table\":\"t\",\"rows\":{},\"snapshot\":\"1:1:\"},"
-                               "{\"t\":\"q\",\"table\":\"t\",\"to\":\"5\",\"agg\":{\"count\":\"2\",\"sum(a)\":null}},"
-                               "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],\"bag\":[]},"
-                               "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],"
-                               "\"bag\":[[\"ann\",null],[\"owner\",\"bal\\\"ance\"]]}");
+    assert_operations(
+        session,
+        "{\"t\":\"q\",\"table\":\"t\",\"from\":\"1\",\"to\":\"9,b\",\"where\":\"a = 'x'\","
+        "\"rows\":{\"3\":{\"owner\":\"ann\"},\"4\":{}},\"partial\":true},"
+        "{\"t\":\"q\",\"table\":\"t\",\"rows\":{},\"snapshot\":\"1:1:\"},"
+        "{\"t\":\"q\",\"table\":\"t\",\"to\":\"5\",\"agg\":{\"count\":\"2\",\"sum(a)\":null}},"
+        "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],\"bag\":[]},"
+        "{\"t\":\"q\",\"table\":\"t\",\"columns\":[\"owner\",\"bal\\\"ance\"],"
+        "\"bag\":[[\"ann\",null],[\"owner\",\"bal\\\"ance\"]]}");
     close_in_band(recorder, session);
 }
 
@@ -324,7 +334,8 @@ static void half_a_query_leaves_nothing(void **state)
     iso_recorder_tid(session, "the longest name of all");
     iso_recorder_query_end(session);
     half_a_query(session, "y");
-    assert_operations(session, "{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"},{\"t\":\"q\",\"table\":\"u\",\"rows\":{}}");
+    assert_operations(
+        session, "{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"},{\"t\":\"q\",\"table\":\"u\",\"rows\":{}}");
     half_a_query(session, "y");
     iso_recorder_commit(session);
     iso_recorder_begin(session);
@@ -374,8 +385,9 @@ static void gives_records_in_band(void **state)
     assert_null(iso_recorder_in_band(session));
     iso_recorder_begin(session);
     iso_recorder_write(session, "x", "1");
-    const char *expected = "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"1\"}],"
-                           "\"status\":\"committed\"}";
+    const char *expected =
+        "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"x\",\"v\":\"1\"}],"
+        "\"status\":\"committed\"}";
     assert_string_equal(iso_recorder_in_band(session), expected);
     assert_string_equal(iso_recorder_in_band(session), expected);
     iso_recorder_commit(session);
@@ -397,8 +409,9 @@ static void says_that_the_stream_knows_the_writes(void **state)
     char path[TEST_PATH];
     struct iso_recorder *recorder = open_file(path, NULL);
     struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
-    const char *expected = "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"}],"
-                           "\"xid\":\"7\",\"writes\":\"cdc\",\"status\":\"committed\"}";
+    const char *expected =
+        "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"r\",\"k\":\"x\",\"v\":\"1\"}],"
+        "\"xid\":\"7\",\"writes\":\"cdc\",\"status\":\"committed\"}";
     char file[400];
     iso_recorder_begin(session);
     iso_recorder_writes_from_stream(session);
@@ -479,8 +492,10 @@ static void refuses_what_it_cannot_say(void **state)
     assert_int_equal(seen.recorded, 1);
     assert_int_equal(seen.written, 1);
     iso_recorder_free(recorder);
-    assert_file(path, "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
-                      "\"status\":\"committed\"}\n");
+    assert_file(
+        path,
+        "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"2\"}],"
+        "\"status\":\"committed\"}\n");
     unlink(path);
 }
 
@@ -603,7 +618,8 @@ static void a_full_buffer_drops_at_once(void **state)
     test_write_file(path, "pipe", "", 0);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_null(iso_recorder_new_file(path, NULL, &error)); /* no reader at all: opening would wait */
+    assert_null(
+        iso_recorder_new_file(path, NULL, &error)); /* no reader at all: opening would wait */
     assert_int_equal(error.status, ISO_FAILED);
     int reader = open(path, O_RDONLY | O_NONBLOCK);
     const struct iso_recorder_options options = {.buffer_bytes = 10000};
@@ -734,7 +750,8 @@ static void check_mended(const char *found, const char *expected)
     iso_recorder_commit(session);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    snprintf(text, sizeof text, "%s{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n",
+    snprintf(text, sizeof text,
+             "%s{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[],\"status\":\"committed\"}\n",
              expected);
     assert_file(path, text);
     unlink(path);
@@ -776,7 +793,8 @@ static void *record_many(void *argument)
     return NULL;
 }
 
-/* Whole lines with rising numbers in each session, whichever threads they came from; none crosses a page. */
+/* Whole lines with rising numbers in each session, whichever threads they came from; none crosses a
+ * page. */
 static void check_lines(const char *path, unsigned expected)
 {
     size_t length;
@@ -791,9 +809,10 @@ static void check_lines(const char *path, unsigned expected)
             continue;
         unsigned session;
         long number;
-        assert_int_equal(sscanf(line, "{\"sid\":\"s%u\",\"tid\":\"s%*u.%ld\",", &session, &number), 2);
-        assert_memory_equal(end - strlen(",\"status\":\"committed\"}"), ",\"status\":\"committed\"}",
-                            strlen(",\"status\":\"committed\"}"));
+        assert_int_equal(sscanf(line, "{\"sid\":\"s%u\",\"tid\":\"s%*u.%ld\",", &session, &number),
+                         2);
+        assert_memory_equal(end - strlen(",\"status\":\"committed\"}"),
+                            ",\"status\":\"committed\"}", strlen(",\"status\":\"committed\"}"));
         assert_true(session < THREADS && number == last[session] + 1);
         assert_int_equal((size_t)(line - text) / ISO_RECORDER_WHOLE_LINE,
                          (size_t)(end - text) / ISO_RECORDER_WHOLE_LINE);
@@ -824,8 +843,8 @@ static void threads_record_at_once(void **state)
     unlink(path);
 }
 
-/* The application is killed at some moment: every line is whole, and of each session there are the first
- * ones. */
+/* The application is killed at some moment: every line is whole, and of each session there are the
+ * first ones. */
 static void a_killed_application_leaves_whole_lines(void **state)
 {
     (void)state;
@@ -835,7 +854,8 @@ static void a_killed_application_leaves_whole_lines(void **state)
         test_write_file(path, "records.jsonl", "", 0);
         pid_t child = fork();
         if (child == 0) {
-            struct iso_recorder *recorder = iso_recorder_new_file(path, NULL, &(struct iso_error){0});
+            struct iso_recorder *recorder =
+                iso_recorder_new_file(path, NULL, &(struct iso_error){0});
             struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s0");
             for (char value[200];;) {
                 snprintf(value, sizeof value, "%0*d", 1 + (int)(test_random(&random) % 190), 1);
@@ -863,7 +883,8 @@ static void a_killed_application_leaves_whole_lines(void **state)
     }
 }
 
-/* By the name that the change stream knows, which may be told last of all; what MariaDB says of snapshots. */
+/* By the name that the change stream knows, which may be told last of all; what MariaDB says of
+ * snapshots. */
 static void takes_a_name_and_mariadbs_snapshots(void **state)
 {
     (void)state;
@@ -893,12 +914,13 @@ static void takes_a_name_and_mariadbs_snapshots(void **state)
     assert_int_equal(counts(recorder).dropped_refused, 1);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
-    assert_file(path,
-                "{\"sid\":\"s\",\"tid\":\"c1-42\",\"sno\":0,\"ops\":["
-                "{\"t\":\"r\",\"k\":\"shop.kv/1\",\"v\":\"5\"},{\"t\":\"w\",\"k\":\"shop.kv/2\",\"v\":\"7\"}],"
-                "\"snapshot\":\"mariadb-bin.000012:4711\",\"status\":\"committed\"}\n"
-                "{\"sid\":\"s\",\"tid\":\"0-1-42\",\"sno\":1,\"ops\":[{\"t\":\"w\",\"k\":\"shop.kv/1\",\"v\":\"8\"}],"
-                "\"snapshot\":\"0-1-41\",\"status\":\"committed\"}\n");
+    assert_file(
+        path,
+        "{\"sid\":\"s\",\"tid\":\"c1-42\",\"sno\":0,\"ops\":["
+        "{\"t\":\"r\",\"k\":\"shop.kv/1\",\"v\":\"5\"},{\"t\":\"w\",\"k\":\"shop.kv/2\",\"v\":\"7\"}],"
+        "\"snapshot\":\"mariadb-bin.000012:4711\",\"status\":\"committed\"}\n"
+        "{\"sid\":\"s\",\"tid\":\"0-1-42\",\"sno\":1,\"ops\":[{\"t\":\"w\",\"k\":\"shop.kv/1\",\"v\":\"8\"}],"
+        "\"snapshot\":\"0-1-41\",\"status\":\"committed\"}\n");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* The recorder's records on a topic; apart from its other tests, since the thread sanitizer cannot run
- * librdkafka. */
+/* The recorder's records on a topic; apart from its other tests, since the thread sanitizer cannot
+ * run librdkafka. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -32,20 +32,23 @@ static const char *const *properties_of(const struct iso_kafka_mock *mock)
     return properties;
 }
 
-/* What session s of recorder `id` says in front of its records, `count` of them, and behind them. */
+/* What session s of recorder `id` says in front of its records, `count` of them, and behind
+ * them. */
 static int put_message(char text[200], const char *id, uint32_t i, uint32_t count)
 {
     if (!i)
         return snprintf(text, 200, "{\"session\":\"s\",\"records\":0,\"recorder\":\"%s\"}", id);
     if (i > count)
         return snprintf(text, 200, "{\"session\":\"s\",\"records\":%u,\"ended\":true}", count);
-    return snprintf(text, 200,
-                    "{\"sid\":\"s\",\"tid\":\"s.%u\",\"sno\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"1\"}],"
-                    "\"status\":\"committed\"}",
-                    i - 1, i - 1);
+    return snprintf(
+        text, 200,
+        "{\"sid\":\"s\",\"tid\":\"s.%u\",\"sno\":%u,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"1\"}],"
+        "\"status\":\"committed\"}",
+        i - 1, i - 1);
 }
 
-/* A recorder's own messages: its id, as it says first, and how many records there were, as it says last. */
+/* A recorder's own messages: its id, as it says first, and how many records there were, as it says
+ * last. */
 static bool take_total(const struct iso_message *message, char id[100], int *total)
 {
     char text[200] = "", name[100];
@@ -62,7 +65,8 @@ static bool take_total(const struct iso_message *message, char id[100], int *tot
     return true;
 }
 
-/* Messages of the topic's one partition are the recorder's, or what session s says, and have their key. */
+/* Messages of the topic's one partition are the recorder's, or what session s says, and have their
+ * key. */
 static void check_topic(const struct iso_kafka_mock *mock, uint32_t count)
 {
     static const char *const topics[] = {"records"};
@@ -110,7 +114,8 @@ static void sends_to_a_topic(void **state)
     struct iso_kafka_mock *mock = iso_kafka_mock_new(1, &error);
     assert_non_null(mock);
     assert_int_equal(iso_kafka_mock_topic(mock, "records", 1, &error), ISO_OK);
-    struct iso_recorder *recorder = iso_recorder_new_kafka("records", properties_of(mock), NULL, &error);
+    struct iso_recorder *recorder =
+        iso_recorder_new_kafka("records", properties_of(mock), NULL, &error);
     struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
     record(session, 100);
     assert_true(iso_recorder_flush(recorder, 60));
@@ -131,7 +136,8 @@ static void pause_for_a_while(void)
 }
 
 /* The watermarks of a topic's partition, in their order; returns how many there are. */
-static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition, uint64_t found[], uint32_t most)
+static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition, uint64_t found[],
+                           uint32_t most)
 {
     static const char *const topics[] = {"records"};
     struct iso_error error = {0};
@@ -149,7 +155,8 @@ static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition,
         assert_int_equal(iso_kafka_consumer_poll(consumer, 100, &messages, &got, &error), ISO_OK);
         for (uint32_t i = 0; i < got; i++) {
             char text[64] = "";
-            memcpy(text, messages[i].payload.data, messages[i].payload.size < 63 ? messages[i].payload.size : 63);
+            memcpy(text, messages[i].payload.data,
+                   messages[i].payload.size < 63 ? messages[i].payload.size : 63);
             if (messages[i].partition == partition && count < most &&
                 sscanf(text, "{\"watermark\":\"%" SCNu64 "\"}", &found[count]) == 1)
                 count++;
@@ -165,14 +172,16 @@ static uint32_t watermarks(const struct iso_kafka_mock *mock, int32_t partition,
 static void await_watermarks(const struct iso_kafka_mock *mock, uint32_t count)
 {
     uint64_t found[16];
-    for (int tries = 0; watermarks(mock, 1, found, 16) < count || watermarks(mock, 0, found, 16) < count; tries++) {
+    for (int tries = 0;
+         watermarks(mock, 1, found, 16) < count || watermarks(mock, 0, found, 16) < count;
+         tries++) {
         assert_true(tries < 1000);
         pause_for_a_while();
     }
 }
 
-/* No record will come whose snapshot has a smaller xmin: open transactions hold it back, every partition
- * hears it. */
+/* No record will come whose snapshot has a smaller xmin: open transactions hold it back, every
+ * partition hears it. */
 static void tells_watermarks(void **state)
 {
     (void)state;
@@ -181,7 +190,8 @@ static void tells_watermarks(void **state)
     struct iso_kafka_mock *mock = iso_kafka_mock_new(1, &error);
     assert_int_equal(iso_kafka_mock_topic(mock, "records", 2, &error), ISO_OK);
     const struct iso_recorder_options options = {.watermark_ms = 20};
-    struct iso_recorder *recorder = iso_recorder_new_kafka("records", properties_of(mock), &options, &error);
+    struct iso_recorder *recorder =
+        iso_recorder_new_kafka("records", properties_of(mock), &options, &error);
     struct iso_recorder_session *old = iso_recorder_session_new(recorder, "old");
     struct iso_recorder_session *new = iso_recorder_session_new(recorder, "new");
     iso_recorder_begin(old);
@@ -215,7 +225,8 @@ static void a_broker_that_is_away_costs_records_and_no_time(void **state)
 {
     (void)state;
     struct iso_error error = {0};
-    const char *properties[] = {"bootstrap.servers", "127.0.0.1:1", "message.timeout.ms", "5000", NULL};
+    const char *properties[] = {"bootstrap.servers", "127.0.0.1:1", "message.timeout.ms", "5000",
+                                NULL};
     const struct iso_recorder_options options = {.buffer_bytes = 12800};
     struct iso_recorder *recorder = iso_recorder_new_kafka("records", properties, &options, &error);
     assert_non_null(recorder);
@@ -229,7 +240,8 @@ static void a_broker_that_is_away_costs_records_and_no_time(void **state)
         waits += 1000 * (end.tv_sec - start.tv_sec) + (end.tv_nsec - start.tv_nsec) / 1000000 > 500;
         assert_true(counts(recorder).waiting_bytes <= options.buffer_bytes);
     }
-    assert_true(waits <= 2); /* had it waited for the broker, each buffer would have taken five seconds */
+    assert_true(waits <=
+                2); /* had it waited for the broker, each buffer would have taken five seconds */
     assert_true(iso_recorder_flush(recorder, 60));
     struct iso_recorder_statistics seen = counts(recorder);
     assert_true(seen.dropped_full > 0);

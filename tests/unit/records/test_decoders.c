@@ -1,4 +1,5 @@
-/* Client records in three formats: the same transaction from each, watermarks, framing, and what is refused. */
+/* Client records in three formats: the same transaction from each, watermarks, framing, and what is
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -42,7 +43,8 @@ static void close_world(struct world *world)
 
 static enum iso_status decode(struct world *world, const void *payload, size_t size)
 {
-    struct iso_message message = {.topic = "t", .input = 2, .offset = 41, .payload = {payload, (uint32_t)size}};
+    struct iso_message message = {
+        .topic = "t", .input = 2, .offset = 41, .payload = {payload, (uint32_t)size}};
     world->error = (struct iso_error){0};
     return iso_record_decoder.decode(world->decoder, &message, &world->events, &world->error);
 }
@@ -75,7 +77,8 @@ static void json_watermarks_and_tombstones(void **state)
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
     static const char watermark[] = " { \"watermark\" : \"467257846263971800\", \"by\":[1] }",
-                      plain[] = "{\"watermark\":7}", largest[] = "{\"watermark\":\"18446744073709551615\"}";
+                      plain[] = "{\"watermark\":7}",
+                      largest[] = "{\"watermark\":\"18446744073709551615\"}";
     assert_int_equal(decode(&world, watermark, strlen(watermark)), ISO_OK);
     assert_int_equal(decode(&world, plain, strlen(plain)), ISO_OK);
     assert_int_equal(decode(&world, NULL, 0), ISO_OK);
@@ -93,18 +96,19 @@ static void json_watermarks_and_tombstones(void **state)
 static void json_that_is_refused_leaves_nothing(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"",
-                                        "{",
-                                        "[]",
-                                        "{\"tid\":1}",
-                                        "{\"watermark\":-1}",
-                                        "{\"watermark\":\"x\"}",
-                                        "{\"watermark\":\"\"}",
-                                        "{\"watermark\":\"18446744073709551616\"}",
-                                        "{\"watermark\":1",
-                                        "{\"watermark\":1.5}",
-                                        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
-                                        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"};
+    static const char *const wrong[] = {
+        "",
+        "{",
+        "[]",
+        "{\"tid\":1}",
+        "{\"watermark\":-1}",
+        "{\"watermark\":\"x\"}",
+        "{\"watermark\":\"\"}",
+        "{\"watermark\":\"18446744073709551616\"}",
+        "{\"watermark\":1",
+        "{\"watermark\":1.5}",
+        "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"q\",\"k\":1}]}",
+        "{\"tid\":1,\"sid\":1,\"sts\":{\"p\":1,\"l\":2},\"ops\":[]}"};
     struct world world;
     open_world(&world, (struct iso_decoder_options){0});
     assert_int_equal(decode(&world, sample, strlen(sample)), ISO_OK);
@@ -145,9 +149,9 @@ static Isochron__Timestamp *stamp(Isochron__Timestamp *timestamp, uint64_t physi
 /* The sample, packed behind `head` bytes; returns the size of all. */
 static size_t pack_sample(uint8_t *bytes, size_t head)
 {
-    static const Isochron__Kind kinds[] = {ISOCHRON__KIND__READ, ISOCHRON__KIND__WRITE,  ISOCHRON__KIND__READ,
-                                           ISOCHRON__KIND__READ, ISOCHRON__KIND__DELETE, ISOCHRON__KIND__APPEND,
-                                           ISOCHRON__KIND__WRITE};
+    static const Isochron__Kind kinds[] = {
+        ISOCHRON__KIND__READ,   ISOCHRON__KIND__WRITE,  ISOCHRON__KIND__READ, ISOCHRON__KIND__READ,
+        ISOCHRON__KIND__DELETE, ISOCHRON__KIND__APPEND, ISOCHRON__KIND__WRITE};
     Isochron__Operation operations[7], *pointers[7];
     Isochron__Value keys[7], values[7], elements[2], *element_pointers[2], tid, sid;
     Isochron__Timestamp sts, cts, ots;
@@ -284,10 +288,12 @@ static size_t write_sample(uint8_t *bytes)
     put_long(&at, 2);
     put_long(&at, 7);
     put_long(&at, 0), put_branch(&at, 0, -5), put_long(&at, 0), put_long(&at, 0), *at++ = 0;
-    put_long(&at, 1), put_text(&at, 1, "caf\xc3\xa9"), put_branch(&at, 1, 2), put_long(&at, 0), *at++ = 0;
-    put_long(&at, 0), put_branch(&at, 0, 9), put_text(&at, 2, "1"), put_branch(&at, 1, 467257846263971801), *at++ = 0;
-    put_long(&at, 0), put_branch(&at, 0, 3), put_branch(&at, 3, 2), put_branch(&at, 0, 4), put_text(&at, 1, "x"),
-        put_long(&at, 0), put_long(&at, 0), *at++ = 0;
+    put_long(&at, 1), put_text(&at, 1, "caf\xc3\xa9"), put_branch(&at, 1, 2), put_long(&at, 0),
+        *at++ = 0;
+    put_long(&at, 0), put_branch(&at, 0, 9), put_text(&at, 2, "1"),
+        put_branch(&at, 1, 467257846263971801), *at++ = 0;
+    put_long(&at, 0), put_branch(&at, 0, 3), put_branch(&at, 3, 2), put_branch(&at, 0, 4),
+        put_text(&at, 1, "x"), put_long(&at, 0), put_long(&at, 0), *at++ = 0;
     put_long(&at, 2), put_branch(&at, 0, 8), put_long(&at, 0), put_long(&at, 0), *at++ = 0;
     put_long(&at, 3), put_branch(&at, 0, 3), put_branch(&at, 1, 6), put_long(&at, 0), *at++ = 0;
     put_long(&at, 1), put_branch(&at, 0, 1), put_branch(&at, 1, 2), put_long(&at, 0), *at++ = 1;
@@ -323,8 +329,8 @@ static void avro_cut_anywhere_is_no_crash(void **state)
     close_world(&world);
 }
 
-/* A writer's own schema: other order, other types, more members, one of them recursive, operations before what they
- * belong to. */
+/* A writer's own schema: other order, other types, more members, one of them recursive, operations
+ * before what they belong to. */
 static const char own_schema[] =
     "{\"type\":\"record\",\"name\":\"R\",\"fields\":["
     "{\"name\":\"note\",\"type\":{\"type\":\"map\",\"values\":[\"null\",\"double\",{\"type\":\"array\",\"items\":\"bytes\"}]}},"
@@ -345,17 +351,21 @@ static void put_bytes(uint8_t **at, const char *text)
 static size_t write_own(uint8_t *bytes)
 {
     uint8_t *at = bytes, *start;
-    put_long(&at, 2), put_bytes(&at, "a"), put_long(&at, 0), put_bytes(&at, "b"), put_long(&at, 1), at += 8;
-    put_long(&at, 1), put_bytes(&at, "c"), put_long(&at, 2), put_long(&at, 1), put_bytes(&at, "??"), put_long(&at, 0);
+    put_long(&at, 2), put_bytes(&at, "a"), put_long(&at, 0), put_bytes(&at, "b"), put_long(&at, 1),
+        at += 8;
+    put_long(&at, 1), put_bytes(&at, "c"), put_long(&at, 2), put_long(&at, 1), put_bytes(&at, "??"),
+        put_long(&at, 0);
     put_long(&at, 0);
     put_long(&at, -1); /* a block of one operation, with its size */
     start = at++;
-    put_long(&at, 0), put_bytes(&at, "x"), put_long(&at, 0), put_bytes(&at, "Write"), put_long(&at, 3);
+    put_long(&at, 0), put_bytes(&at, "x"), put_long(&at, 0), put_bytes(&at, "Write"),
+        put_long(&at, 3);
     *start = (uint8_t)((at - start - 1) << 1);
     put_long(&at, 2); /* and one of two */
-    put_long(&at, 1), put_long(&at, 1), put_long(&at, 2), put_long(&at, 7), put_long(&at, 0), put_bytes(&at, "r"),
-        put_long(&at, 9), put_bytes(&at, "d"), put_long(&at, -4);
-    put_long(&at, 2), put_long(&at, 1000000), put_long(&at, 0), put_bytes(&at, "READ"), put_long(&at, 300);
+    put_long(&at, 1), put_long(&at, 1), put_long(&at, 2), put_long(&at, 7), put_long(&at, 0),
+        put_bytes(&at, "r"), put_long(&at, 9), put_bytes(&at, "d"), put_long(&at, -4);
+    put_long(&at, 2), put_long(&at, 1000000), put_long(&at, 0), put_bytes(&at, "READ"),
+        put_long(&at, 300);
     put_long(&at, 0);
     at += 3 + 4;
     put_bytes(&at, "Aborted"), put_bytes(&at, "s"), put_long(&at, 10), put_long(&at, 5),
@@ -382,7 +392,8 @@ static void avro_under_the_writers_own_schema(void **state)
     assert_int_equal(decode(&world, bytes, size), ISO_OK);
     block_text(&world.events.block, actual, sizeof actual);
     assert_string_equal(actual, expected);
-    for (size_t cut = 0; cut < size; cut++) /* a copy of its own size, so that a sanitizer sees what lies behind */
+    for (size_t cut = 0; cut < size;
+         cut++) /* a copy of its own size, so that a sanitizer sees what lies behind */
     {
         uint8_t *copy = malloc(cut + 1);
         memcpy(copy, bytes, cut);
@@ -411,8 +422,8 @@ static void avro_members_of_other_types(void **state)
          "tid: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"boolean\"}", "\2\1", 2,
          "sid: expected a long or a UTF-8 string"},
-        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"string\"}", "\2\2\xff", 3,
-         "sid: expected a long or a UTF-8 string"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"string\"}", "\2\2\xff",
+         3, "sid: expected a long or a UTF-8 string"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}", "\2\2", 2,
          "ops: expected an array of operations"},
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":\"int\"}",
@@ -428,18 +439,20 @@ static void avro_members_of_other_types(void **state)
         {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"},{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":"
          "{\"type\":\"record\",\"name\":\"O\",\"fields\":[{\"name\":\"t\",\"type\":\"string\"}]}}}",
          "\2\2\2\2r\0", 6, "k: expected a long or a UTF-8 string"},
-        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"watermark\",\"type\":\"long\"}", "\2\1", 2,
-         "watermark: expected an unsigned long"},
+        {"{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"watermark\",\"type\":\"long\"}", "\2\1",
+         2, "watermark: expected an unsigned long"},
         {"{\"name\":\"tid\",\"type\":\"int\"}", "\x80\x80\x80\x80\x10", 5,
          "not one Avro value of its schema: byte 6: expected a number of 32 bits"}, /* 2^31 */
-        {"{\"name\":\"all\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}", "\xfe\xff\xff\x0f\0", 5,
+        {"{\"name\":\"all\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}",
+         "\xfe\xff\xff\x0f\0", 5,
          "not one Avro value of its schema: byte 5: expected no more items than the message has bytes"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char schema[600];
         struct world world;
-        snprintf(schema, sizeof schema, "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s]}", cases[i].fields);
+        snprintf(schema, sizeof schema, "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s]}",
+                 cases[i].fields);
         open_world(&world, (struct iso_decoder_options){.format = "avro", .schema = schema});
         assert_int_equal(decode(&world, cases[i].bytes, cases[i].size), ISO_BAD_INPUT);
         assert_string_equal(world.error.text, cases[i].wrong);
@@ -451,7 +464,8 @@ static void avro_members_of_other_types(void **state)
 
 /* ---- whose writes are listed ---- */
 
-static void assert_marks(struct iso_decoder_options options, const void *bytes, size_t size, uint8_t marks)
+static void assert_marks(struct iso_decoder_options options, const void *bytes, size_t size,
+                         uint8_t marks)
 {
     struct world world;
     open_world(&world, options);
@@ -471,7 +485,8 @@ static void json_says_whose_writes_are_listed(void **state)
                  {"{\"tid\":1,\"sid\":1,\"ops\":[]}", 0}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_marks((struct iso_decoder_options){0}, cases[i].text, strlen(cases[i].text), cases[i].marks);
+        assert_marks((struct iso_decoder_options){0}, cases[i].text, strlen(cases[i].text),
+                     cases[i].marks);
 }
 
 static void protobuf_says_whose_writes_are_listed(void **state)
@@ -485,10 +500,11 @@ static void protobuf_says_whose_writes_are_listed(void **state)
     transaction.tid = transaction.sid = number(&id, 1);
     record.record_case = ISOCHRON__RECORD__RECORD_TRANSACTION;
     record.transaction = &transaction;
-    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes), 0);
+    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes,
+                 isochron__record__pack(&record, bytes), 0);
     transaction.writes = ISOCHRON__WRITES__CDC;
-    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes),
-                 ISO_MARK_CDC_WRITES);
+    assert_marks((struct iso_decoder_options){.format = "protobuf"}, bytes,
+                 isochron__record__pack(&record, bytes), ISO_MARK_CDC_WRITES);
     transaction.writes = (Isochron__Writes)2;
     open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
     assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)), ISO_BAD_INPUT);
@@ -496,7 +512,8 @@ static void protobuf_says_whose_writes_are_listed(void **state)
     close_world(&world);
 }
 
-/* A member of the writer's schema, of the types that it may have; last of all, too, as an evolved schema has it. */
+/* A member of the writer's schema, of the types that it may have; last of all, too, as an evolved
+ * schema has it. */
 static void avro_says_whose_writes_are_listed(void **state)
 {
     static const struct {
@@ -508,13 +525,15 @@ static void avro_says_whose_writes_are_listed(void **state)
         {"[\"null\",\"string\"]", "\2\6all", 5, 0},
         {"[\"null\",\"string\"]", "\0", 1, 0},
         {"\"string\"", "\6cdc", 4, ISO_MARK_CDC_WRITES},
-        {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\2", 1, ISO_MARK_CDC_WRITES},
+        {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\2", 1,
+         ISO_MARK_CDC_WRITES},
         {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\0", 1, 0},
         {"{\"type\":\"enum\",\"name\":\"W\",\"symbols\":[\"ALL\",\"CDC\",\"SOME\"]}", "\4", 1, -1},
         {"\"string\"", "\10some", 5, -1},
         {"\"int\"", "\2", 1, -1},
     };
-    static const char ids[] = "{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}",
+    static const char ids[] =
+        "{\"name\":\"tid\",\"type\":\"int\"},{\"name\":\"sid\",\"type\":\"int\"}",
                       ops[] = "{\"name\":\"ops\",\"type\":{\"type\":\"array\",\"items\":\"null\"}}";
     (void)state;
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
@@ -522,9 +541,11 @@ static void avro_says_whose_writes_are_listed(void **state)
         struct world world;
         bool last = i & 1;
         size_t size = cases[i / 2].size;
-        snprintf(schema, sizeof schema,
-                 "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s,%s%s{\"name\":\"writes\",\"type\":%s}%s%s]}", ids,
-                 last ? ops : "", last ? "," : "", cases[i / 2].type, last ? "" : ",", last ? "" : ops);
+        snprintf(
+            schema, sizeof schema,
+            "{\"type\":\"record\",\"name\":\"R\",\"fields\":[%s,%s%s{\"name\":\"writes\",\"type\":%s}%s%s]}",
+            ids, last ? ops : "", last ? "," : "", cases[i / 2].type, last ? "" : ",",
+            last ? "" : ops);
         memcpy(bytes + (last ? 3 : 2), cases[i / 2].bytes, size); /* an empty array is one zero */
         struct iso_decoder_options options = {.format = "avro", .schema = schema};
         if (cases[i / 2].marks >= 0) {
@@ -541,8 +562,8 @@ static void avro_says_whose_writes_are_listed(void **state)
 
 /* ---- what MariaDB says of a snapshot ---- */
 
-static void assert_start(struct iso_decoder_options options, const void *bytes, size_t size, uint64_t start,
-                         uint8_t marks)
+static void assert_start(struct iso_decoder_options options, const void *bytes, size_t size,
+                         uint64_t start, uint8_t marks)
 {
     struct world world;
     open_world(&world, options);
@@ -570,13 +591,15 @@ static void snapshots_of_mariadb(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t length = strlen(cases[i].snapshot);
         char text[128];
-        snprintf(text, sizeof text, "{\"tid\":1,\"sid\":1,\"snapshot\":\"%s\",\"ops\":[]}", cases[i].snapshot);
-        assert_start((struct iso_decoder_options){0}, text, strlen(text), cases[i].start, cases[i].marks);
+        snprintf(text, sizeof text, "{\"tid\":1,\"sid\":1,\"snapshot\":\"%s\",\"ops\":[]}",
+                 cases[i].snapshot);
+        assert_start((struct iso_decoder_options){0}, text, strlen(text), cases[i].start,
+                     cases[i].marks);
 
         uint8_t bytes[64] = {2, 2, 2, (uint8_t)(2 * length)};
         memcpy(bytes + 4, cases[i].snapshot, length);
-        assert_start((struct iso_decoder_options){.format = "avro", .schema = schema}, bytes, length + 5,
-                     cases[i].start, cases[i].marks);
+        assert_start((struct iso_decoder_options){.format = "avro", .schema = schema}, bytes,
+                     length + 5, cases[i].start, cases[i].marks);
 
         Isochron__Value id;
         Isochron__Transaction transaction = ISOCHRON__TRANSACTION__INIT;
@@ -587,12 +610,13 @@ static void snapshots_of_mariadb(void **state)
         transaction.snapshot.len = length;
         record.record_case = ISOCHRON__RECORD__RECORD_TRANSACTION;
         record.transaction = &transaction;
-        assert_start((struct iso_decoder_options){.format = "protobuf"}, bytes, isochron__record__pack(&record, bytes),
-                     cases[i].start, cases[i].marks);
+        assert_start((struct iso_decoder_options){.format = "protobuf"}, bytes,
+                     isochron__record__pack(&record, bytes), cases[i].start, cases[i].marks);
         transaction.snapshot.len = 3;
         struct world world;
         open_world(&world, (struct iso_decoder_options){.format = "protobuf"});
-        assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)), ISO_BAD_INPUT);
+        assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)),
+                         ISO_BAD_INPUT);
         assert_non_null(strstr(world.error.text, "snapshot: expected"));
         assert_int_equal(world.events.block.transaction_count, 0);
         close_world(&world);
@@ -622,8 +646,9 @@ static void reserved_values_are_refused(void **state)
     open_world(&world, (struct iso_decoder_options){0});
     for (size_t i = 0; i < sizeof json / sizeof *json; i++) {
         assert_int_equal(decode(&world, json[i], strlen(json[i])), ISO_BAD_INPUT);
-        assert_non_null(strstr(world.error.text, i < 2 ? "begins with U+0002, which is reserved"
-                                                       : "unknown stands in joined histories only"));
+        assert_non_null(strstr(world.error.text, i < 2
+                                                     ? "begins with U+0002, which is reserved"
+                                                     : "unknown stands in joined histories only"));
         assert_int_equal(world.events.count, 0);
     }
     close_world(&world);
@@ -642,7 +667,8 @@ static void reserved_values_are_refused(void **state)
 
 static unsigned asked;
 
-static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_schema(void *context, uint32_t id, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     (void)context;
     asked++;
@@ -659,7 +685,8 @@ static void avro_asks_the_registry_once(void **state)
     uint8_t bytes[1024] = {0, 0, 0, 0, 7};
     struct world world;
     asked = 0;
-    open_world(&world, (struct iso_decoder_options){.format = "avro", .framed = true, .registry = &provider});
+    open_world(&world, (struct iso_decoder_options){
+                           .format = "avro", .framed = true, .registry = &provider});
     size_t size = 5 + write_sample(bytes + 5);
     assert_int_equal(decode(&world, bytes, size), ISO_OK);
     assert_same_as_json(&world);
@@ -676,12 +703,15 @@ static void wrong_options(void **state)
     (void)state;
     struct iso_error error = {0};
     assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "xml"}, &error));
-    assert_string_equal(error.text, "format=xml of a history source: expected json, avro or protobuf");
+    assert_string_equal(error.text,
+                        "format=xml of a history source: expected json, avro or protobuf");
     error = (struct iso_error){0};
-    assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "avro", .schema = "{"}, &error));
+    assert_null(iso_record_decoder.create(
+        &(struct iso_decoder_options){.format = "avro", .schema = "{"}, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
     error = (struct iso_error){0};
-    assert_null(iso_record_decoder.create(&(struct iso_decoder_options){.format = "avro", .framed = true}, &error));
+    assert_null(iso_record_decoder.create(
+        &(struct iso_decoder_options){.format = "avro", .framed = true}, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
 }
 

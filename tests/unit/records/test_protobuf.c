@@ -1,5 +1,6 @@
-/* Records in Protobuf as our reader takes them from the wire, against what protobuf-c makes of the same bytes: of
- * random transactions, with fields in any order, parts apart, unknown fields, and bytes changed. */
+/* Records in Protobuf as our reader takes them from the wire, against what protobuf-c makes of the
+ * same bytes: of random transactions, with fields in any order, parts apart, unknown fields, and
+ * bytes changed. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,11 +32,13 @@ static bool take_value(struct iso_history *block, const Isochron__Value *value, 
     }
 }
 
-static const char *take_stamp(struct iso_history *block, const Isochron__Timestamp *timestamp, struct iso_stamp *stamp)
+static const char *take_stamp(struct iso_history *block, const Isochron__Timestamp *timestamp,
+                              struct iso_stamp *stamp)
 {
     *stamp = (struct iso_stamp){timestamp->physical, timestamp->logical};
-    return build_clock(block,
-                       timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL ? ISO_CLOCK_PAIR : ISO_CLOCK_SCALAR)
+    return build_clock(block, timestamp->pair_case == ISOCHRON__TIMESTAMP__PAIR_LOGICAL
+                                  ? ISO_CLOCK_PAIR
+                                  : ISO_CLOCK_SCALAR)
                ? NULL
                : "timestamps of two kinds, expected single numbers or pairs throughout";
 }
@@ -78,7 +81,8 @@ static const char *take_operation(struct iso_history *block, const Isochron__Ope
     return wrong ? wrong : build_add_operation(block, &operation);
 }
 
-static const char *take_transaction(struct iso_history *block, const Isochron__Transaction *read, uint64_t origin)
+static const char *take_transaction(struct iso_history *block, const Isochron__Transaction *read,
+                                    uint64_t origin)
 {
     static const uint8_t statuses[] = {ISO_COMMITTED, ISO_ABORTED, ISO_UNKNOWN};
     iso_atom tid, sid;
@@ -102,7 +106,8 @@ static const char *take_transaction(struct iso_history *block, const Isochron__T
     if (!wrong && read->cts && !(wrong = take_stamp(block, read->cts, &stamp)))
         iso_history_set_cts(block, stamp);
     if (!wrong && read->snapshot.len)
-        wrong = build_snapshot(block, (const char *)read->snapshot.data, read->snapshot.len, read->sts);
+        wrong =
+            build_snapshot(block, (const char *)read->snapshot.data, read->snapshot.len, read->sts);
     for (size_t i = 0; i < read->n_ops && !wrong; i++)
         wrong = take_operation(block, read->ops[i]);
     return wrong;
@@ -116,8 +121,8 @@ static const char *take_record(struct iso_events *events, const Isochron__Record
     const char *wrong;
     switch (record->record_case) {
     case ISOCHRON__RECORD__RECORD_WATERMARK:
-        iso_events_add(events,
-                       &(struct iso_event){.type = ISO_EVENT_WATERMARK, .cts = {.physical = record->watermark}});
+        iso_events_add(events, &(struct iso_event){.type = ISO_EVENT_WATERMARK,
+                                                   .cts = {.physical = record->watermark}});
         return NULL;
     case ISOCHRON__RECORD__RECORD_TRANSACTION:
         wrong = take_transaction(&events->block, record->transaction, origin);
@@ -135,7 +140,8 @@ static const char *take_record(struct iso_events *events, const Isochron__Record
 
 static bool decode_with_library(const struct iso_message *message, struct iso_events *events)
 {
-    Isochron__Record *record = isochron__record__unpack(NULL, message->payload.size, message->payload.data);
+    Isochron__Record *record =
+        isochron__record__unpack(NULL, message->payload.size, message->payload.data);
     bool fine = record && !take_record(events, record, message);
     if (record)
         isochron__record__free_unpacked(record, NULL);
@@ -155,7 +161,8 @@ static void put_varint(struct iso_text *text, uint64_t bits)
 
 static uint64_t draw_number(struct random *random)
 {
-    return random_percent(random, 60) ? random_below(random, 5) : random_bits(random) >> random_below(random, 64);
+    return random_percent(random, 60) ? random_below(random, 5)
+                                      : random_bits(random) >> random_below(random, 64);
 }
 
 static void put_number(struct iso_text *text, uint32_t field, uint64_t number)
@@ -202,7 +209,8 @@ static void put_unknown(struct random *random, struct iso_text *text)
 static void put_value(struct random *random, struct iso_text *text, uint32_t field)
 {
     struct iso_text value = {0}, bytes = {0};
-    for (uint32_t times = random_percent(random, 95) ? 1 : random_below(random, 4); times; times--) {
+    for (uint32_t times = random_percent(random, 95) ? 1 : random_below(random, 4); times;
+         times--) {
         put_unknown(random, &value);
         if (random_percent(random, 60)) {
             put_number(&value, 1, draw_number(random));
@@ -259,12 +267,15 @@ static void put_transaction(struct random *random, struct iso_text *text)
         if (field == 1 || field == 2)
             put_value(random, &transaction, field);
         else if (field == 3 || field == 6)
-            put_number(&transaction, field, field == 3 ? draw_number(random) : random_below(random, 3));
+            put_number(&transaction, field,
+                       field == 3 ? draw_number(random) : random_below(random, 3));
         else if (field == 8)
-            put_number(&transaction, field, random_percent(random, 98) ? random_below(random, 2) : draw_number(random));
+            put_number(&transaction, field,
+                       random_percent(random, 98) ? random_below(random, 2) : draw_number(random));
         else if (field == 4 || field == 5)
             put_timestamp(random, &transaction, field);
-        for (uint32_t operations = field == 7 ? random_below(random, 5) : 0; operations; operations--)
+        for (uint32_t operations = field == 7 ? random_below(random, 5) : 0; operations;
+             operations--)
             put_operation(random, &transaction);
         put_unknown(random, &transaction);
     }
@@ -287,7 +298,8 @@ static void change_bytes(struct random *random, struct iso_text *text)
     for (uint32_t times = random_below(random, 3); times && text->used; times--) {
         uint32_t at = random_below(random, (uint32_t)text->used);
         uint32_t bit = random_below(random, 8), byte = random_below(random, 256);
-        text->bytes[at] = random_percent(random, 50) ? (char)(text->bytes[at] ^ 1 << bit) : (char)byte;
+        text->bytes[at] =
+            random_percent(random, 50) ? (char)(text->bytes[at] ^ 1 << bit) : (char)byte;
     }
     if (random_percent(random, 10))
         text->used = random_below(random, (uint32_t)text->used + 1);
@@ -311,8 +323,8 @@ static enum part part_of(enum part outer, uint32_t field, bool *repeats)
     return outer == OPERATION && field < 6 ? in_operation[field] : NOTHING;
 }
 
-/* Whether a message comes twice where one is expected. Both are parts of one, says the format; but protobuf-c then
- * loses operations and refuses values. */
+/* Whether a message comes twice where one is expected. Both are parts of one, says the format; but
+ * protobuf-c then loses operations and refuses values. */
 static bool comes_twice(enum part outer, struct iso_wire_span span)
 {
     struct iso_wire_field field;
@@ -329,11 +341,12 @@ static bool comes_twice(enum part outer, struct iso_wire_span span)
     return false;
 }
 
-/* Field 0, which does not exist, numbers above 2^29, and booleans in any encoding protobuf-c lets pass; of a
- * transaction and a watermark it takes the last one. */
+/* Field 0, which does not exist, numbers above 2^29, and booleans in any encoding protobuf-c lets
+ * pass; of a transaction and a watermark it takes the last one. */
 static bool is_stricter(const struct iso_error *error)
 {
-    return strstr(error->text, "expected a field's number") || strstr(error->text, "as the schema says") ||
+    return strstr(error->text, "expected a field's number") ||
+           strstr(error->text, "as the schema says") ||
            strstr(error->text, "a transaction and a watermark");
 }
 
@@ -397,8 +410,8 @@ static void reads_what_protobuf_c_reads(void **state)
     iso_record_decoder.destroy(decoder);
 }
 
-/* A record in two parts, the transaction cut between any two of its fields, and keys and values that come twice: what
- * protoc says of them, and protobuf-c does not. */
+/* A record in two parts, the transaction cut between any two of its fields, and keys and values
+ * that come twice: what protoc says of them, and protobuf-c does not. */
 static void parts_of_a_transaction_are_one(void **state)
 {
     (void)state;
@@ -418,7 +431,8 @@ static void parts_of_a_transaction_are_one(void **state)
         bytes[2 + cuts[i]] = 0x0a;
         bytes[3 + cuts[i]] = (uint8_t)rest;
         memcpy(bytes + 4 + cuts[i], fields + cuts[i], rest);
-        struct iso_message message = {.topic = "t", .payload = {bytes, (uint32_t)sizeof fields - 1 + 4}};
+        struct iso_message message = {.topic = "t",
+                                      .payload = {bytes, (uint32_t)sizeof fields - 1 + 4}};
         iso_events_init(&events);
         assert_int_equal(iso_record_decoder.decode(decoder, &message, &events, &error), ISO_OK);
         block_text(&events.block, text, sizeof text);

@@ -43,7 +43,9 @@ static char *through(const struct iso_history *history, bool avro)
         else
             iso_record_write_protobuf(history, t, &text);
         struct iso_message message = {
-            .topic = "t", .offset = t, .payload = {(const uint8_t *)text.bytes, (uint32_t)text.used}};
+            .topic = "t",
+            .offset = t,
+            .payload = {(const uint8_t *)text.bytes, (uint32_t)text.used}};
         decoder->class->decode(decoder, &message, &events, &error);
         assert_string_equal(error.text, "");
     }
@@ -132,7 +134,8 @@ static void long_texts_and_large_numbers_come_back(void **state)
                               iso_atoms_unsigned(atoms, i));
     iso_history_operation(&history, ISO_WRITE, iso_atoms_unsigned(atoms, INT64_MAX),
                           iso_atoms_unsigned(atoms, (uint64_t)INT64_MAX + 1));
-    char *expected = native_text(&history), *avro = through(&history, true), *protobuf = through(&history, false);
+    char *expected = native_text(&history), *avro = through(&history, true),
+         *protobuf = through(&history, false);
     assert_non_null(strstr(expected, "\"9223372036854775808\""));
     assert_string_equal(avro, expected);
     assert_string_equal(protobuf, expected);
@@ -140,7 +143,8 @@ static void long_texts_and_large_numbers_come_back(void **state)
     iso_history_release(&history);
 }
 
-/* Marks are written in Protobuf; the published Avro schema, which readers of old records need as it is, has none. */
+/* Marks are written in Protobuf; the published Avro schema, which readers of old records need as it
+ * is, has none. */
 static void marked_transactions(void **state)
 {
     struct iso_history history;
@@ -152,8 +156,9 @@ static void marked_transactions(void **state)
     iso_history_begin(&history, 2, 1, ISO_COMMITTED, 1);
     char *expected = native_text(&history), *actual = through(&history, false);
     assert_string_equal(actual, expected);
-    assert_string_equal(expected,
-                        "{\"tid\":1,\"sid\":1,\"writes\":\"cdc\",\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
+    assert_string_equal(
+        expected,
+        "{\"tid\":1,\"sid\":1,\"writes\":\"cdc\",\"ops\":[]}\n{\"tid\":2,\"sid\":1,\"ops\":[]}\n");
     assert_false(iso_record_write_avro(&history, 0, &text));
     assert_int_equal(text.used, 0);
     assert_true(iso_record_write_avro(&history, 1, &text));

@@ -1,7 +1,8 @@
 /* The schema registry client against answers that this test makes up.
  *
- * A thread with a listening loopback socket plays the registry: it proves which request goes out, and what becomes of
- * each kind of answer. It proves nothing about a real registry, of which no code is here. */
+ * A thread with a listening loopback socket plays the registry: it proves which request goes out,
+ * and what becomes of each kind of answer. It proves nothing about a real registry, of which no
+ * code is here. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static const char published[] =
 #include <transaction.avsc.h>
     ;
 
-/* One answer for each connection, the last for all that follow; NULL: the connection is held open without a word. */
+/* One answer for each connection, the last for all that follow; NULL: the connection is held open
+ * without a word. */
 struct stub {
     int listener, held, bell[2];
     uint16_t port;
@@ -153,8 +155,9 @@ static const char *reason(const struct stub *stub)
     return stub->error.text + length;
 }
 
-#define HTTP(status)                                                                                                   \
-    "HTTP/1.1 " status "\r\nContent-Type: application/vnd.schemaregistry.v1+json\r\nConnection: close\r\n\r\n"
+#define HTTP(status)                                                                               \
+    "HTTP/1.1 " status                                                                             \
+    "\r\nContent-Type: application/vnd.schemaregistry.v1+json\r\nConnection: close\r\n\r\n"
 
 static void schema_by_id(void **state)
 {
@@ -168,8 +171,9 @@ static void schema_by_id(void **state)
     assert_string_equal(schema.text, "\"string\"");
     assert_int_equal(schema.length, 8);
     end(stub);
-    int length = snprintf(expected, sizeof expected, "GET /schemas/ids/4294967295 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n",
-                          stub->port);
+    int length =
+        snprintf(expected, sizeof expected,
+                 "GET /schemas/ids/4294967295 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n", stub->port);
     assert_memory_equal(stub->request, expected, length);
     assert_non_null(strstr(stub->request, "Accept: application/vnd.schemaregistry.v1+json"));
 }
@@ -179,7 +183,8 @@ static void kinds_of_schemas(void **state)
     struct stub *stub = *state;
     struct iso_schema schema;
     stub->answers[0] = HTTP("200 OK") "{\"schemaType\":\"PROTOBUF\",\"schema\":\"syntax\"}";
-    stub->answers[1] = HTTP("200 OK") "{\"schemaType\":\"JSON\",\"schema\":\"{}\",\"references\":[]}";
+    stub->answers[1] =
+        HTTP("200 OK") "{\"schemaType\":\"JSON\",\"schema\":\"{}\",\"references\":[]}";
     stub->answers[2] = HTTP("200 OK") "{\"schema\":\"{}\",\"references\":[{\"name\":\"other\"}]}";
     run(stub);
     assert_int_equal(find(stub, 1, &schema), ISO_OK);
@@ -187,14 +192,16 @@ static void kinds_of_schemas(void **state)
     assert_int_equal(find(stub, 2, &schema), ISO_OK);
     assert_int_equal(schema.type, ISO_SCHEMA_JSON);
     assert_int_equal(find(stub, 3, &schema), ISO_BAD_INPUT);
-    assert_string_equal(reason(stub), "schema 3 refers to other schemas, expected one without references");
+    assert_string_equal(reason(stub),
+                        "schema 3 refers to other schemas, expected one without references");
 }
 
 static void user_and_password_are_sent_and_not_shown(void **state)
 {
     struct stub *stub = *state;
     struct iso_schema schema;
-    stub->answers[0] = HTTP("401 Unauthorized") "{\"error_code\":40101,\"message\":\"no such user\"}";
+    stub->answers[0] =
+        HTTP("401 Unauthorized") "{\"error_code\":40101,\"message\":\"no such user\"}";
     assert_int_equal(pthread_create(&stub->thread, NULL, serve, stub), 0);
     char path[] = "/tmp/test-registry-XXXXXX";
     int file = mkstemp(path);
@@ -213,7 +220,8 @@ static void schema_that_comes_a_little_later(void **state)
 {
     struct stub *stub = *state;
     struct iso_schema schema;
-    stub->answers[0] = HTTP("404 Not Found") "{\"error_code\":40403,\"message\":\"Schema 7 not found\"}";
+    stub->answers[0] =
+        HTTP("404 Not Found") "{\"error_code\":40403,\"message\":\"Schema 7 not found\"}";
     stub->answers[1] = HTTP("200 OK") "{\"schema\":\"\\\"int\\\"\"}";
     run(stub);
     assert_int_equal(find(stub, 7, &schema), ISO_OK);
@@ -221,7 +229,8 @@ static void schema_that_comes_a_little_later(void **state)
     assert_int_equal(stub->requests, 2);
 }
 
-/* No failure of the registry's: its record is a bad one. Many such ids cost one request each, the same id none. */
+/* No failure of the registry's: its record is a bad one. Many such ids cost one request each, the
+ * same id none. */
 static void unknown_schema(void **state)
 {
     struct stub *stub = *state;
@@ -269,7 +278,8 @@ static void too_long_a_schema(void **state)
     run(stub);
     assert_int_equal(find(stub, 7, &schema), ISO_BAD_INPUT);
     assert_string_equal(reason(stub), "schema 7: too long, expected at most 1 MiB");
-    assert_int_equal(find(stub, 7, &schema), ISO_BAD_INPUT); /* and is not sent again for each record */
+    assert_int_equal(find(stub, 7, &schema),
+                     ISO_BAD_INPUT); /* and is not sent again for each record */
     assert_string_equal(reason(stub), "schema 7: too long, expected at most 1 MiB");
     end(stub);
     assert_int_equal(stub->requests, 1);
@@ -280,7 +290,8 @@ static void server_error_that_heals(void **state)
 {
     struct stub *stub = *state;
     struct iso_schema schema;
-    stub->answers[0] = HTTP("500 Internal Server Error") "{\"error_code\":50001,\"message\":\"backend\"}";
+    stub->answers[0] =
+        HTTP("500 Internal Server Error") "{\"error_code\":50001,\"message\":\"backend\"}";
     stub->answers[1] = HTTP("200 OK") "{\"schema\":\"\\\"int\\\"\"}";
     run(stub);
     assert_int_equal(find(stub, 1, &schema), ISO_OK);
@@ -373,13 +384,16 @@ static void one_request_for_many_messages(void **state)
     assert_string_equal(stub->error.text, "");
     iso_history_init(&sample);
     iso_history_begin(&sample, iso_atoms_text(&sample.atoms, "1", 1),
-                      iso_history_session(&sample, iso_atoms_text(&sample.atoms, "s", 1)), ISO_COMMITTED, 0);
+                      iso_history_session(&sample, iso_atoms_text(&sample.atoms, "s", 1)),
+                      ISO_COMMITTED, 0);
     iso_text_put_bytes(&payload, "\0\0\0\1\2", 5);
     assert_true(iso_record_write_avro(&sample, 0, &payload));
     iso_events_init(&events);
     for (int i = 0; i < MESSAGES; i++) {
         struct iso_message message = {
-            .topic = "t", .offset = i, .payload = {(const uint8_t *)payload.bytes, (uint32_t)payload.used}};
+            .topic = "t",
+            .offset = i,
+            .payload = {(const uint8_t *)payload.bytes, (uint32_t)payload.used}};
         assert_int_equal(decoder->class->decode(decoder, &message, &events, &stub->error), ISO_OK);
     }
     assert_int_equal(events.block.transaction_count, MESSAGES);
@@ -395,7 +409,8 @@ static void one_request_for_many_messages(void **state)
 
 static unsigned found, parsed;
 
-static enum iso_status find_text(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_text(void *context, uint32_t id, struct iso_schema *schema,
+                                 struct iso_error *error)
 {
     (void)context, (void)id, (void)error;
     found++;
@@ -443,7 +458,8 @@ static void a_schema_that_does_not_parse_is_parsed_once(void **state)
 static size_t text_length;
 static unsigned living;
 
-static enum iso_status find_number(void *context, uint32_t id, struct iso_schema *schema, struct iso_error *error)
+static enum iso_status find_number(void *context, uint32_t id, struct iso_schema *schema,
+                                   struct iso_error *error)
 {
     static char text[1 << 20];
     (void)context, (void)error;
@@ -474,8 +490,10 @@ static struct iso_schemas new_schemas(size_t length)
 {
     found = living = 0;
     text_length = length;
-    return (struct iso_schemas){
-        .registry = &numbers, .type = ISO_SCHEMA_AVRO, .parse = keep_number, .forget = forget_number};
+    return (struct iso_schemas){.registry = &numbers,
+                                .type = ISO_SCHEMA_AVRO,
+                                .parse = keep_number,
+                                .forget = forget_number};
 }
 
 static uint32_t number_of(struct iso_schemas *schemas, uint32_t id)
@@ -546,9 +564,12 @@ static void wrong_address(void **state)
     (void)state;
     assert_null(iso_registry_new("localhost:8081", NULL, &error));
     assert_int_equal(error.status, ISO_BAD_INPUT);
-    assert_string_equal(error.text, "schema registry localhost:8081: expected http://HOST:PORT or https://HOST:PORT");
-    static const char *const secret[] = {"http://ann:s3cret@host", "https://ann:s3/cret@host:80/x", "ann:s3cret@host",
-                                         "http://s3cret@host", "ftp://:s3cret@host"};
+    assert_string_equal(
+        error.text,
+        "schema registry localhost:8081: expected http://HOST:PORT or https://HOST:PORT");
+    static const char *const secret[] = {"http://ann:s3cret@host", "https://ann:s3/cret@host:80/x",
+                                         "ann:s3cret@host", "http://s3cret@host",
+                                         "ftp://:s3cret@host"};
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
         error = (struct iso_error){0};
         assert_null(iso_registry_new(secret[i], NULL, &error));

@@ -13,7 +13,8 @@ struct fixture {
     struct iso_verdict verdict;
 };
 
-static void add_transaction(struct iso_history *history, iso_atom tid, uint8_t status, uint64_t sts, uint64_t cts)
+static void add_transaction(struct iso_history *history, iso_atom tid, uint8_t status, uint64_t sts,
+                            uint64_t cts)
 {
     iso_history_begin(history, tid, tid, status, iso_origin(0, tid));
     iso_history_set_sts(history, (struct iso_stamp){.physical = sts});
@@ -121,14 +122,15 @@ static void json_of_a_clean_history(void **state)
     fixture->verdict.reads_judged = 3;
     fixture->verdict.seconds_load = 0.1;
     fixture->verdict.seconds_total = 0.2;
-    assert_prints(fixture, true,
-                  "{\"isochron\":\"0.1.0\",\"level\":\"si\",\"engine\":\"chronos\",\"verdict\":\"holds\",\"reason\":"
-                  "null,"
-                  "\"transactions\":3,\"aborted\":1,\"unknown\":0,\"operations\":5,\"sessions\":4,\"keys\":3,"
-                  "\"reads_judged\":3,\"reads_unjudged\":0,\"unjudged\":{\"unknown-writer\":0},\"per_operation\":false,"
-                  "\"counts\":{\"TIMESTAMP\":0,\"SESSION\":0,\"INT\":0,\"EXT\":0,\"NOCONFLICT\":0,\"CDC\":0},"
-                  "\"violations\":[],\"seconds\":{\"load\":0.100,\"sort\":0.000,\"check\":0.000,\"total\":0.200},"
-                  "\"peak_rss_bytes\":123}\n");
+    assert_prints(
+        fixture, true,
+        "{\"isochron\":\"0.1.0\",\"level\":\"si\",\"engine\":\"chronos\",\"verdict\":\"holds\",\"reason\":"
+        "null,"
+        "\"transactions\":3,\"aborted\":1,\"unknown\":0,\"operations\":5,\"sessions\":4,\"keys\":3,"
+        "\"reads_judged\":3,\"reads_unjudged\":0,\"unjudged\":{\"unknown-writer\":0},\"per_operation\":false,"
+        "\"counts\":{\"TIMESTAMP\":0,\"SESSION\":0,\"INT\":0,\"EXT\":0,\"NOCONFLICT\":0,\"CDC\":0},"
+        "\"violations\":[],\"seconds\":{\"load\":0.100,\"sort\":0.000,\"check\":0.000,\"total\":0.200},"
+        "\"peak_rss_bytes\":123}\n");
 }
 
 static void json_of_violations(void **state)
@@ -139,16 +141,17 @@ static void json_of_violations(void **state)
     char *text = print(fixture, true);
     const char *list = strstr(text, "\"violations\":");
     *strstr(text, ",\"seconds\"") = 0;
-    assert_string_equal(list,
-                        "\"violations\":[{\"axiom\":\"NOCONFLICT\",\"tids\":[\"1\",\"2\"],\"key\":\"x\",\"sts\":\"1\","
-                        "\"cts\":\"18446744073709551614\",\"times\":{\"other\":{\"sts\":\"3\",\"cts\":\"4\"}},"
-                        "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":1,\"op\":0},"
-                        "{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":2}]},"
-                        "{\"axiom\":\"EXT\",\"kind\":\"stale\",\"tids\":[\"2\"],\"key\":\"x\",\"expected\":\"5\","
-                        "\"actual\":\"6\",\"writer_expected\":\"1\",\"writer_actual\":null,\"sts\":\"3\",\"cts\":\"4\","
-                        "\"times\":{\"look\":\"3\",\"inclusive\":true,\"expected\":{\"sts\":\"1\","
-                        "\"cts\":\"18446744073709551614\"}},"
-                        "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":1}]}]");
+    assert_string_equal(
+        list,
+        "\"violations\":[{\"axiom\":\"NOCONFLICT\",\"tids\":[\"1\",\"2\"],\"key\":\"x\",\"sts\":\"1\","
+        "\"cts\":\"18446744073709551614\",\"times\":{\"other\":{\"sts\":\"3\",\"cts\":\"4\"}},"
+        "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":1,\"op\":0},"
+        "{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":2}]},"
+        "{\"axiom\":\"EXT\",\"kind\":\"stale\",\"tids\":[\"2\"],\"key\":\"x\",\"expected\":\"5\","
+        "\"actual\":\"6\",\"writer_expected\":\"1\",\"writer_actual\":null,\"sts\":\"3\",\"cts\":\"4\","
+        "\"times\":{\"look\":\"3\",\"inclusive\":true,\"expected\":{\"sts\":\"1\","
+        "\"cts\":\"18446744073709551614\"}},"
+        "\"at\":[{\"file\":\"h \\\"1\\\".jsonl\",\"line\":2,\"op\":1}]}]");
     free(text);
 }
 
@@ -171,7 +174,9 @@ static void json_of_lists_and_gaps(void **state)
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
     assert_int_equal(json_integer_value(json_object_get(root, "writes_unjudged")), 4);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "unjudged"), "unknown-writer")), 2);
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(root, "unjudged"), "unknown-writer")),
+        2);
     assert_true(json_is_true(json_object_get(root, "per_operation")));
     json_t *one = json_array_get(json_object_get(root, "violations"), 0);
     assert_string_equal(json_string_value(json_array_get(json_object_get(one, "actual"), 1)), "e");
@@ -187,27 +192,28 @@ static void text_of_violations(void **state)
     fixture->verdict.limit = 1;
     add_stale(fixture);
     add_conflict(fixture);
-    assert_prints(fixture, false,
-                  "violated: snapshot isolation, 2 violations (EXT 1, NOCONFLICT 1)\n"
-                  "  judged 3 transactions (besides 1 aborted), 5 operations, 4 sessions, 3 keys; engine "
-                  "chronos, 0.000 s\n"
-                  "\n"
-                  "NOCONFLICT: two overlapping transactions wrote the same key\n"
-                  "    transaction 1 (session 1, h \"1\".jsonl:1, sts 1, cts 18446744073709551614) and\n"
-                  "    transaction 2 (session 2, h \"1\".jsonl:2, sts 3, cts 4) both wrote key x\n"
-                  "    Both committed: one of the two updates may be lost. --explain says what each had read.\n"
-                  "\n"
-                  "1 more violation is not listed (--max-violations N, 0 for all)\n");
+    assert_prints(
+        fixture, false,
+        "violated: snapshot isolation, 2 violations (EXT 1, NOCONFLICT 1)\n"
+        "  judged 3 transactions (besides 1 aborted), 5 operations, 4 sessions, 3 keys; engine "
+        "chronos, 0.000 s\n"
+        "\n"
+        "NOCONFLICT: two overlapping transactions wrote the same key\n"
+        "    transaction 1 (session 1, h \"1\".jsonl:1, sts 1, cts 18446744073709551614) and\n"
+        "    transaction 2 (session 2, h \"1\".jsonl:2, sts 3, cts 4) both wrote key x\n"
+        "    Both committed: one of the two updates may be lost. --explain says what each had read.\n"
+        "\n"
+        "1 more violation is not listed (--max-violations N, 0 for all)\n");
 }
 
 /* Every kind has a text of its own at each level, and names the transaction and its place. */
 static void every_kind_is_explained(void **state)
 {
     struct fixture *fixture = *state;
-    static const enum iso_violation_kind reads[] = {ISO_UNCOMMITTED, ISO_INTERMEDIATE, ISO_FUTURE, ISO_ABSENT_READ,
-                                                    ISO_STALE};
-    static const char *const said[] = {"uncommitted value", "intermediate value", "from the future", "of nothing where",
-                                       "stale read"};
+    static const enum iso_violation_kind reads[] = {ISO_UNCOMMITTED, ISO_INTERMEDIATE, ISO_FUTURE,
+                                                    ISO_ABSENT_READ, ISO_STALE};
+    static const char *const said[] = {"uncommitted value", "intermediate value", "from the future",
+                                       "of nothing where", "stale read"};
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         struct iso_violation violation = violation_of(ISO_EXT, 1);
         violation.kind = reads[i];
@@ -230,9 +236,11 @@ static void timestamps_and_sessions_are_explained(void **state)
 {
     struct fixture *fixture = *state;
     static const enum iso_violation_kind kinds[] = {ISO_INTERVAL, ISO_SHARED_CTS, ISO_CTS_CYCLE};
-    static const char *const said[] = {"sts <= ots <= cts", "share a commit timestamp", "cannot be ordered"};
+    static const char *const said[] = {"sts <= ots <= cts", "share a commit timestamp",
+                                       "cannot be ordered"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        struct iso_violation violation = violation_of(ISO_TIMESTAMP, 3), session = violation_of(ISO_SESSION, 1);
+        struct iso_violation violation = violation_of(ISO_TIMESTAMP, 3),
+                             session = violation_of(ISO_SESSION, 1);
         violation.kind = kinds[i];
         violation.other = kinds[i] == ISO_SHARED_CTS ? 0 : ISO_NONE;
         session.other = 0;
@@ -270,8 +278,9 @@ static void undecided_says_what_to_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(json_of_a_clean_history),   TEST(json_of_violations),      TEST(json_of_lists_and_gaps),
-        TEST(text_of_violations),        TEST(every_kind_is_explained), TEST(timestamps_and_sessions_are_explained),
+        TEST(json_of_a_clean_history),   TEST(json_of_violations),
+        TEST(json_of_lists_and_gaps),    TEST(text_of_violations),
+        TEST(every_kind_is_explained),   TEST(timestamps_and_sessions_are_explained),
         TEST(undecided_says_what_to_do),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
-/* Reports for other tools: golden, one case of each way to argue; and of every case EDN that reads to its end. (SARIF
- * and JUnit of every case: tests/system/formats.) */
+/* Reports for other tools: golden, one case of each way to argue; and of every case EDN that reads
+ * to its end. (SARIF and JUnit of every case: tests/system/formats.) */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -33,7 +33,8 @@ static bool is_golden(const char *name)
 
 static void reports_are_golden(void **state)
 {
-    static const char *const names[] = {"EXT-stale", "NOCONFLICT", "INT-list", "G1a", "CDC-value", "CYCLE-write-skew"};
+    static const char *const names[] = {"EXT-stale", "NOCONFLICT", "INT-list",
+                                        "G1a",       "CDC-value",  "CYCLE-write-skew"};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(is_golden(names[i]));
@@ -77,8 +78,9 @@ static void what_holds_is_said(void **state)
 {
     static const char *const holds[] = {"\"verdict\":\"holds\"", "tests=\"1\" failures=\"0\"",
                                         "holds at si: 0 violations", ":valid? true"};
-    static const char *const undecided[] = {"\"verdict\":\"undecided\"", "<skipped message=\"undecided\"/>",
-                                            "undecided at si", ":valid? :unknown"};
+    static const char *const undecided[] = {"\"verdict\":\"undecided\"",
+                                            "<skipped message=\"undecided\"/>", "undecided at si",
+                                            ":valid? :unknown"};
     (void)state;
     struct explained explained;
     assert_true(explained_open(&explained, "EXT-stale"));

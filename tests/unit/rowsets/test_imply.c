@@ -1,5 +1,5 @@
-/* What min and max mean for the order of transactions: a row beyond the value that was found was not seen, the one row that has it
- * was, and of several that have it one that keeps it. */
+/* What min and max mean for the order of transactions: a row beyond the value that was found was
+ * not seen, the one row that has it was, and of several that have it one that keeps it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 enum { TEXT = 512, READER = 100, SOUGHT = 101 };
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
@@ -41,8 +42,10 @@ static void put(struct iso_history *history, uint64_t cts, const char *row, int 
 /* At 10, of all rows. */
 static void ask(struct iso_history *history, const char *returned)
 {
-    struct iso_range range = {
-        .form = ISO_SET_QUERY, .table = test_atom(history, "t"), .from = ISO_ABSENT, .to = ISO_ABSENT};
+    struct iso_range range = {.form = ISO_SET_QUERY,
+                              .table = test_atom(history, "t"),
+                              .from = ISO_ABSENT,
+                              .to = ISO_ABSENT};
     range.where = ISO_ABSENT;
     range.returned = test_atom(history, returned);
     begin(history, READER, 10, 10);
@@ -66,7 +69,8 @@ static void expect(struct iso_history *history, const char *text)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             size_t length, used = strlen(found);
-            const char *key = iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
+            const char *key =
+                iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
             if (history->tid[t] == READER && length > 2 && memchr(key, '?', length))
                 snprintf(found + used, TEXT - used, "%s%s %.*s", used ? ", " : "",
                          history->value[o] == ISO_ABSENT ? "not" : "seen", (int)length, key);
@@ -157,8 +161,9 @@ static void counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(greatest), cmocka_unit_test(least), cmocka_unit_test(several),
-                                       cmocka_unit_test(nothing), cmocka_unit_test(counts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(greatest), cmocka_unit_test(least),
+                                       cmocka_unit_test(several), cmocka_unit_test(nothing),
+                                       cmocka_unit_test(counts)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,8 @@ static void put_row(struct kept *kept, const char *table, uint32_t row, const ch
 {
     char key[64];
     snprintf(key, sizeof key, "%s/%u", table, row);
-    iso_history_operation(&kept->history, value ? ISO_WRITE : ISO_DELETE, test_atom(&kept->history, key),
+    iso_history_operation(&kept->history, value ? ISO_WRITE : ISO_DELETE,
+                          test_atom(&kept->history, key),
                           value ? test_atom(&kept->history, value) : ISO_ABSENT);
 }
 
@@ -117,11 +118,13 @@ static void deadlines(void **state)
     put_row(&kept, "t", 3, "true");
     give(&kept);
     iso_rowsets_clock(kept.engine, 107, 5);
-    assert_string_equal(kept.text, "early missing-row t/1\nearly missing-row t/3\nretracted missing-row t/1\n");
+    assert_string_equal(
+        kept.text, "early missing-row t/1\nearly missing-row t/3\nretracted missing-row t/1\n");
     iso_rowsets_watermark(kept.engine, 30);
     iso_rowsets_end(kept.engine);
     iso_rowsets_validate(kept.engine);
-    assert_string_equal(kept.text, "early missing-row t/1\nearly missing-row t/3\nretracted missing-row t/1\n");
+    assert_string_equal(
+        kept.text, "early missing-row t/1\nearly missing-row t/3\nretracted missing-row t/1\n");
     end(&kept);
 }
 
@@ -140,7 +143,8 @@ static void floors(void **state)
     assert_string_equal(kept.text, "final missing-row t/1\n");
     ask(&kept, "t", 8);
     iso_rowsets_end(kept.engine);
-    assert_string_equal(kept.text, "final missing-row t/1\nbefore-start t\nfinal missing-row t/1\n");
+    assert_string_equal(kept.text,
+                        "final missing-row t/1\nbefore-start t\nfinal missing-row t/1\n");
     end(&kept);
 }
 

@@ -1,4 +1,5 @@
-/* What queries did not find, by small histories in the native format: as a finished history, and online in several orders. */
+/* What queries did not find, by small histories in the native format: as a finished history, and
+ * online in several orders. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,21 +17,24 @@ struct expectation {
     const char *findings; /* a line each */
 };
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
     if (iso_json_is(&column, "amount"))
         return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_DECIMAL, .detail = 2}};
     if (iso_json_is(&column, "status"))
-        return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_DISTINCT};
+        return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_TEXT},
+                                        .text = ISO_TEXT_DISTINCT};
     return (struct iso_scalar_type){.value = {.kind = ISO_VALUE_INTEGER}};
 }
 
 static void put(char *text, const char *before, struct iso_json_text added)
 {
     size_t used = strlen(text);
-    snprintf(text + used, TEXT - used, "%s%.*s", before, added.at ? (int)added.length : 1, added.at ? added.at : "-");
+    snprintf(text + used, TEXT - used, "%s%.*s", before, added.at ? (int)added.length : 1,
+             added.at ? added.at : "-");
 }
 
 static void on_finding(void *context, const struct iso_rowsets_finding *finding)
@@ -50,8 +54,8 @@ static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudg
 {
     char *text = context;
     put(text, "", unjudged->transaction.tid);
-    snprintf(text + strlen(text), TEXT - strlen(text), " %u unjudged %s\n", (unsigned)unjudged->operation,
-             iso_unjudged_name(unjudged->reason));
+    snprintf(text + strlen(text), TEXT - strlen(text), " %u unjudged %s\n",
+             (unsigned)unjudged->operation, iso_unjudged_name(unjudged->reason));
 }
 
 static void read_lines(struct iso_history *history, const char *const *lines)
@@ -61,7 +65,9 @@ static void read_lines(struct iso_history *history, const char *const *lines)
     iso_native_init(&native);
     for (uint32_t i = 0; i < LINES && lines[i]; i++) {
         char *text = test_padded(lines[i], strlen(lines[i]), ' ');
-        assert_int_equal(iso_native_read_transaction(&native, text, strlen(lines[i]), i + 1, history, &fault), ISO_OK);
+        assert_int_equal(
+            iso_native_read_transaction(&native, text, strlen(lines[i]), i + 1, history, &fault),
+            ISO_OK);
         free(text);
     }
     iso_native_release(&native);
@@ -145,19 +151,26 @@ static void check_online(const struct expectation *expected, bool backwards)
     iso_history_release(&history);
 }
 
-#define WRITER(tid, sts, cts, ops)                                                                                     \
+#define WRITER(tid, sts, cts, ops)                                                                 \
     "{\"tid\":\"" tid "\",\"sid\":\"s" tid "\",\"sts\":" #sts ",\"cts\":" #cts ",\"ops\":[" ops "]}"
-#define READER(tid, sts, ops) "{\"tid\":\"" tid "\",\"sid\":\"s" tid "\",\"sts\":" #sts ",\"ops\":[" ops "]}"
-#define UNKNOWN(tid, sts, ops)                                                                                         \
-    "{\"tid\":\"" tid "\",\"sid\":\"s" tid "\",\"status\":\"unknown\",\"sts\":" #sts ",\"ops\":[" ops "]}"
+#define READER(tid, sts, ops)                                                                      \
+    "{\"tid\":\"" tid "\",\"sid\":\"s" tid "\",\"sts\":" #sts ",\"ops\":[" ops "]}"
+#define UNKNOWN(tid, sts, ops)                                                                     \
+    "{\"tid\":\"" tid "\",\"sid\":\"s" tid "\",\"status\":\"unknown\",\"sts\":" #sts               \
+    ",\"ops\":[" ops "]}"
 #define PUT(key, cells) "{\"t\":\"w\",\"row\":\"o/" key "\",\"cells\":{" cells "}}"
 #define DELETE(key) "{\"t\":\"d\",\"row\":\"o/" key "\"}"
 #define QUERY(rest) "{\"t\":\"q\",\"table\":\"o\"," rest "}"
 #define ROW(key, cells) "\"" key "\":{" cells "}"
-#define TWO_ROWS WRITER("1", 1, 2, PUT("7", "\"amount\":\"5.00\",\"c\":1") "," PUT("8", "\"amount\":\"15.50\",\"c\":2"))
+#define TWO_ROWS                                                                                   \
+    WRITER("1", 1, 2,                                                                              \
+           PUT("7", "\"amount\":\"5.00\",\"c\":1") "," PUT("8", "\"amount\":\"15.50\",\"c\":2"))
 
 static const struct expectation list[] = {
-    {"all is well", ISO_SI, {TWO_ROWS, READER("2", 5, QUERY("\"rows\":{" ROW("7", "") "," ROW("8", "") "}"))}, ""},
+    {"all is well",
+     ISO_SI,
+     {TWO_ROWS, READER("2", 5, QUERY("\"rows\":{" ROW("7", "") "," ROW("8", "") "}"))},
+     ""},
     {"a phantom",
      ISO_SI,
      {TWO_ROWS, READER("2", 5, QUERY("\"where\":\"amount > 10\",\"rows\":{}"))},
@@ -165,23 +178,32 @@ static const struct expectation list[] = {
     {"not yet there", ISO_SI, {TWO_ROWS, READER("2", 1, QUERY("\"rows\":{}"))}, ""},
     {"gone",
      ISO_SI,
-     {TWO_ROWS, WRITER("3", 3, 4, DELETE("8")), READER("2", 5, QUERY("\"from\":\"8\",\"rows\":{}"))},
+     {TWO_ROWS, WRITER("3", 3, 4, DELETE("8")),
+      READER("2", 5, QUERY("\"from\":\"8\",\"rows\":{}"))},
      ""},
     {"not yet gone",
      ISO_SI,
-     {TWO_ROWS, WRITER("3", 3, 9, DELETE("8")), READER("2", 5, QUERY("\"from\":\"8\",\"rows\":{}"))},
+     {TWO_ROWS, WRITER("3", 3, 9, DELETE("8")),
+      READER("2", 5, QUERY("\"from\":\"8\",\"rows\":{}"))},
      "2 0 EXT missing-row o/8 {\"amount\":\"15.50\",\"c\":2} - 1\n"},
     {"extra by the condition, and by the bounds",
      ISO_SI,
-     {TWO_ROWS, READER("2", 5, QUERY("\"where\":\"amount > 10\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}")),
-      READER("3", 5, QUERY("\"from\":\"8\",\"to\":\"9\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}"))},
+     {TWO_ROWS,
+      READER("2", 5,
+             QUERY("\"where\":\"amount > 10\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}")),
+      READER("3", 5,
+             QUERY("\"from\":\"8\",\"to\":\"9\",\"rows\":{" ROW("7", "") "," ROW("8", "") "}"))},
      "2 0 EXT extra-row o/7 {\"amount\":\"5.00\",\"c\":1} true 1\n"
      "3 0 EXT extra-row o/7 {\"amount\":\"5.00\",\"c\":1} true 1\n"},
-    {"returned and not there: not ours", ISO_SI, {READER("2", 5, QUERY("\"rows\":{" ROW("7", "") "}"))}, ""},
+    {"returned and not there: not ours",
+     ISO_SI,
+     {READER("2", 5, QUERY("\"rows\":{" ROW("7", "") "}"))},
+     ""},
     {"partial", ISO_SI, {TWO_ROWS, READER("2", 5, QUERY("\"partial\":true,\"rows\":{}"))}, ""},
     {"some row, or so many",
      ISO_SI,
-     {TWO_ROWS, READER("2", 5, QUERY("\"where\":\"c = 2\",\"partial\":true,\"columns\":[],\"bag\":[[]]")),
+     {TWO_ROWS,
+      READER("2", 5, QUERY("\"where\":\"c = 2\",\"partial\":true,\"columns\":[],\"bag\":[[]]")),
       READER("3", 5, QUERY("\"partial\":true,\"columns\":[],\"bag\":[[]]")),
       READER("4", 5, QUERY("\"columns\":[],\"bag\":[[],[]]")),
       READER("5", 5, QUERY("\"where\":\"c = 3\",\"partial\":true,\"columns\":[],\"bag\":[[]]"))},
@@ -193,19 +215,25 @@ static const struct expectation list[] = {
      ""},
     {"aggregates",
      ISO_SI,
-     {TWO_ROWS, READER("2", 5, QUERY("\"agg\":{\"count\":2,\"sum(amount)\":\"20.5\",\"min(c)\":1,\"max(c)\":2}")),
+     {TWO_ROWS,
+      READER("2", 5,
+             QUERY("\"agg\":{\"count\":2,\"sum(amount)\":\"20.5\",\"min(c)\":1,\"max(c)\":2}")),
       READER("3", 5, QUERY("\"agg\":{\"count\":1,\"sum(amount)\":\"20.50\",\"max(c)\":null}"))},
      "3 0 EXT aggregate o# {\"count\":2,\"max(c)\":\"2\"} {\"count\":1,\"max(c)\":null} -\n"},
     {"rows without keys",
      ISO_SI,
-     {TWO_ROWS, READER("2", 5, QUERY("\"columns\":[\"amount\",\"c\"],\"bag\":[[\"15.5\",2],[5,1]]")),
+     {TWO_ROWS,
+      READER("2", 5, QUERY("\"columns\":[\"amount\",\"c\"],\"bag\":[[\"15.5\",2],[5,1]]")),
       READER("3", 5, QUERY("\"columns\":[\"c\"],\"bag\":[[2],[2]]"))},
      "3 0 EXT extra-row o# - [\"2\"] -\n3 0 EXT missing-row o# [\"1\"] - -\n"},
     {"own writes lie over it",
      ISO_SI,
-     {TWO_ROWS, WRITER("2", 5, 6,
-                       PUT("8", "\"amount\":\"1.00\"") "," DELETE("7") "," PUT(
-                           "9", "\"amount\":\"99.00\",\"c\":5") "," QUERY("\"where\":\"amount > 10\",\"rows\":{}"))},
+     {TWO_ROWS,
+      WRITER(
+          "2", 5, 6,
+          PUT("8", "\"amount\":\"1.00\"") "," DELETE("7") "," PUT(
+              "9",
+              "\"amount\":\"99.00\",\"c\":5") "," QUERY("\"where\":\"amount > 10\",\"rows\":{}"))},
      "2 6 INT missing-row o/9 {\"amount\":\"99.00\",\"c\":5} - -\n"},
     {"a writer of unknown outcome",
      ISO_SI,
@@ -228,11 +256,13 @@ static const struct expectation list[] = {
      "2 0 unjudged unknown-column\n"},
     {"no order of texts",
      ISO_SI,
-     {WRITER("1", 1, 2, PUT("7", "\"status\":\"a\"")), READER("2", 5, QUERY("\"where\":\"status > 'b'\",\"rows\":{}"))},
+     {WRITER("1", 1, 2, PUT("7", "\"status\":\"a\"")),
+      READER("2", 5, QUERY("\"where\":\"status > 'b'\",\"rows\":{}"))},
      "2 0 unjudged collation\n"},
     {"just before the commit",
      ISO_SER,
-     {TWO_ROWS, WRITER("2", 1, 2, QUERY("\"rows\":{}") "," PUT("9", "\"c\":1")), READER("3", 2, QUERY("\"rows\":{}"))},
+     {TWO_ROWS, WRITER("2", 1, 2, QUERY("\"rows\":{}") "," PUT("9", "\"c\":1")),
+      READER("3", 2, QUERY("\"rows\":{}"))},
      "3 0 EXT missing-row o/7 {\"amount\":\"5.00\",\"c\":1} - 1\n"
      "3 0 EXT missing-row o/8 {\"amount\":\"15.50\",\"c\":2} - 1\n"
      "3 0 EXT missing-row o/9 {\"c\":1} - 2\n"},

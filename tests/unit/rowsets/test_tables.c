@@ -1,4 +1,5 @@
-/* What is said of whole tables: that they were altered, that all they held was said, how their keys are ordered; and large ones. */
+/* What is said of whole tables: that they were altered, that all they held was said, how their keys
+ * are ordered; and large ones. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +14,8 @@ static void on_finding(void *context, const struct iso_rowsets_finding *finding)
 {
     char *text = context;
     size_t used = strlen(text);
-    snprintf(text + used, TEXT - used, "%s %.*s\n", iso_violation_kind_name(finding->kind), (int)finding->key.length,
-             finding->key.at);
+    snprintf(text + used, TEXT - used, "%s %.*s\n", iso_violation_kind_name(finding->kind),
+             (int)finding->key.length, finding->key.at);
 }
 
 static void on_unjudged(void *context, const struct iso_rowsets_unjudged *unjudged)
@@ -29,10 +30,12 @@ static void key_of(void *context, struct iso_json_text table, struct iso_rowsets
     (void)context;
     (void)table;
     *key = (struct iso_rowsets_key){.parts = 1, .columns = {{"id", 2}}};
-    key->types[0] = (struct iso_scalar_type){.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED};
+    key->types[0] =
+        (struct iso_scalar_type){.value = {.kind = ISO_VALUE_TEXT}, .text = ISO_TEXT_ORDERED};
 }
 
-static struct iso_scalar_type type_of(void *context, struct iso_json_text table, struct iso_json_text column)
+static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
+                                      struct iso_json_text column)
 {
     (void)context;
     (void)table;
@@ -58,7 +61,8 @@ static void put_row(struct iso_history *history, const char *key, uint32_t numbe
 }
 
 /* A query that returned nothing. */
-static void ask(struct iso_history *history, const char *from, const char *to, const char *where, const char *returned)
+static void ask(struct iso_history *history, const char *from, const char *to, const char *where,
+                const char *returned)
 {
     struct iso_range range = {.form = ISO_SET_QUERY, .table = test_atom(history, "t")};
     range.from = from ? test_atom(history, from) : ISO_ABSENT;
@@ -122,7 +126,8 @@ static void altered(void **state)
     expect(&asked, "ddl\nmissing-row t/a\n");
 }
 
-/* What nobody said was there may have been: aggregates need all of it, rows that are known to be there do not. */
+/* What nobody said was there may have been: aggregates need all of it, rows that are known to be
+ * there do not. */
 static void whole(void **state)
 {
     for (int is_whole = 0; is_whole < 2; is_whole++) {
@@ -139,7 +144,8 @@ static void whole(void **state)
         ask(&asked.history, NULL, NULL, NULL, "{\"count\":2}");
         if (is_whole)
             iso_rowsets_whole(asked.engine);
-        expect(&asked, is_whole ? "missing-row t/a\naggregate t#\n" : "missing-row t/a\nbefore-start\n");
+        expect(&asked,
+               is_whole ? "missing-row t/a\naggregate t#\n" : "missing-row t/a\nbefore-start\n");
     }
 }
 

@@ -67,7 +67,8 @@ static void causes(void **state)
     assert_in_range(strlen(cause), RUN_BAD_CAUSE_BYTES - 10, RUN_BAD_CAUSE_BYTES - 1);
 }
 
-/* A million of one cause and a few of another: a hundred lines, one for what is new, and sums that add up. */
+/* A million of one cause and a few of another: a hundred lines, one for what is new, and sums that
+ * add up. */
 static void many_records_are_few_lines(void **state)
 {
     enum { MANY = 1000000, MINUTES = 5 };
@@ -106,7 +107,8 @@ static void many_causes_are_few_lines(void **state)
     char reason[64];
     struct told told = told_from();
     for (int i = 0; i < MANY; i++) {
-        snprintf(reason, sizeof reason, "left out: %c%c%c", 'a' + i % 26, 'a' + i / 26 % 26, 'a' + i / 676);
+        snprintf(reason, sizeof reason, "left out: %c%c%c", 'a' + i % 26, 'a' + i / 26 % 26,
+                 'a' + i / 676);
         run_bad_records_note(bad, "there", reason, 0);
     }
     run_bad_records_sum_up(bad, 0, true);

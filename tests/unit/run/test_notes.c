@@ -36,11 +36,12 @@ static void test_what_happens(void **state)
         "1 table was truncated, dropped or renamed away (public.kv, 2 s ago): if nobody meant to, restore "
         "it; reads by snapshots from before are not judged (reason ddl).\n");
     facts.count[ISO_NEWS_EMPTIED] = 3;
-    assert_non_null(strstr(look(&notes, &facts, BEGIN + 9 * SECOND), "3 tables were truncated, dropped or renamed away "
-                                                                     "(public.kv, the last 0 s ago)"));
+    assert_non_null(strstr(look(&notes, &facts, BEGIN + 9 * SECOND),
+                           "3 tables were truncated, dropped or renamed away "
+                           "(public.kv, the last 0 s ago)"));
     facts.count[RUN_SNAPSHOTS_AGAIN] = 1;
-    assert_non_null(
-        strstr(look(&notes, &facts, BEGIN + 10 * SECOND), "1 time a snapshot arrived behind changes (0 s ago)"));
+    assert_non_null(strstr(look(&notes, &facts, BEGIN + 10 * SECOND),
+                           "1 time a snapshot arrived behind changes (0 s ago)"));
     assert_null(strstr(look(&notes, &facts, BEGIN + 9 * SECOND + HOUR + 1), "truncated"));
     assert_non_null(strstr(notes.text.bytes, "snapshot"));
     assert_string_equal(look(&notes, &facts, BEGIN + 11 * SECOND + HOUR), "");
@@ -60,7 +61,8 @@ static void test_silent_clients(void **state)
     assert_string_equal(look(&notes, &facts, BEGIN + 40 * SECOND), "");
     facts.changes_time = 1039;
     assert_string_equal(look(&notes, &facts, BEGIN + 29 * SECOND), "");
-    assert_non_null(strstr(look(&notes, &facts, BEGIN + 40 * SECOND), "No client has sent a record for 40 s"));
+    assert_non_null(
+        strstr(look(&notes, &facts, BEGIN + 40 * SECOND), "No client has sent a record for 40 s"));
     run_notes_release(&notes);
 }
 
@@ -77,11 +79,13 @@ static void test_behind(void **state)
     assert_non_null(strstr(look(&notes, &facts, BEGIN + 10 * SECOND),
                            "Behind: 20000 messages wait in Kafka, 20 s of work at 1000 a second"));
     facts.messages = 12000, facts.behind = 18000;
-    assert_non_null(strstr(look(&notes, &facts, BEGIN + 12 * SECOND), "Behind: 18000")); /* until it is known */
+    assert_non_null(
+        strstr(look(&notes, &facts, BEGIN + 12 * SECOND), "Behind: 18000")); /* until it is known */
     facts.messages = 15000, facts.behind = 19000;
     assert_string_equal(look(&notes, &facts, BEGIN + 15 * SECOND), "");
     facts.messages = 15000, facts.behind = 19001; /* it stands */
-    assert_non_null(strstr(look(&notes, &facts, BEGIN + 20 * SECOND), "19001 s of work at 0 a second"));
+    assert_non_null(
+        strstr(look(&notes, &facts, BEGIN + 20 * SECOND), "19001 s of work at 0 a second"));
     run_notes_release(&notes);
 }
 
@@ -96,7 +100,8 @@ static void test_memory(void **state)
     facts.in_use = 1100;
     assert_string_equal(look(&notes, &facts, BEGIN), "");
     facts.needed = 1200;
-    assert_non_null(strstr(look(&notes, &facts, BEGIN), "--memory 1000 is not enough, the process has 1100 bytes"));
+    assert_non_null(strstr(look(&notes, &facts, BEGIN),
+                           "--memory 1000 is not enough, the process has 1100 bytes"));
     assert_non_null(strstr(notes.text.bytes, "needs 1200 at least"));
     run_notes_release(&notes);
 }

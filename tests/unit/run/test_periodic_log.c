@@ -58,13 +58,15 @@ static void test_what_the_lines_say(void **state)
     stats.engine.counts[ISO_EXT] = 2;
     stats.engine.counts[ISO_INT] = 1;
     run_periodic_log_progress(&log, &stats, 7, MINUTE + 10 * SECOND, text, sizeof text);
-    assert_string_equal(text,
-                        "1500 messages so far (100/s lately), 7 behind; 1 transaction, 3 violations; no watermark yet");
+    assert_string_equal(
+        text,
+        "1500 messages so far (100/s lately), 7 behind; 1 transaction, 3 violations; no watermark yet");
     stats.has_watermark = true;
     stats.watermark = UINT64_MAX;
     run_periodic_log_progress(&log, &stats, 7, MINUTE + 10 * SECOND, text, sizeof text);
     assert_non_null(strstr(text, "; watermark 18446744073709551615"));
-    run_periodic_log_progress(&log, &stats, 7, MINUTE + 10 * SECOND, text, 20); /* no room: cut, not overrun */
+    run_periodic_log_progress(&log, &stats, 7, MINUTE + 10 * SECOND, text,
+                              20); /* no room: cut, not overrun */
     assert_int_equal(strlen(text), 19);
 }
 

@@ -19,7 +19,8 @@ static double seconds(clockid_t clock)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* A process that is told to stop and then does that; its exit status, or less than 0. What it says is in `said`. */
+/* A process that is told to stop and then does that; its exit status, or less than 0. What it says
+ * is in `said`. */
 static int stopped(void (*work)(void), char *said, size_t room)
 {
     int ends[2], status;

@@ -1,5 +1,5 @@
-/* A state that another version of the program wrote is told by name, when a run begins with it and when it is looked
- * at. */
+/* A state that another version of the program wrote is told by name, when a run begins with it and
+ * when it is looked at. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static void another_version_is_refused(void **state)
     iso_archive_restore(&archive, file, "DIR/snapshot-1", &error);
     run_configuration_archive(&archive, &configuration);
     assert_int_equal(error.status, ISO_FAILED);
-    assert_non_null(strstr(error.text, "DIR/snapshot-1: written by isochron 9.8.7 in format 99; this is "));
+    assert_non_null(
+        strstr(error.text, "DIR/snapshot-1: written by isochron 9.8.7 in format 99; this is "));
     iso_archive_release(&archive);
     close(file);
 }
@@ -61,7 +62,8 @@ static void our_version_passes(void **state)
     run_configuration_archive(&archive, &found);
     assert_int_equal(error.status, ISO_BAD_INPUT);
     assert_non_null(
-        strstr(error.text, "ours: written with other options: it has level si where this run has level ser"));
+        strstr(error.text,
+               "ours: written with other options: it has level si where this run has level ser"));
     iso_archive_release(&archive);
     iso_text_release(&configuration);
     iso_text_release(&found);

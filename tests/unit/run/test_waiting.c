@@ -14,7 +14,8 @@ static struct iso_accounting books_of(uint64_t rows, uint64_t came, uint64_t age
     return books;
 }
 
-static uint64_t look(struct run_waiting *waiting, const struct iso_accounting *books, uint64_t messages, uint64_t now)
+static uint64_t look(struct run_waiting *waiting, const struct iso_accounting *books,
+                     uint64_t messages, uint64_t now)
 {
     run_waiting_look(waiting, books, 0, messages, now);
     return waiting->unsettled;

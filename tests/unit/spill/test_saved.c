@@ -1,5 +1,5 @@
-/* A store that is saved and restored: after a crash at any moment it holds what it held when the archive was made that
- * was committed last; and a file that is not the archive's is noticed. */
+/* A store that is saved and restored: after a crash at any moment it holds what it held when the
+ * archive was made that was committed last; and a file that is not the archive's is noticed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -49,7 +49,9 @@ static uint64_t digest_of(uint32_t number)
     uint64_t state = number + 1;
     for (int i = 0; i < 8; i++)
         test_random(&state);
-    return number % 8 ? state : (state & 0xff00000000) | (uint64_t)number << 40 | 7; /* some of one tag and table */
+    return number % 8 ? state
+                      : (state & 0xff00000000) | (uint64_t)number << 40 |
+                            7; /* some of one tag and table */
 }
 
 static uint32_t record_of(uint32_t number, uint32_t turn, uint8_t *record)
@@ -86,7 +88,8 @@ static void write_image(const char *path, const struct image *image)
     close(file);
 }
 
-/* Blocks that were written since the last sync may be on the disk or not; the process alone dies: they are. */
+/* Blocks that were written since the last sync may be on the disk or not; the process alone dies:
+ * they are. */
 static void lose_blocks(struct fixture *fixture)
 {
     struct image image = read_image(fixture->path);
@@ -111,7 +114,8 @@ static struct iso_spill *open_store(struct fixture *fixture, unsigned bits)
 {
     struct iso_error error = {.status = ISO_OK};
     struct iso_spill *spill;
-    struct iso_spill_options options = {.folder = fixture->folder, .name = "store", .segment_bits = bits};
+    struct iso_spill_options options = {
+        .folder = fixture->folder, .name = "store", .segment_bits = bits};
     assert_int_equal(iso_spill_open(&options, &spill, &error), ISO_OK);
     return spill;
 }
@@ -135,7 +139,8 @@ static void save(struct fixture *fixture)
     iso_spill_archive(&archive, fixture->spill);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
     free(fixture->synced.bytes);
-    fixture->synced = read_image(fixture->path); /* the walk has synced the file: what is in it now stays */
+    fixture->synced =
+        read_image(fixture->path); /* the walk has synced the file: what is in it now stays */
 }
 
 static void commit(struct fixture *fixture)
@@ -191,7 +196,8 @@ static void change(struct fixture *fixture)
 {
     static uint8_t record[LARGEST];
     struct iso_error error = {.status = ISO_OK};
-    uint32_t number = below(fixture, below(fixture, 4) ? DIGESTS : DIGESTS / 10), what = below(fixture, 8);
+    uint32_t number = below(fixture, below(fixture, 4) ? DIGESTS : DIGESTS / 10),
+             what = below(fixture, 8);
     if (what == 0 && fixture->turns[number]) {
         assert_int_equal(iso_spill_remove(fixture->spill, digest_of(number), &error), ISO_OK);
         fixture->turns[number] = 0;
@@ -200,7 +206,8 @@ static void change(struct fixture *fixture)
     } else {
         uint32_t size = record_of(number, ++fixture->turn, record);
         assert_int_equal(iso_spill_put(fixture->spill, digest_of(number), fixture->turns[number],
-                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                                       &(struct iso_spill_record){.bytes = record, .size = size},
+                                       &error),
                          ISO_OK);
         fixture->turns[number] = fixture->turn;
     }
@@ -282,8 +289,8 @@ static void collect(void *context, const void *bytes, size_t size)
 }
 
 /* Goes through the archive as `isochron state verify` does. */
-static enum iso_status inspect(const struct fixture *fixture, struct iso_spill_inspection *inspection,
-                               struct iso_error *error)
+static enum iso_status inspect(const struct fixture *fixture,
+                               struct iso_spill_inspection *inspection, struct iso_error *error)
 {
     struct iso_archive archive;
     struct iso_archive_item item;
@@ -313,7 +320,8 @@ static void is_inspected(void **state)
     iso_spill_stats(fixture->spill, &stats);
     assert_int_equal(inspect(fixture, &inspection, &error), ISO_OK);
     assert_int_equal(inspection.live, stats.records);
-    assert_true(inspection.checked > 0 && inspection.needed > 0 && inspection.length >= inspection.needed);
+    assert_true(inspection.checked > 0 && inspection.needed > 0 &&
+                inspection.length >= inspection.needed);
     assert_int_equal(inspection.name.used, strlen("store"));
     uint64_t needed = inspection.needed;
     iso_spill_inspection_release(&inspection);
@@ -378,7 +386,8 @@ static void notices_any_byte(void **state)
     assert_true(noticed > 20 && unread > 0);
 }
 
-/* The file as it was at an earlier archive, and that of another store: no record of it passes for one that is new. */
+/* The file as it was at an earlier archive, and that of another store: no record of it passes for
+ * one that is new. */
 static void notices_another_time_and_place(void **state)
 {
     struct fixture *fixture = *state;
@@ -406,7 +415,8 @@ static void notices_another_time_and_place(void **state)
     free(now.bytes);
 }
 
-/* Of no two records is the checksum seeded alike: neither place nor serial number makes up for the other. */
+/* Of no two records is the checksum seeded alike: neither place nor serial number makes up for the
+ * other. */
 static void seeds_differ(void **state)
 {
     (void)state;
@@ -442,7 +452,8 @@ static void needs_its_file(void **state)
     assert_non_null(strstr(error.text, fixture->path));
 }
 
-/* An archive whose checksums fit and whose parts do not: bytes of a segment, of which there is none. */
+/* An archive whose checksums fit and whose parts do not: bytes of a segment, of which there is
+ * none. */
 static void refuses_a_buffer_of_nothing(void **state)
 {
     struct fixture *fixture = *state;

@@ -1,5 +1,5 @@
-/* The store of what does not fit into memory: what was put comes back, whatever was cleaned; and what goes wrong is
- * told. */
+/* The store of what does not fit into memory: what was put comes back, whatever was cleaned; and
+ * what goes wrong is told. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,9 @@ static uint64_t digest_of(uint32_t number)
     uint64_t state = number + 1;
     for (int i = 0; i < 8; i++)
         test_random(&state);
-    return number % 4 ? state : (state & 0xff00000000) | (uint64_t)number << 40 | 7; /* many of one tag and table */
+    return number % 4 ? state
+                      : (state & 0xff00000000) | (uint64_t)number << 40 |
+                            7; /* many of one tag and table */
 }
 
 static void expect(struct iso_spill *spill, uint64_t digest, uint32_t turn)
@@ -49,7 +51,8 @@ static void expect(struct iso_spill *spill, uint64_t digest, uint32_t turn)
     assert_memory_equal(record, wanted, size);
 }
 
-static enum iso_status open_unnamed(const char *place, struct iso_spill **spill, struct iso_error *error)
+static enum iso_status open_unnamed(const char *place, struct iso_spill **spill,
+                                    struct iso_error *error)
 {
     return iso_spill_open(&(struct iso_spill_options){.folder = place}, spill, error);
 }
@@ -69,7 +72,8 @@ static void keeps_what_was_put(void **state)
 
         uint32_t size = record_of(digest_of(number), turn, record);
         assert_int_equal(iso_spill_put(spill, digest_of(number), turns[number],
-                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                                       &(struct iso_spill_record){.bytes = record, .size = size},
+                                       &error),
                          ISO_OK);
         turns[number] = turn;
         if (turn % 7 == 0) {
@@ -89,12 +93,14 @@ static void keeps_what_was_put(void **state)
     expect(spill, UINT64_C(0xab) << 56, 0);
     iso_spill_stats(spill, &stats);
     assert_int_equal(stats.records, put);
-    assert_true(stats.moved > 0);                          /* it was cleaned, */
-    assert_true(stats.disk < stats.written - stats.moved); /* so that the file is smaller than what was put */
+    assert_true(stats.moved > 0); /* it was cleaned, */
+    assert_true(stats.disk <
+                stats.written - stats.moved); /* so that the file is smaller than what was put */
     iso_spill_free(spill);
 }
 
-/* Once many records were removed, one put cleans many segments: what is moved may fill the one that it was to go to. */
+/* Once many records were removed, one put cleans many segments: what is moved may fill the one that
+ * it was to go to. */
 static void cleans_many_segments_at_once(void **state)
 {
     enum { BITS = 12, MOST = 1 << (BITS - 2), KEYS = 3000, ROUNDS = 20 };
@@ -118,7 +124,8 @@ static void cleans_many_segments_at_once(void **state)
         size = 1 + (uint32_t)(test_random(&random) % MOST);
         memset(record, (int)(number + size), size);
         assert_int_equal(iso_spill_put(spill, number, sizes[number],
-                                       &(struct iso_spill_record){.bytes = record, .size = size}, &error),
+                                       &(struct iso_spill_record){.bytes = record, .size = size},
+                                       &error),
                          ISO_OK);
         sizes[number] = size;
         for (uint32_t i = 0; number == KEYS - 1 && i < KEYS; i++) {
@@ -137,7 +144,8 @@ static void cleans_many_segments_at_once(void **state)
 
 enum { LAPSING_BITS = 14, NUMBERS = 2000, LASTS = 400, VISITS = 60000 };
 
-/* Of a record, this is what stays; what is behind it expires with it if it is one of every fifth. */
+/* Of a record, this is what stays; what is behind it expires with it if it is one of every
+ * fifth. */
 struct stays {
     uint32_t number;
     uint64_t until;
@@ -186,9 +194,11 @@ static void put_expiring(struct expiring *expiring, uint32_t number, uint32_t si
     memset(bytes, (int)number, size);
     memset(bytes, 0, sizeof stays);
     memcpy(bytes, &stays, sizeof stays);
-    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &found_size, &error), ISO_OK);
+    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &found_size, &error),
+                     ISO_OK);
     struct iso_spill_record record = {bytes, size, expiring_of(number, size), until};
-    assert_int_equal(iso_spill_put(expiring->spill, digest_of(number), found, &record, &error), ISO_OK);
+    assert_int_equal(iso_spill_put(expiring->spill, digest_of(number), found, &record, &error),
+                     ISO_OK);
     expiring->until[number] = until;
     expiring->size[number] = size;
 }
@@ -201,7 +211,8 @@ static void expect_rest(const struct expiring *expiring, uint32_t number)
     uint32_t size = 0;
     struct stays stays;
     bool expired = expiring->until[number] < expiring->floor;
-    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &size, &error), ISO_OK);
+    assert_int_equal(iso_spill_get(expiring->spill, digest_of(number), &found, &size, &error),
+                     ISO_OK);
     if (!found) {
         assert_true(!expiring->until[number] || (expired && goes_wholly(number)));
         return;
@@ -214,7 +225,8 @@ static void expect_rest(const struct expiring *expiring, uint32_t number)
         assert_int_equal(found[i], number & 255);
 }
 
-/* Records that nobody puts any more shrink once the floor has passed them, and the file is bounded by what stays. */
+/* Records that nobody puts any more shrink once the floor has passed them, and the file is bounded
+ * by what stays. */
 static void drops_what_has_expired(void **state)
 {
     static struct expiring expiring;
@@ -238,7 +250,8 @@ static void drops_what_has_expired(void **state)
     assert_int_equal(stats.cut, expiring.cut);
     assert_true(expiring.cut > 1000 && expiring.removed > 100);
     assert_in_range(stats.records, NUMBERS * 4 / 5, NUMBERS * 9 / 10);
-    uint64_t stays = NUMBERS * 32, lasts = LASTS * 1016; /* with their heads; all that was put lately */
+    uint64_t stays = NUMBERS * 32,
+             lasts = LASTS * 1016; /* with their heads; all that was put lately */
     assert_in_range(stats.disk, stays, 2 * (stays + lasts) + 4 * (1 << LAPSING_BITS));
     assert_in_range(stats.living, stays / 2, stays + lasts);
     assert_in_range(stats.used, stats.living, 2 * stats.living + (1 << LAPSING_BITS));

@@ -1,5 +1,5 @@
-/* The store's table: digests that agree in all bits that it used to look at are told apart by their tags, and the seed comes
- * back with an archive. */
+/* The store's table: digests that agree in all bits that it used to look at are told apart by their
+ * tags, and the seed comes back with an archive. */
 #include "tests/support/test.h"
 
 #include <stdio.h>
@@ -15,7 +15,8 @@ static uint64_t flooding(uint32_t i)
     return (uint64_t)i << 40 | 7;
 }
 
-/* Slots with the digest's tag before the one with its place: each would be a record that is read. */
+/* Slots with the digest's tag before the one with its place: each would be a record that is
+ * read. */
 static uint32_t candidates(struct spill_table *table, uint64_t digest, uint32_t place)
 {
     uint32_t count = 1;

@@ -18,7 +18,8 @@ static struct iso_sql_fault refused(const char *text)
 
 static void test_tree(void **state)
 {
-    static const char text[] = "-- one\n /* and /* more */ */ SELECT a FROM t WHERE b = 1;\n\nCOMMIT";
+    static const char text[] =
+        "-- one\n /* and /* more */ */ SELECT a FROM t WHERE b = 1;\n\nCOMMIT";
     struct iso_sql_tree tree;
     struct iso_sql_fault fault;
     size_t begin, end;
@@ -80,9 +81,11 @@ static char *put(char *at, const char *text)
 }
 
 /* `before`, then `piece` many times, then `middle`, then `after` as often. */
-static char *repeated(const char *before, const char *piece, const char *middle, const char *after, uint32_t times)
+static char *repeated(const char *before, const char *piece, const char *middle, const char *after,
+                      uint32_t times)
 {
-    char *text = malloc(strlen(before) + strlen(middle) + (strlen(piece) + strlen(after)) * times + 1);
+    char *text =
+        malloc(strlen(before) + strlen(middle) + (strlen(piece) + strlen(after)) * times + 1);
     char *at = put(text, before);
     for (uint32_t i = 0; i < times; i++)
         at = put(at, piece);
@@ -124,12 +127,16 @@ static void test_deep(void **state)
                   {"SELECT 1, ", "- ", "1", ""}};
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        assert_true(parses(repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 150)));
-        assert_false(parses(repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 1100)));
-        assert_false(parses(repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 20000)));
+        assert_true(parses(
+            repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 150)));
+        assert_false(parses(
+            repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 1100)));
+        assert_false(parses(
+            repeated(shapes[i].before, shapes[i].piece, shapes[i].middle, shapes[i].after, 20000)));
     }
     /* What is long and not deep is fine. */
-    assert_true(parses(repeated("INSERT INTO t VALUES (1, 'a', NULL, -1)", ", (1, 'a', NULL, -1)", "", "", 20000)));
+    assert_true(parses(repeated("INSERT INTO t VALUES (1, 'a', NULL, -1)", ", (1, 'a', NULL, -1)",
+                                "", "", 20000)));
     assert_true(parses(repeated("SELECT a = 1", " OR a = 1 AND b IS NULL", "", "", 300)));
     assert_true(parses(repeated("", "SELECT 1 + (2 + 3);", "", "", 20000)));
 }
@@ -145,8 +152,8 @@ static void test_functions(void **state)
     assert_true(iso_sql_check_functions(fine, strlen(fine), &fault));
     assert_false(iso_sql_check_functions(wrong, strlen(wrong), &fault));
     assert_int_equal(fault.line, 5);
-    char *deep = repeated("CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN ", "IF true THEN ",
-                          "RETURN 1; ", "END IF; ", 20000);
+    char *deep = repeated("CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN ",
+                          "IF true THEN ", "RETURN 1; ", "END IF; ", 20000);
     char *body = realloc(deep, strlen(deep) + 20);
     strcat(body, " END $$;");
     assert_false(iso_sql_check_functions(body, strlen(body), &fault));
@@ -157,7 +164,8 @@ static void test_functions(void **state)
 static void test_tokens(void **state)
 {
     static const char text[] = "SELECT /* 1 */ a := 1..10 -- x\n, \"Any\" $$b;$$";
-    static const char *expected[] = {"SELECT", "a", ":=", "1", "..", "10", ",", "\"Any\"", "$$b;$$"};
+    static const char *expected[] = {"SELECT", "a", ":=",      "1",     "..",
+                                     "10",     ",", "\"Any\"", "$$b;$$"};
     struct iso_sql_tokens tokens;
     struct iso_sql_fault fault;
     (void)state;
@@ -176,7 +184,8 @@ static void test_tokens(void **state)
 static void *parse_often(void *wrong)
 {
     for (uint32_t i = 0; i < 300; i++) {
-        static const char text[] = "SELECT a, b FROM t JOIN u USING (c) WHERE a = (SELECT max(b) FROM u); SELEC";
+        static const char text[] =
+            "SELECT a, b FROM t JOIN u USING (c) WHERE a = (SELECT max(b) FROM u); SELEC";
         struct iso_sql_tree tree;
         struct iso_sql_fault fault;
         if (!iso_sql_parse(&tree, text, sizeof text - 8, &fault) || tree.count != 1)
@@ -204,8 +213,9 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree),      cmocka_unit_test(test_places), cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_tokens), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_tree),   cmocka_unit_test(test_places),
+        cmocka_unit_test(test_deep),   cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The records of a run: what is put comes back, cut records are noticed, a digest sees every member of a message. */
+/* The records of a run: what is put comes back, cut records are noticed, a digest sees every member
+ * of a message. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -7,25 +8,29 @@
 #include "state/progress.h"
 #include "tests/support/test.h"
 
-static struct iso_message message(uint32_t input, int64_t offset, const char *key, const char *payload)
+static struct iso_message message(uint32_t input, int64_t offset, const char *key,
+                                  const char *payload)
 {
-    return (struct iso_message){.topic = "t",
-                                .partition = (int32_t)input,
-                                .offset = offset,
-                                .timestamp = 1000 + offset,
-                                .input = input,
-                                .key = {(const uint8_t *)key, key ? (uint32_t)strlen(key) : 0},
-                                .payload = {(const uint8_t *)payload, payload ? (uint32_t)strlen(payload) : 0}};
+    return (struct iso_message){
+        .topic = "t",
+        .partition = (int32_t)input,
+        .offset = offset,
+        .timestamp = 1000 + offset,
+        .input = input,
+        .key = {(const uint8_t *)key, key ? (uint32_t)strlen(key) : 0},
+        .payload = {(const uint8_t *)payload, payload ? (uint32_t)strlen(payload) : 0}};
 }
 
 static struct iso_progress_reader reader_of(const struct iso_text *record)
 {
-    return (struct iso_progress_reader){(const uint8_t *)record->bytes, (const uint8_t *)record->bytes + record->used};
+    return (struct iso_progress_reader){(const uint8_t *)record->bytes,
+                                        (const uint8_t *)record->bytes + record->used};
 }
 
 static void test_numbers(void **state)
 {
-    static const uint64_t numbers[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
+    static const uint64_t numbers[] = {
+        0, 1, 127, 128, 16383, 16384, UINT32_MAX, UINT64_MAX - 1, UINT64_MAX};
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct iso_text record = {0};
@@ -46,10 +51,11 @@ static void test_numbers(void **state)
 
 static void test_step(void **state)
 {
-    const struct iso_message batch[] = {message(0, 5, "k", "a"), message(0, 6, NULL, "b"), message(3, 900, NULL, "c"),
-                                        message(0, 9, NULL, NULL)};
+    const struct iso_message batch[] = {message(0, 5, "k", "a"), message(0, 6, NULL, "b"),
+                                        message(3, 900, NULL, "c"), message(0, 9, NULL, NULL)};
     static const uint64_t runs[][2] = {{0, 2}, {3, 1}, {0, 1}};
-    struct iso_progress progress = {.time = 70, .messages = 10}, again = {.time = 70, .messages = 10};
+    struct iso_progress progress = {.time = 70, .messages = 10},
+                        again = {.time = 70, .messages = 10};
     struct iso_text record = {0}, same = {0};
     uint64_t time, count, input, messages;
     (void)state;
@@ -128,7 +134,8 @@ static void test_partition_and_check(void **state)
 
 static void test_archive(void **state)
 {
-    struct iso_progress progress = {.time = 1, .messages = 2, .position = 3, .digest = 4}, found = {0};
+    struct iso_progress progress = {.time = 1, .messages = 2, .position = 3, .digest = 4},
+                        found = {0};
     struct iso_archive archive;
     struct iso_error error = {.status = ISO_OK};
     int file = memfd_create("progress", MFD_CLOEXEC);

@@ -1,5 +1,6 @@
-/* A checkpoint that somebody or something altered: one byte of every kind in every item of a real snapshot, cut at and
- * within every item, items exchanged, left out and repeated, the lock. It is refused by name, and nothing is used. */
+/* A checkpoint that somebody or something altered: one byte of every kind in every item of a real
+ * snapshot, cut at and within every item, items exchanged, left out and repeated, the lock. It is
+ * refused by name, and nothing is used. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,10 +67,12 @@ static void examine(void *context, struct iso_archive *archive)
 static bool is_refusal(const struct iso_error *error)
 {
     return error->status == ISO_FAILED && strstr(error->text, "/snapshot-1: ") &&
-           (strstr(error->text, "damaged at byte") || strstr(error->text, "written by another version"));
+           (strstr(error->text, "damaged at byte") ||
+            strstr(error->text, "written by another version"));
 }
 
-/* Altered like this it is refused, and the file named: when it is verified, and, each 31st time, restored. */
+/* Altered like this it is refused, and the file named: when it is verified, and, each 31st time,
+ * restored. */
 static void refuses(struct place *place, const char *what, size_t at)
 {
     struct iso_error error = {.status = ISO_OK};
@@ -81,7 +84,8 @@ static void refuses(struct place *place, const char *what, size_t at)
     }
     if (refused)
         return;
-    print_error("%s at byte %zu of %zu: status %d, %s\n", what, at, place->size, (int)error.status, error.text);
+    print_error("%s at byte %zu of %zu: status %d, %s\n", what, at, place->size, (int)error.status,
+                error.text);
     fail();
 }
 
@@ -152,14 +156,17 @@ static void every_member_of_every_head(void **state)
         const char *name;
         size_t at, size;
     } members[] = {
-#define MEMBER(name) {#name, offsetof(struct iso_archive_item, name), sizeof(((struct iso_archive_item *)0)->name)}
-        MEMBER(name), MEMBER(element), MEMBER(number), MEMBER(count), MEMBER(capacity), MEMBER(content), MEMBER(head),
+#define MEMBER(name)                                                                               \
+    {#name, offsetof(struct iso_archive_item, name), sizeof(((struct iso_archive_item *)0)->name)}
+        MEMBER(name),     MEMBER(element), MEMBER(number), MEMBER(count),
+        MEMBER(capacity), MEMBER(content), MEMBER(head),
     };
     struct place *place = *state;
     int file = open(place->snapshot, O_RDWR);
     for (uint32_t i = 0; i < place->items; i++)
         for (size_t m = 0; m < sizeof members / sizeof *members; m++)
-            alter(place, file, place->item[i] + members[m].at + i % members[m].size, members[m].name);
+            alter(place, file, place->item[i] + members[m].at + i % members[m].size,
+                  members[m].name);
     print_message("%zu places\n", place->items * (sizeof members / sizeof *members));
     close(file);
 }
@@ -186,8 +193,10 @@ static void every_length_of_an_item(void **state)
 {
     struct place *place = *state;
     for (uint32_t i = place->items; i-- > 0;) {
-        size_t from = place->item[i], to = place->item[i + 1], head = sizeof(struct iso_archive_item);
-        const size_t lengths[] = {to - 1, from + head + (to - from - head) / 2, from + head - 1, from + 1, from};
+        size_t from = place->item[i], to = place->item[i + 1],
+               head = sizeof(struct iso_archive_item);
+        const size_t lengths[] = {to - 1, from + head + (to - from - head) / 2, from + head - 1,
+                                  from + 1, from};
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
             if (lengths[l] >= to)
                 continue; /* an item without content */
@@ -204,7 +213,8 @@ static void every_length_of_an_item(void **state)
 }
 
 /* Copies items [first, last) to the end of a file that is being put together. */
-static size_t put_items(const struct place *place, uint8_t *bytes, size_t used, uint32_t first, uint32_t last)
+static size_t put_items(const struct place *place, uint8_t *bytes, size_t used, uint32_t first,
+                        uint32_t last)
 {
     memcpy(bytes + used, place->bytes + place->item[first], place->item[last] - place->item[first]);
     return used + place->item[last] - place->item[first];
@@ -261,7 +271,8 @@ static void items_of_two_snapshots(void **state)
     for (uint32_t i = 0; i + 1 < place->items; i++) {
         size_t from = place->item[i], size = place->item[i + 1] - from;
         const size_t content = sizeof(struct iso_archive_item);
-        if (size == content || !memcmp(place->bytes + from + content, later + from + content, size - content))
+        if (size == content ||
+            !memcmp(place->bytes + from + content, later + from + content, size - content))
             continue;
         memcpy(mixed, place->bytes, place->size);
         memcpy(mixed + from, later + from, size);
@@ -280,7 +291,8 @@ static void items_of_two_snapshots(void **state)
 
 /* ---- the lock ---- */
 
-/* What stands in it is for people: it may say anything. But it must be a file that can be locked. */
+/* What stands in it is for people: it may say anything. But it must be a file that can be
+ * locked. */
 static void lock(void **state)
 {
     struct place *place = *state;
@@ -306,8 +318,8 @@ static void lock(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
-/* A copy that may only be read is verified, with the lock that it has, or without one where it has none; it is not gone
- * on with. */
+/* A copy that may only be read is verified, with the lock that it has, or without one where it has
+ * none; it is not gone on with. */
 static void only_for_reading(void **state)
 {
     struct place *place = *state;
@@ -327,7 +339,8 @@ static void only_for_reading(void **state)
         assert_non_null(store);
         assert_int_equal(iso_store_examine(store, examine, NULL, &error), ISO_OK);
         struct iso_store *second = iso_store_open(&options, &error);
-        assert_true(gone ? second != NULL : second == NULL && strstr(error.text, "in use by another isochron"));
+        assert_true(gone ? second != NULL
+                         : second == NULL && strstr(error.text, "in use by another isochron"));
         iso_store_close(second);
         iso_store_close(store);
         assert_null(open_store(place, &error));

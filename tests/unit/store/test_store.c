@@ -23,8 +23,10 @@ static void walk(void *context, struct iso_archive *archive)
 {
     struct numbers *numbers = context;
     ISO_ARCHIVE_VALUE(archive, numbers->sum);
-    ISO_ARCHIVE_ANY(archive, "list", ISO_ARCHIVE_HEAP, numbers->list, numbers->count, numbers->capacity);
-    ISO_ARCHIVE_ANY(archive, "twin", ISO_ARCHIVE_HEAP, numbers->twin, numbers->count, numbers->capacity);
+    ISO_ARCHIVE_ANY(archive, "list", ISO_ARCHIVE_HEAP, numbers->list, numbers->count,
+                    numbers->capacity);
+    ISO_ARCHIVE_ANY(archive, "twin", ISO_ARCHIVE_HEAP, numbers->twin, numbers->count,
+                    numbers->capacity);
     iso_archive_expect(archive, !numbers->fails);
 }
 
@@ -86,12 +88,14 @@ static void append_some(struct iso_store *store, uint32_t first, uint32_t count)
     for (uint32_t i = first; i < first + count; i++) {
         char text[64];
         int length = snprintf(text, sizeof text, "record %u", i);
-        assert_int_equal(iso_store_append(store, 1 + i % 3, text, i % 5 ? (size_t)length : 0, &error), ISO_OK);
+        assert_int_equal(
+            iso_store_append(store, 1 + i % 3, text, i % 5 ? (size_t)length : 0, &error), ISO_OK);
     }
     assert_int_equal(iso_store_sync(store, true, &error), ISO_OK);
 }
 
-/* Records from `first` on as append_some makes them; how many there are. Any other content fails the test. */
+/* Records from `first` on as append_some makes them; how many there are. Any other content fails
+ * the test. */
 static uint32_t read_records(struct iso_store *store, uint32_t first, struct iso_error *error)
 {
     struct iso_store_record record;
@@ -279,7 +283,8 @@ static void test_every_byte_of_a_snapshot(void **state)
     free(bytes);
 }
 
-/* A changed record is an error, or the end of what is read, which is told; never other records than were appended. */
+/* A changed record is an error, or the end of what is read, which is told; never other records than
+ * were appended. */
 static void test_every_byte_of_a_journal(void **state)
 {
     struct place *place = *state;

@@ -87,8 +87,11 @@ static void all_are_well_formed(void **state)
 static void options_are_kept(void **state)
 {
     struct bench *bench = *state;
-    struct random_history_options options = {
-        .max_transactions = 6, .max_keys = 2, .max_sessions = 3, .max_operations = 3, .plain_sessions = true};
+    struct random_history_options options = {.max_transactions = 6,
+                                             .max_keys = 2,
+                                             .max_sessions = 3,
+                                             .max_operations = 3,
+                                             .plain_sessions = true};
     for (uint64_t seed = 0; seed < HISTORIES; seed++) {
         random_history(seed, &options, &bench->history);
         assert_int_equal(plain_clock(&bench->history), ISO_CLOCK_NONE);
@@ -120,7 +123,8 @@ static void order_does_not_matter(void **state)
         bench->other = bench->history;
         plain_history_permute(&bench->other, order);
         assert_true(timestamp_oracle(&bench->history, ISO_SI, true, &bench->found, bench->refused));
-        assert_true(timestamp_oracle(&bench->other, ISO_SI, true, &bench->found_again, bench->refused));
+        assert_true(
+            timestamp_oracle(&bench->other, ISO_SI, true, &bench->found_again, bench->refused));
         assert_int_equal(bench->found.count, bench->found_again.count);
         for (uint32_t i = 0; i < bench->found_again.count; i++) {
             struct instance *row = &bench->found_again.rows[i];
@@ -129,7 +133,8 @@ static void order_does_not_matter(void **state)
         }
         instances_sort(&bench->found_again);
         for (uint32_t i = 0; i < bench->found.count; i++) {
-            assert_int_equal(bench->found.rows[i].transaction, bench->found_again.rows[i].transaction);
+            assert_int_equal(bench->found.rows[i].transaction,
+                             bench->found_again.rows[i].transaction);
             assert_int_equal(bench->found.rows[i].axiom, bench->found_again.rows[i].axiom);
             assert_int_equal(bench->found.rows[i].kind, bench->found_again.rows[i].kind);
             assert_int_equal(bench->found.rows[i].other, bench->found_again.rows[i].other);
@@ -150,7 +155,8 @@ static bool has_stale_read(const struct plain_history *history, void *context)
     return false;
 }
 
-/* A stale read needs two transactions and three operations at most: two writers of one and the read. */
+/* A stale read needs two transactions and three operations at most: two writers of one and the
+ * read. */
 static void shrinks_to_the_core(void **state)
 {
     struct bench *bench = *state;
@@ -187,9 +193,10 @@ static void printed_as_json_lines(void **state)
     read->list[1] = plain_text("-1");
     read->ots = plain_stamp(11);
     char *text = printed(&bench->history);
-    assert_string_equal(text, "{\"tid\":1,\"sid\":\"s\",\"sts\":\"10\",\"cts\":\"20\",\"ops\":["
-                              "{\"t\":\"w\",\"k\":\"x\",\"v\":7,\"lock\":true},{\"t\":\"d\",\"k\":\"y\"},"
-                              "{\"t\":\"r\",\"k\":\"z\",\"v\":[\"a\",-1],\"ots\":\"11\"}]}\n");
+    assert_string_equal(text,
+                        "{\"tid\":1,\"sid\":\"s\",\"sts\":\"10\",\"cts\":\"20\",\"ops\":["
+                        "{\"t\":\"w\",\"k\":\"x\",\"v\":7,\"lock\":true},{\"t\":\"d\",\"k\":\"y\"},"
+                        "{\"t\":\"r\",\"k\":\"z\",\"v\":[\"a\",-1],\"ots\":\"11\"}]}\n");
     free(text);
 }
 

@@ -1,4 +1,5 @@
-/* Compressed messages: of each protocol that compresses, damaged ones, and ones that grow too large. */
+/* Compressed messages: of each protocol that compresses, damaged ones, and ones that grow too
+ * large. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -14,8 +15,9 @@ static const char canal[] =
 
 static void start(struct decoding *decoding, const char *format, const char *compression)
 {
-    decoding_start(decoding, &iso_ticdc_decoder,
-                   &(struct iso_decoder_options){.format = format, .compression = compression, .value = "v"});
+    decoding_start(
+        decoding, &iso_ticdc_decoder,
+        &(struct iso_decoder_options){.format = format, .compression = compression, .value = "v"});
 }
 
 static void payloads(void **state)
@@ -52,9 +54,11 @@ static void keys_of_debezium(void **state)
     start(&decoding, "debezium", "snappy");
     pack(&packed_key, "snappy", key, sizeof key - 1);
     pack(&packed, "snappy", value, sizeof value - 1);
-    assert_string_equal(decoding_of(&decoding, packed_key.bytes, packed_key.used, packed.bytes, packed.used),
-                        "ROW insert db.t/1: - -> 1 cts 9\n");
-    assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used), "ERROR a row without a key\n");
+    assert_string_equal(
+        decoding_of(&decoding, packed_key.bytes, packed_key.used, packed.bytes, packed.used),
+        "ROW insert db.t/1: - -> 1 cts 9\n");
+    assert_string_equal(decoding_of(&decoding, NULL, 0, packed.bytes, packed.used),
+                        "ERROR a row without a key\n");
     iso_text_release(&packed);
     iso_text_release(&packed_key);
     decoding_end(&decoding);
@@ -64,10 +68,12 @@ static void keys_of_debezium(void **state)
 static void values_of_open(void **state)
 {
     (void)state;
-    static const char key[] =
-        "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x29{\"ts\":9,\"scm\":\"db\",\"tbl\":\"t\",\"t\":1,\"r\":0}",
-                      resolved[] = "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x0e{\"ts\":9,\"t\":3}",
-                      row[] = "{\"u\":{\"id\":{\"t\":3,\"h\":true,\"f\":11,\"v\":1},\"v\":{\"t\":3,\"f\":0,\"v\":1}}}";
+    static const char key
+        [] =
+            "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x29{\"ts\":9,\"scm\":\"db\",\"tbl\":\"t\",\"t\":1,\"r\":0}",
+     resolved[] = "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\x0e{\"ts\":9,\"t\":3}",
+     row[] =
+         "{\"u\":{\"id\":{\"t\":3,\"h\":true,\"f\":11,\"v\":1},\"v\":{\"t\":3,\"f\":0,\"v\":1}}}";
     struct decoding decoding;
     struct iso_text packed = {0}, value = {0};
     start(&decoding, "open-protocol", "lz4");
@@ -77,7 +83,8 @@ static void values_of_open(void **state)
     iso_text_put_bytes(&value, packed.bytes, packed.used);
     assert_string_equal(decoding_of(&decoding, key, sizeof key - 1, value.bytes, value.used),
                         "ROW update db.t/1: ? -> 1 cts 9\n");
-    assert_string_equal(decoding_of(&decoding, resolved, sizeof resolved - 1, "\0\0\0\0\0\0\0", 8), "WATERMARK 9\n");
+    assert_string_equal(decoding_of(&decoding, resolved, sizeof resolved - 1, "\0\0\0\0\0\0\0", 8),
+                        "WATERMARK 9\n");
     iso_text_release(&packed);
     iso_text_release(&value);
     decoding_end(&decoding);
@@ -108,7 +115,8 @@ static void what_grows_too_large(void **state)
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(payloads), cmocka_unit_test(keys_of_debezium),
-                                       cmocka_unit_test(values_of_open), cmocka_unit_test(what_grows_too_large)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(payloads), cmocka_unit_test(keys_of_debezium),
+        cmocka_unit_test(values_of_open), cmocka_unit_test(what_grows_too_large)};
     return cmocka_run_group_tests_name("ticdc compression", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* TiCDC's debezium protocol: rows with and without start timestamp, watermarks, DDLs, and what is refused. */
+/* TiCDC's debezium protocol: rows with and without start timestamp, watermarks, DDLs, and what is
+ * refused. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,17 +38,21 @@ static void rows(void **state)
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
     assert_string_equal(
-        say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9007199254740993}"),
+        say(&decoding, COMMIT,
+            "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9007199254740993}"),
         "ROW insert db.t/1: - -> {\"v\":9007199254740993} cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT "\"start_ts\":447984099186180097,",
-                            "\"after\":{\"id\":1,\"v\":11},\"before\":{\"id\":1,\"v\":10},\"op\":\"u\""),
-                        "ROW update db.t/1: {\"v\":10} -> {\"v\":11} sts 447984099186180097 cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT "\"start_ts\":447984099186180097,",
+            "\"after\":{\"id\":1,\"v\":11},\"before\":{\"id\":1,\"v\":10},\"op\":\"u\""),
+        "ROW update db.t/1: {\"v\":10} -> {\"v\":11} sts 447984099186180097 cts 447984099186180098\n");
     assert_string_equal(say(&decoding, COMMIT, "\"op\":\"u\",\"after\":{\"id\":1,\"v\":1.50}"),
                         "ROW update db.t/1: ? -> {\"v\":1.5} cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"d\",\"before\":{\"id\":1,\"v\":\"a\"},\"after\":null"),
-                        "ROW delete db.t/1: {\"v\":\"a\"} -> - cts 447984099186180098\n");
     assert_string_equal(
-        say(&decoding, COMMIT, "\"op\":\"u\",\"before\":{\"id\":2,\"v\":10},\"after\":{\"id\":1,\"v\":11}"),
+        say(&decoding, COMMIT, "\"op\":\"d\",\"before\":{\"id\":1,\"v\":\"a\"},\"after\":null"),
+        "ROW delete db.t/1: {\"v\":\"a\"} -> - cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT,
+            "\"op\":\"u\",\"before\":{\"id\":2,\"v\":10},\"after\":{\"id\":1,\"v\":11}"),
         "ROW delete db.t/2: {\"v\":10} -> - cts 447984099186180098\n"
         "ROW insert db.t/1: ? -> {\"v\":11} cts 447984099186180098\n");
     assert_string_equal(decoding_of_text(&decoding, NULL), "IGNORED tombstone\n");
@@ -64,9 +69,11 @@ static void watermarks_and_ddls(void **state)
         say(&decoding, COMMIT,
             "\"databaseName\":\"db\",\"ddl\":\"DROP TABLE db.t\",\"tableChanges\":[{\"type\":\"DROP\",\"id\":\"x\",\"table\":null}]"),
         "DROP db.t cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"truncate table t\""), "DROP db.t cts 447984099186180098\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"CREATE TABLE db.t(id int(10) primary key)\""),
-                        "SCHEMA db.t cts 447984099186180098\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"ddl\":\"truncate table t\""),
+                        "DROP db.t cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT, "\"ddl\":\"CREATE TABLE db.t(id int(10) primary key)\""),
+        "SCHEMA db.t cts 447984099186180098\n");
     decoding_end(&decoding);
 }
 
@@ -83,12 +90,15 @@ static void wrong_messages(void **state)
                         "ERROR op \"d\": expected a row in after (d: in before)\n");
     assert_string_equal(say(&decoding, "", "\"op\":\"c\",\"after\":{\"id\":1}"),
                         "ERROR expected payload.source.commit_ts\n");
-    assert_string_equal(say(&decoding, COMMIT, "\"x\":1"), "ERROR expected payload.op, or payload.ddl\n");
+    assert_string_equal(say(&decoding, COMMIT, "\"x\":1"),
+                        "ERROR expected payload.op, or payload.ddl\n");
     assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"after\":{\"v\":1}"),
                         "ERROR db.t: the row lacks its key's column \"id\"\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"op\":\"c\"}"), "ERROR expected payload.source.commit_ts\n");
-    assert_string_equal(decoding_of_text(&decoding, "{\"payload\":{\"source\":{\"connector\":\"mysql\"}}}"),
-                        "ERROR byte 35: found '\"', expected \"TiCDC\" (for other connectors: --source debezium:)\n");
+    assert_string_equal(decoding_of_text(&decoding, "{\"op\":\"c\"}"),
+                        "ERROR expected payload.source.commit_ts\n");
+    assert_string_equal(
+        decoding_of_text(&decoding, "{\"payload\":{\"source\":{\"connector\":\"mysql\"}}}"),
+        "ERROR byte 35: found '\"', expected \"TiCDC\" (for other connectors: --source debezium:)\n");
     assert_string_equal(
         decoding_of_text(
             &decoding,
@@ -102,9 +112,11 @@ static void wrong_messages(void **state)
     static const char whole[] =
         "{\"payload\":{\"source\":{\"commit_ts\":1,\"db\":\"db\",\"table\":\"t\"},\"op\":\"c\",\"after\":{\"id\":1}}}";
     for (size_t length = 0; length < sizeof whole - 1; length++)
-        assert_memory_equal(decoding_of(&decoding, key, sizeof key - 1, whole, length), "ERROR byte ", 11);
+        assert_memory_equal(decoding_of(&decoding, key, sizeof key - 1, whole, length),
+                            "ERROR byte ", 11);
     for (size_t length = 0; length < sizeof key - 1; length++)
-        assert_memory_equal(decoding_of(&decoding, key, length, whole, sizeof whole - 1), "ERROR key, byte ", 16);
+        assert_memory_equal(decoding_of(&decoding, key, length, whole, sizeof whole - 1),
+                            "ERROR key, byte ", 16);
     assert_string_equal(
         decoding_of(&decoding, "{}", 2, whole, sizeof whole - 1),
         "IGNORED its rows have no key that their messages name: if it has one that is unique and never null, "
@@ -137,8 +149,9 @@ static void unreported_tables(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.unreported = true});
-    assert_string_equal(say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9}"),
-                        "ROW insert db.t/1: - -> {\"v\":9} unreported cts 447984099186180098\n");
+    assert_string_equal(
+        say(&decoding, COMMIT, "\"op\":\"c\",\"before\":null,\"after\":{\"id\":1,\"v\":9}"),
+        "ROW insert db.t/1: - -> {\"v\":9} unreported cts 447984099186180098\n");
     decoding_end(&decoding);
 }
 
@@ -147,18 +160,22 @@ static void avro_is_refused_by_name(void **state)
 {
     (void)state;
     struct iso_error error = {0};
-    assert_null(iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = "debezium-avro"}, &error));
+    assert_null(
+        iso_ticdc_decoder.create(&(struct iso_decoder_options){.format = "debezium-avro"}, &error));
     assert_non_null(strstr(error.text, "set protocol=debezium"));
 }
 
-/* What may stand for another value is unknown; what says the same in other words is what other protocols have. */
+/* What may stand for another value is unknown; what says the same in other words is what other
+ * protocols have. */
 static void values_that_were_lost(void **state)
 {
     (void)state;
-#define FIELD(name, type, more) "{\"field\":\"" name "\",\"tidb_type\":\"" type "\",\"optional\":true" more "}"
+#define FIELD(name, type, more)                                                                    \
+    "{\"field\":\"" name "\",\"tidb_type\":\"" type "\",\"optional\":true" more "}"
 #define ROWS(field, value)                                                                                                   \
     "{\"payload\":{\"source\":{\"db\":\"db\",\"table\":\"t\",\"commit_ts\":9},\"op\":\"c\",\"after\":{\"id\":1,\"v\":" value \
-    "}},\"schema\":{\"fields\":[{\"field\":\"after\",\"fields\":[{\"field\":\"id\"}," field "]}]}}"
+    "}},\"schema\":{\"fields\":[{\"field\":\"after\",\"fields\":[{\"field\":\"id\"}," field                                  \
+    "]}]}}"
     static const struct {
         const char *message, *value;
     } cases[] = {
@@ -183,9 +200,11 @@ static void values_that_were_lost(void **state)
         char expected[128];
         start(&decoding, (struct iso_decoder_options){.value = "v"});
         for (int again = 0; again < 2; again++) {
-            const char *found = decoding_of(&decoding, key, sizeof key - 1, cases[i].message, strlen(cases[i].message));
+            const char *found = decoding_of(&decoding, key, sizeof key - 1, cases[i].message,
+                                            strlen(cases[i].message));
             bool tells = *cases[i].value == '?' && !again; /* a column once */
-            snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> %s cts 9\n", cases[i].value);
+            snprintf(expected, sizeof expected, "ROW insert db.t/1: - -> %s cts 9\n",
+                     cases[i].value);
             assert_int_equal(tells, !strncmp(found, "IGNORED its value may stand for another", 39));
             assert_string_equal(tells ? strchr(found, '\n') + 1 : found, expected);
         }

@@ -1,5 +1,6 @@
-/* Histories written as TiCDC's feeds, in every protocol, and read again: the rows that come are the changes that were
- * made, each with the row before, whatever was repeated and however the partitions interleave; and watermarks hold. */
+/* Histories written as TiCDC's feeds, in every protocol, and read again: the rows that come are the
+ * changes that were made, each with the row before, whatever was repeated and however the
+ * partitions interleave; and watermarks hold. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +14,8 @@
 
 enum { KEYS = 6, HISTORIES = 60, TRANSACTIONS = 14, EVENTS = 4000 };
 
-/* Commit timestamps in no order; every third is shared with a transaction that writes other keys. */
+/* Commit timestamps in no order; every third is shared with a transaction that writes other
+ * keys. */
 static void build(struct iso_history *history, uint64_t seed, uint32_t tables)
 {
     struct random random = {seed};
@@ -24,9 +26,11 @@ static void build(struct iso_history *history, uint64_t seed, uint32_t tables)
         iso_history_begin(history, t, random_below(&random, 3),
                           random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         iso_history_set_sts(history, (struct iso_stamp){(1000 + 10 * slot) - 1 - t % 2, 0});
-        iso_history_set_cts(history, (struct iso_stamp){(UINT64_C(447984099186180098) + 10 * slot), 0});
+        iso_history_set_cts(history,
+                            (struct iso_stamp){(UINT64_C(447984099186180098) + 10 * slot), 0});
         for (uint32_t o = 0; o < operations; o++) {
-            uint32_t kind = random_below(&random, 6), key = random_below(&random, KEYS / 2) * 2 + t % 2;
+            uint32_t kind = random_below(&random, 6),
+                     key = random_below(&random, KEYS / 2) * 2 + t % 2;
             iso_history_operation(history,
                                   kind == 0   ? ISO_READ
                                   : kind == 1 ? ISO_DELETE
@@ -76,8 +80,8 @@ static const struct change *find_change(const struct changes *changes, const str
     return NULL;
 }
 
-/* Adds it unless it is there; what is there must be the same. csv sends an update as two halves: the second one goes on
- * from the first. */
+/* Adds it unless it is there; what is there must be the same. csv sends an update as two halves:
+ * the second one goes on from the first. */
 static bool note(struct changes *changes, const struct change *change, bool halves)
 {
     struct change *known = (struct change *)(uintptr_t)find_change(changes, change);
@@ -98,8 +102,10 @@ static bool note(struct changes *changes, const struct change *change, bool halv
     return false;
 }
 
-/* What the history changed: the last write of each key in each committed transaction, in the order of cts. */
-static void expect(const struct iso_history *history, bool drops_unchanged, bool start_ts, struct changes *expected)
+/* What the history changed: the last write of each key in each committed transaction, in the order
+ * of cts. */
+static void expect(const struct iso_history *history, bool drops_unchanged, bool start_ts,
+                   struct changes *expected)
 {
     char current[KEYS][16];
     expected->count = 0;
@@ -111,12 +117,15 @@ static void expect(const struct iso_history *history, bool drops_unchanged, bool
                 iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             for (uint32_t k = 0; k < history->key_count; k++) {
-                struct change change = {.cts = history->cts[t], .sts = start_ts ? history->sts[t] : 0};
+                struct change change = {.cts = history->cts[t],
+                                        .sts = start_ts ? history->sts[t] : 0};
                 bool writes = false;
-                for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+                for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
+                     o++)
                     if (history->key[o] == k && iso_kind_writes(history->kind[o])) {
                         writes = true;
-                        copy_atom(change.after, sizeof change.after, &history->atoms, history->value[o]);
+                        copy_atom(change.after, sizeof change.after, &history->atoms,
+                                  history->value[o]);
                     }
                 copy_atom(change.key, sizeof change.key, &history->atoms, history->key_atom[k]);
                 strcpy(change.before, current[k]);
@@ -130,7 +139,8 @@ static void expect(const struct iso_history *history, bool drops_unchanged, bool
         }
 }
 
-static void take(struct changes *found, const struct iso_events *events, uint64_t watermarks[], const char *format)
+static void take(struct changes *found, const struct iso_events *events, uint64_t watermarks[],
+                 const char *format)
 {
     for (uint32_t i = 0; i < events->count; i++) {
         const struct iso_event *event = &events->list[i];
@@ -150,7 +160,8 @@ static void take(struct changes *found, const struct iso_events *events, uint64_
         copy_atom(change.before, sizeof change.before, &events->block.atoms, event->before);
         copy_atom(change.after, sizeof change.after, &events->block.atoms, event->after);
         const struct change *before = find_change(found, &change);
-        if (!known) { /* an open-protocol insert, which may be an update without its row before; csv has that before it */
+        if (!known) { /* an open-protocol insert, which may be an update without its row before; csv
+                         has that before it */
             assert_true(!strcmp(format, "open-protocol") || !strcmp(format, "csv"));
             assert_int_equal(event->operation, ISO_ROW_UPDATE);
         }
@@ -189,7 +200,8 @@ static void round_trip(const char *format, const char *compression, uint64_t see
     found->count = 0;
     for (uint32_t i = 0; i < feed.count; i++) {
         iso_events_clear(&decoding.events);
-        decoding.decoder->class->decode(decoding.decoder, &feed.list[i], &decoding.events, &decoding.error);
+        decoding.decoder->class->decode(decoding.decoder, &feed.list[i], &decoding.events,
+                                        &decoding.error);
         assert_string_equal(decoding.error.text, "");
         take(found, &decoding.events, watermarks, format);
     }
@@ -198,12 +210,14 @@ static void round_trip(const char *format, const char *compression, uint64_t see
     assert_int_equal(found->count, expected->count);
     for (uint32_t i = 0; i < expected->count; i++) {
         assert_string_equal(found->list[i].key, expected->list[i].key);
-        assert_true(found->list[i].cts == expected->list[i].cts && found->list[i].sts == expected->list[i].sts);
+        assert_true(found->list[i].cts == expected->list[i].cts &&
+                    found->list[i].sts == expected->list[i].sts);
         assert_string_equal(found->list[i].before, expected->list[i].before);
         assert_string_equal(found->list[i].after, expected->list[i].after);
     }
     for (uint32_t p = 0; options.every && p < options.partitions; p++)
-        assert_true(watermarks[p] >= (expected->count ? expected->list[0].cts : 0)); /* the last one covers all */
+        assert_true(watermarks[p] >=
+                    (expected->count ? expected->list[0].cts : 0)); /* the last one covers all */
     decoding_end(&decoding);
     feed_release(&feed);
     iso_history_release(&history);
@@ -235,7 +249,8 @@ static void what_ticdc_cannot_carry(void **state)
     (void)state;
     struct feed feed;
     struct iso_history history;
-    struct feed_ticdc_options options = {.seed = 1, .format = "canal-json", .topic = "t", .partitions = 1};
+    struct feed_ticdc_options options = {
+        .seed = 1, .format = "canal-json", .topic = "t", .partitions = 1};
     build(&history, 1, 1);
     feed_init(&feed);
     iso_history_begin(&history, 99, 1, ISO_COMMITTED, 0);
@@ -249,7 +264,8 @@ static void what_ticdc_cannot_carry(void **state)
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_protocol), cmocka_unit_test(compressed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_protocol),
+                                       cmocka_unit_test(compressed),
                                        cmocka_unit_test(what_ticdc_cannot_carry)};
     return cmocka_run_group_tests_name("ticdc feed", tests, NULL, NULL);
 }

@@ -36,7 +36,8 @@ static void add(struct batch *batch, const char *key, const char *value)
 
 static const char *send(struct decoding *decoding, struct batch *batch)
 {
-    const char *said = decoding_of(decoding, batch->key.bytes, batch->key.used, batch->value.bytes, batch->value.used);
+    const char *said = decoding_of(decoding, batch->key.bytes, batch->key.used, batch->value.bytes,
+                                   batch->value.used);
     iso_text_release(&batch->key);
     iso_text_release(&batch->value);
     return said;
@@ -64,19 +65,23 @@ static void rows(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{" ID(1) ",\"val\":{\"t\":15,\"f\":64,\"v\":\"aa\"}}}"),
-                        "ROW update test.t1/1: ? -> {\"val\":\"aa\"} cts 447984099186180098\n");
-    assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{" ID(1) "," V(11) "},\"p\":{" ID(1) "," V(10) "}}"),
-                        "ROW update test.t1/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
-    /* A `u` alone may still be an update: what a message says does not depend on those before it. */
+    assert_string_equal(
+        one(&decoding, ROW_KEY, "{\"u\":{" ID(1) ",\"val\":{\"t\":15,\"f\":64,\"v\":\"aa\"}}}"),
+        "ROW update test.t1/1: ? -> {\"val\":\"aa\"} cts 447984099186180098\n");
+    assert_string_equal(
+        one(&decoding, ROW_KEY, "{\"u\":{" ID(1) "," V(11) "},\"p\":{" ID(1) "," V(10) "}}"),
+        "ROW update test.t1/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
+    /* A `u` alone may still be an update: what a message says does not depend on those before
+     * it. */
     assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{" ID(2) "," V(1) "}}"),
                         "ROW update test.t1/2: ? -> {\"v\":1} cts 447984099186180098\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"d\":{" ID(1) "," V(11) "}}"),
                         "ROW delete test.t1/1: {\"v\":11} -> - cts 447984099186180098\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"d\":{" ID(1) "}}"),
                         "ROW delete test.t1/1: ? -> - cts 447984099186180098\n");
-    assert_string_equal(one(&decoding, ROW_KEY, "{\"p\":{" V(10) "},\"u\":{" V(11) "," ID(1) "},\"x\":{}}"),
-                        "ROW update test.t1/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
+    assert_string_equal(
+        one(&decoding, ROW_KEY, "{\"p\":{" V(10) "},\"u\":{" V(11) "," ID(1) "},\"x\":{}}"),
+        "ROW update test.t1/1: {\"v\":10} -> {\"v\":11} cts 447984099186180098\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"p\":{" ID(1) "},\"u\":{" V(11) "," ID(2) "}}"),
                         "ROW delete test.t1/1: {\"v\":11} -> - cts 447984099186180098\n"
                         "ROW insert test.t1/2: ? -> {\"v\":11} cts 447984099186180098\n");
@@ -95,10 +100,12 @@ static void batches(void **state)
     start(&decoding, (struct iso_decoder_options){.value = "v", .tables = "test.t1"});
     add(&batch, ROW_KEY, "{\"u\":{" ID(1) "," V(1) "}}");
     add(&batch, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"other\",\"t\":1}", "{}");
-    add(&batch, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ptn\":70}", "{\"d\":{" ID(2) "," V(2) "}}");
-    assert_string_equal(send(&decoding, &batch), "ROW update test.t1/1: ? -> 1 cts 447984099186180098\n"
-                                                 "IGNORED a table that is not in tables=\n"
-                                                 "ROW delete test.t1/2: 2 -> - cts 9\n");
+    add(&batch, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ptn\":70}",
+        "{\"d\":{" ID(2) "," V(2) "}}");
+    assert_string_equal(send(&decoding, &batch),
+                        "ROW update test.t1/1: ? -> 1 cts 447984099186180098\n"
+                        "IGNORED a table that is not in tables=\n"
+                        "ROW delete test.t1/2: 2 -> - cts 9\n");
     /* The second of two is wrong: nothing of the message is left. */
     add(&batch, ROW_KEY, "{\"u\":{" ID(1) "," V(1) "}}");
     add(&batch, ROW_KEY, "{\"u\":{" ID(1) "," V("1") "}}");
@@ -109,24 +116,32 @@ static void batches(void **state)
 static void watermarks_and_ddls(void **state)
 {
     (void)state;
-    static const uint8_t key[] = {0,   0,   0,   0,   0,   0,   0,   1,   0,   0,   0,   0,   0,   0,   0,   0x1f,
-                                  '{', '"', 't', 's', '"', ':', '4', '4', '7', '9', '8', '4', '1', '2', '4', '7',
-                                  '3', '2', '3', '7', '5', '0', '4', '1', ',', '"', 't', '"', ':', '3', '}'},
+    static const uint8_t key[] = {0,   0,   0,   0,    0,   0,   0,   1,   0,   0,   0,   0,
+                                  0,   0,   0,   0x1f, '{', '"', 't', 's', '"', ':', '4', '4',
+                                  '7', '9', '8', '4',  '1', '2', '4', '7', '3', '2', '3', '7',
+                                  '5', '0', '4', '1',  ',', '"', 't', '"', ':', '3', '}'},
                          value[8];
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){0});
-    assert_string_equal(decoding_of(&decoding, key, sizeof key, value, sizeof value), "WATERMARK 447984124732375041\n");
+    assert_string_equal(decoding_of(&decoding, key, sizeof key, value, sizeof value),
+                        "WATERMARK 447984124732375041\n");
 #define DDL "{\"ts\":8,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":2}"
-    assert_string_equal(one(&decoding, DDL, "{\"q\":\"create table\",\"t\":3}"), "SCHEMA test.t1 cts 8\n");
-    assert_string_equal(one(&decoding, DDL, "{\"q\":\"drop table\",\"t\":4}"), "DROP test.t1 cts 8\n");
+    assert_string_equal(one(&decoding, DDL, "{\"q\":\"create table\",\"t\":3}"),
+                        "SCHEMA test.t1 cts 8\n");
+    assert_string_equal(one(&decoding, DDL, "{\"q\":\"drop table\",\"t\":4}"),
+                        "DROP test.t1 cts 8\n");
     assert_string_equal(one(&decoding, DDL, "{\"t\":11}"), "DROP test.t1 cts 8\n");
-    assert_string_equal(one(&decoding, "{\"ts\":8,\"scm\":\"test\",\"tbl\":\"\",\"t\":2}", "{\"t\":2}"),
-                        "SCHEMA test. cts 8\n");
+    assert_string_equal(
+        one(&decoding, "{\"ts\":8,\"scm\":\"test\",\"tbl\":\"\",\"t\":2}", "{\"t\":2}"),
+        "SCHEMA test. cts 8\n");
     assert_string_equal(one(&decoding, "{\"ts\":8,\"t\":3}", "{}"),
                         "ERROR a watermark with a value of 2 bytes, expected none\n");
-    assert_string_equal(one(&decoding, "{\"ts\":8,\"t\":4}", "{}"), "ERROR an event of type 4, expected 1, 2 or 3\n");
-    assert_string_equal(one(&decoding, "{\"ts\":8}", "{}"), "ERROR an event of type 0, expected 1, 2 or 3\n");
-    assert_string_equal(one(&decoding, "{\"t\":3}", ""), "ERROR an event's key: expected its member ts\n");
+    assert_string_equal(one(&decoding, "{\"ts\":8,\"t\":4}", "{}"),
+                        "ERROR an event of type 4, expected 1, 2 or 3\n");
+    assert_string_equal(one(&decoding, "{\"ts\":8}", "{}"),
+                        "ERROR an event of type 0, expected 1, 2 or 3\n");
+    assert_string_equal(one(&decoding, "{\"t\":3}", ""),
+                        "ERROR an event's key: expected its member ts\n");
     decoding_end(&decoding);
 }
 
@@ -148,7 +163,8 @@ static void columns(void **state)
         {"{\"t\":247,\"f\":0,\"v\":2}", "2"},
         {"{\"t\":15,\"f\":64,\"v\":\"YWE=\"}", "\"YWE=\""},
         {"{\"t\":15,\"v\":\"YWE=\"}", "\"aa\""}, /* an encoder of before flags */
-        {"{\"t\":15,\"f\":65,\"v\":\"\\\\x89PNG\\\\r\\\\n\\\\u00e9\\\\\\\\\\\"\"}", "\"iVBORw0Kw6lcIg==\""},
+        {"{\"t\":15,\"f\":65,\"v\":\"\\\\x89PNG\\\\r\\\\n\\\\u00e9\\\\\\\\\\\"\"}",
+         "\"iVBORw0Kw6lcIg==\""},
         {"{\"t\":252,\"f\":65,\"v\":\"AP8=\"}", "\"AP8=\""},
         {"{\"t\":252,\"f\":64,\"v\":\"YWE=\"}", "\"aa\""}, /* text */
         {"{\"t\":252,\"f\":65,\"v\":\"\"}", "\"\""},
@@ -174,13 +190,15 @@ static void columns(void **state)
     start(&decoding, (struct iso_decoder_options){.one_zone = true});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(text, sizeof text, "{\"u\":{" ID(1) ",\"v\":%s}}", cases[i].column);
-        snprintf(expected, sizeof expected, "ROW update test.t1/1: ? -> {\"v\":%s} cts 447984099186180098\n",
+        snprintf(expected, sizeof expected,
+                 "ROW update test.t1/1: ? -> {\"v\":%s} cts 447984099186180098\n",
                  cases[i].expected);
         assert_string_equal(one(&decoding, ROW_KEY, text), expected);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(text, sizeof text, "{\"u\":{" ID(1) ",\"v\":%s}}", wrong[i]);
-        assert_memory_equal(one(&decoding, ROW_KEY, text), "ERROR column \"v\": not a value of type ", 38);
+        assert_memory_equal(one(&decoding, ROW_KEY, text),
+                            "ERROR column \"v\": not a value of type ", 38);
     }
     assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{\"v\":{\"t\":3}}}"),
                         "ERROR column \"v\": expected its type t and value v\n");
@@ -192,12 +210,14 @@ static void values_that_were_left_out(void **state)
     (void)state;
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.value = "v"});
+    assert_string_equal(one(&decoding,
+                            "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ohk\":true}",
+                            "{\"u\":{" ID(1) "}}"),
+                        "ROW update test.t1/1: ? -> ? cts 9\n");
     assert_string_equal(
-        one(&decoding, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ohk\":true}", "{\"u\":{" ID(1) "}}"),
-        "ROW update test.t1/1: ? -> ? cts 9\n");
-    assert_string_equal(one(&decoding, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ccl\":\"s3://a/b\"}",
-                            "{\"d\":{" ID(1) "}}"),
-                        "ROW delete test.t1/1: ? -> - cts 9\n");
+        one(&decoding, "{\"ts\":9,\"scm\":\"test\",\"tbl\":\"t1\",\"t\":1,\"ccl\":\"s3://a/b\"}",
+            "{\"d\":{" ID(1) "}}"),
+        "ROW delete test.t1/1: ? -> - cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -210,7 +230,8 @@ static void frames(void **state)
     assert_string_equal(decoding_of(&decoding, NULL, 0, NULL, 0),
                         "ERROR the message's key: expected version 1 in its first 8 bytes\n");
     put_word(&batch.key, 2);
-    assert_string_equal(send(&decoding, &batch), "ERROR the message's key: expected version 1 in its first 8 bytes\n");
+    assert_string_equal(send(&decoding, &batch),
+                        "ERROR the message's key: expected version 1 in its first 8 bytes\n");
     put_word(&batch.key, 1);
     assert_string_equal(send(&decoding, &batch), "ERROR a message without events\n");
     put_word(&batch.key, 1);
@@ -222,14 +243,16 @@ static void frames(void **state)
     add(&batch, ROW_KEY, "{\"u\":{" ID(1) "}}");
     put_part(&batch.value, "{}");
     assert_string_equal(send(&decoding, &batch), "ERROR 10 bytes behind the last event's value\n");
-    assert_string_equal(one(&decoding, ROW_KEY, "{}"), "ERROR a row: expected u, p with u, or d, each once\n");
+    assert_string_equal(one(&decoding, ROW_KEY, "{}"),
+                        "ERROR a row: expected u, p with u, or d, each once\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"p\":{" ID(1) "}}"),
                         "ERROR a row: expected u, p with u, or d, each once\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":{" ID(1) "},\"d\":{" ID(1) "}}"),
                         "ERROR a row: expected u, p with u, or d, each once\n");
     assert_string_equal(one(&decoding, ROW_KEY, "{\"d\":{" ID(1) "},\"d\":{" ID(1) "}}"),
                         "ERROR a row: expected u, p with u, or d, each once\n");
-    assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":7}"), "ERROR byte 6: found '7', expected '{'\n");
+    assert_string_equal(one(&decoding, ROW_KEY, "{\"u\":7}"),
+                        "ERROR byte 6: found '7', expected '{'\n");
     decoding_end(&decoding);
 }
 
@@ -241,11 +264,13 @@ static void every_truncation(void **state)
     start(&decoding, (struct iso_decoder_options){0});
     add(&batch, ROW_KEY, "{\"u\":{" ID(1) "," V(1) "}}");
     for (size_t length = 0; length < batch.key.used; length++)
-        assert_memory_equal(decoding_of(&decoding, batch.key.bytes, length, batch.value.bytes, batch.value.used),
-                            "ERROR ", 6);
+        assert_memory_equal(
+            decoding_of(&decoding, batch.key.bytes, length, batch.value.bytes, batch.value.used),
+            "ERROR ", 6);
     for (size_t length = 0; length < batch.value.used; length++)
-        assert_memory_equal(decoding_of(&decoding, batch.key.bytes, batch.key.used, batch.value.bytes, length),
-                            "ERROR ", 6);
+        assert_memory_equal(
+            decoding_of(&decoding, batch.key.bytes, batch.key.used, batch.value.bytes, length),
+            "ERROR ", 6);
     assert_memory_equal(send(&decoding, &batch), "ROW ", 4);
     decoding_end(&decoding);
 }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
-/* Messages that TiCDC's own tests and documentation publish, as far as ../shared holds them; else nothing is tested. */
+/* Messages that TiCDC's own tests and documentation publish, as far as ../shared holds them; else
+ * nothing is tested. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 #include "tests/support/test.h"
 
 /* A member that is text, JSON, or bytes in hexadecimal; NULL: not there. The caller frees it. */
-static char *part(const json_t *line, const char *text, const char *object, const char *hex, size_t *size)
+static char *part(const json_t *line, const char *text, const char *object, const char *hex,
+                  size_t *size)
 {
     const json_t *value = json_object_get(line, hex);
     if (json_is_string(value)) {
@@ -34,8 +36,8 @@ static char *part(const json_t *line, const char *text, const char *object, cons
 }
 
 /* Decodes the file's lines; `expected` is what comes of each. */
-static void compare(const char *name, const struct iso_decoder_options *options, const char *const *expected,
-                    size_t count)
+static void compare(const char *name, const struct iso_decoder_options *options,
+                    const char *const *expected, size_t count)
 {
     char path[128], *line = NULL;
     size_t capacity = 0, number = 0;
@@ -52,7 +54,8 @@ static void compare(const char *name, const struct iso_decoder_options *options,
         assert_in_range(number, 0, count - 1);
         char *key = part(object, "key", "key_json", "key_hex_framed_by_probe", &key_size);
         char *value = part(object, "value", "value_json", "value_hex_framed_by_probe", &value_size);
-        assert_string_equal(decoding_of(&decoding, key, key_size, value, value_size), expected[number++]);
+        assert_string_equal(decoding_of(&decoding, key, key_size, value, value_size),
+                            expected[number++]);
         free(key);
         free(value);
         json_decref(object);
@@ -62,17 +65,20 @@ static void compare(const char *name, const struct iso_decoder_options *options,
     fclose(file);
     decoding_end(&decoding);
 }
-#define COMPARE(name, expected, ...)                                                                                   \
-    compare(name, &(struct iso_decoder_options){__VA_ARGS__}, expected, sizeof expected / sizeof *expected)
+#define COMPARE(name, expected, ...)                                                               \
+    compare(name, &(struct iso_decoder_options){__VA_ARGS__}, expected,                            \
+            sizeof expected / sizeof *expected)
 
 static void canal_json(void **state)
 {
     (void)state;
-#define BOB(place, date)                                                                                               \
-    "{\"FirstName\":\"Bob\",\"HireDate\":\"" date "\",\"LastName\":\"Smith\",\"OfficeLocation\":\"" place "\"}"
+#define BOB(place, date)                                                                           \
+    "{\"FirstName\":\"Bob\",\"HireDate\":\"" date                                                  \
+    "\",\"LastName\":\"Smith\",\"OfficeLocation\":\"" place "\"}"
     static const char *const expected[] = {
         "ROW insert test.employee/101: - -> " BOB("New York", "2014-06-04") "\n",
-        "ROW update test.employee/101: " BOB("New York", "2014-06-04") " -> " BOB("Los Angeles", "2015-10-08") "\n",
+        "ROW update test.employee/101: " BOB("New York", "2014-06-04") " -> " BOB(
+            "Los Angeles", "2015-10-08") "\n",
         "ROW delete test.employee/101: " BOB("Los Angeles", "2015-10-08") " -> -\n",
         "DROP test. cts 429918007904436226\n",
         ("ROW insert test.tp_int/2: - -> {\"c_bigint\":9223372036854775807,\"c_int\":2147483647,\"c_mediumint\":8388607,"
@@ -136,14 +142,16 @@ static void debezium(void **state)
     COMPARE("debezium", expected, .format = "debezium", .value = "tiny");
 }
 
-/* Lines of many tables, each with its own delimiter and quote: those that fit one set of options. */
+/* Lines of many tables, each with its own delimiter and quote: those that fit one set of
+ * options. */
 static void csv(void **state)
 {
     (void)state;
-#define TABLE(name, columns) "{\"Schema\":\"test\",\"Table\":\"" name "\",\"TableColumns\":[" columns "]}"
+#define TABLE(name, columns)                                                                       \
+    "{\"Schema\":\"test\",\"Table\":\"" name "\",\"TableColumns\":[" columns "]}"
 #define KEY(name) "{\"ColumnName\":\"" name "\",\"ColumnType\":\"VARCHAR\",\"ColumnIsPk\":\"true\"}"
 #define OTHER(name) "{\"ColumnName\":\"" name "\",\"ColumnType\":\"VARCHAR\"}"
-#define SHORT                                                                                                          \
+#define SHORT                                                                                      \
     "ERROR line 1: expected operation, table, database, commit timestamp (include-commit-ts=true) and columns\n"
     static const char *const expected[] = {
         "ROW insert test.table1/123: - -> {\"b\":\"hello,world\"} cts 435661838416609281\n",
@@ -157,14 +165,16 @@ static void csv(void **state)
         "ERROR line 1: something behind a closing quote\n",
     };
     COMPARE("csv", expected, .format = "csv",
-            .schema = TABLE("table1", KEY("a") "," OTHER("b")) TABLE("table3", KEY("a") "," OTHER("b") "," OTHER("c"))
-                TABLE("table6", KEY("a") "," OTHER("b")));
+            .schema = TABLE("table1", KEY("a") "," OTHER("b"))
+                TABLE("table3", KEY("a") "," OTHER("b") "," OTHER("c"))
+                    TABLE("table6", KEY("a") "," OTHER("b")));
 }
 
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(canal_json), cmocka_unit_test(open_protocol),
-                                       cmocka_unit_test(simple), cmocka_unit_test(debezium), cmocka_unit_test(csv)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(canal_json),
+                                       cmocka_unit_test(open_protocol), cmocka_unit_test(simple),
+                                       cmocka_unit_test(debezium), cmocka_unit_test(csv)};
     return cmocka_run_group_tests_name("ticdc reference", tests, NULL, NULL);
 }

@@ -12,25 +12,30 @@ static void start(struct decoding *decoding, struct iso_decoder_options options)
     decoding_start(decoding, &iso_ticdc_decoder, &options);
 }
 
-#define COLUMN(name, type)                                                                                             \
-    "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"" type "\",\"length\":11},\"nullable\":true,\"default\":null}"
-#define SCHEMA(version, keys)                                                                                                          \
-    "{\"schema\":\"db\",\"table\":\"t\",\"tableID\":148,\"version\":" #version                                                         \
-    ",\"columns\":[" COLUMN("id", "int") "," COLUMN("n", "varchar") "," COLUMN("f", "double") "," COLUMN("b", "varbinary") "," COLUMN( \
-        "ts",                                                                                                                          \
-        "timestamp") "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":false,\"nullable\":true,\"columns\":[\"f\"]},"        \
-                     "{\"name\":\"u\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"n\"]}," keys                 \
-                     "]}"
-#define PRIMARY "{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}"
-#define BOOTSTRAP                                                                                                      \
-    "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":" SCHEMA(4, PRIMARY) "}"
+#define COLUMN(name, type)                                                                         \
+    "{\"name\":\"" name "\",\"dataType\":{\"mysqlType\":\"" type                                   \
+    "\",\"length\":11},\"nullable\":true,\"default\":null}"
+#define SCHEMA(version, keys)                                                                                                                           \
+    "{\"schema\":\"db\",\"table\":\"t\",\"tableID\":148,\"version\":" #version                                                                          \
+    ",\"columns\":[" COLUMN("id", "int") "," COLUMN("n", "varchar") "," COLUMN("f", "double") "," COLUMN(                                               \
+        "b",                                                                                                                                            \
+        "varbinary") "," COLUMN("ts",                                                                                                                   \
+                                "timestamp") "],\"indexes\":[{\"name\":\"x\",\"unique\":true,\"primary\":false,\"nullable\":true,\"columns\":[\"f\"]}," \
+                                             "{\"name\":\"u\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"n\"]}," keys          \
+                                             "]}"
+#define PRIMARY                                                                                    \
+    "{\"name\":\"primary\",\"unique\":true,\"primary\":true,\"nullable\":false,\"columns\":[\"id\"]}"
+#define BOOTSTRAP                                                                                  \
+    "{\"version\":1,\"type\":\"BOOTSTRAP\",\"commitTs\":0,\"buildTs\":1,\"tableSchema\":" SCHEMA(  \
+        4, PRIMARY) "}"
 
 static const char *row(struct decoding *decoding, const char *members)
 {
     char text[1024];
-    snprintf(text, sizeof text,
-             "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"tableID\":148,\"buildTs\":1,\"schemaVersion\":4,%s}",
-             members);
+    snprintf(
+        text, sizeof text,
+        "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"tableID\":148,\"buildTs\":1,\"schemaVersion\":4,%s}",
+        members);
     return decoding_of_text(decoding, text);
 }
 
@@ -42,7 +47,8 @@ static void rows(void **state)
     assert_string_equal(
         row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"),
         "ERROR no schema of db.t, version 4: expected a BOOTSTRAP or DDL message before, or schema=FILE\n");
-    assert_string_equal(decoding_of_text(&decoding, BOOTSTRAP), "IGNORED a bootstrap: the table's schema\n");
+    assert_string_equal(decoding_of_text(&decoding, BOOTSTRAP),
+                        "IGNORED a bootstrap: the table's schema\n");
     assert_string_equal(
         row(&decoding,
             "\"type\":\"INSERT\",\"commitTs\":447984099186180098,\"startTs\":447984099186180097,"
@@ -54,12 +60,15 @@ static void rows(void **state)
             "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":null},\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
         "ROW update db.t/1: {\"n\":\"a\"} -> {\"n\":null} cts 9\n");
     assert_string_equal(
-        row(&decoding, "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"b\"},\"old\":null"),
+        row(&decoding,
+            "\"type\":\"UPDATE\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"b\"},\"old\":null"),
         "ROW update db.t/1: ? -> {\"n\":\"b\"} cts 9\n");
-    assert_string_equal(row(&decoding, "\"type\":\"DELETE\",\"commitTs\":9,\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
-                        "ROW delete db.t/1: {\"n\":\"a\"} -> - cts 9\n");
     assert_string_equal(
-        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"handleKeyOnly\":true,\"data\":{\"id\":\"1\"}"),
+        row(&decoding, "\"type\":\"DELETE\",\"commitTs\":9,\"old\":{\"id\":\"1\",\"n\":\"a\"}"),
+        "ROW delete db.t/1: {\"n\":\"a\"} -> - cts 9\n");
+    assert_string_equal(
+        row(&decoding,
+            "\"type\":\"INSERT\",\"commitTs\":9,\"handleKeyOnly\":true,\"data\":{\"id\":\"1\"}"),
         "ROW insert db.t/1: - -> ? cts 9\n");
     assert_string_equal(
         row(&decoding,
@@ -74,20 +83,24 @@ static void versions_of_schemas(void **state)
     struct decoding decoding;
     start(&decoding, (struct iso_decoder_options){.format = "simple", .value = "n"});
     decoding_of_text(&decoding, BOOTSTRAP);
-    /* A newer schema without a primary key: the unique one without NULL identifies. Rows of both versions come. */
+    /* A newer schema without a primary key: the unique one without NULL identifies. Rows of both
+     * versions come. */
     assert_string_equal(
         decoding_of_text(
             &decoding,
             "{\"version\":1,\"type\":\"ALTER\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1,\"tableSchema\":" SCHEMA(
-                5, "{\"name\":\"y\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"b\"]}") "}"),
+                5,
+                "{\"name\":\"y\",\"unique\":true,\"primary\":false,\"nullable\":false,\"columns\":[\"b\"]}") "}"),
         "SCHEMA db.t cts 8\n");
     assert_string_equal(
-        decoding_of_text(&decoding,
-                         "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"type\":\"INSERT\",\"commitTs\":9,"
-                         "\"schemaVersion\":5,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}}"),
+        decoding_of_text(
+            &decoding,
+            "{\"version\":1,\"database\":\"db\",\"table\":\"t\",\"type\":\"INSERT\",\"commitTs\":9,"
+            "\"schemaVersion\":5,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}}"),
         "ROW insert db.t/a%2Fb: - -> a/b cts 9\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}"),
-                        "ROW insert db.t/1: - -> a/b cts 9\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a/b\"}"),
+        "ROW insert db.t/1: - -> a/b cts 9\n");
     for (unsigned version = 10; version < 20; version++) {
         char text[2048];
         snprintf(
@@ -97,14 +110,18 @@ static void versions_of_schemas(void **state)
             version);
         decoding_of_text(&decoding, text);
     }
-    assert_memory_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"), "ERROR no schema",
-                        15);
+    assert_memory_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\"}"),
+        "ERROR no schema", 15);
     decoding_end(&decoding);
     /* From a file: for every version. */
-    start(&decoding, (struct iso_decoder_options){
-                         .format = "simple", .value = "n", .schema = SCHEMA(1, PRIMARY) "\n" SCHEMA(2, PRIMARY)});
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
-                        "ROW insert db.t/1: - -> a cts 9\n");
+    start(&decoding,
+          (struct iso_decoder_options){.format = "simple",
+                                       .value = "n",
+                                       .schema = SCHEMA(1, PRIMARY) "\n" SCHEMA(2, PRIMARY)});
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
+        "ROW insert db.t/1: - -> a cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -118,19 +135,23 @@ static void watermarks_and_ddls(void **state)
             &decoding,
             "{\"version\":1,\"type\":\"WATERMARK\",\"commitTs\":447984124732375041,\"buildTs\":1708923816911}"),
         "WATERMARK 447984124732375041\n");
-#define DDL(type, schemas) "{\"version\":1,\"type\":\"" type "\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1" schemas "}"
+#define DDL(type, schemas)                                                                         \
+    "{\"version\":1,\"type\":\"" type "\",\"sql\":\"x\",\"commitTs\":8,\"buildTs\":1" schemas "}"
     assert_string_equal(
-        decoding_of_text(&decoding, DDL("TRUNCATE", ",\"tableSchema\":" SCHEMA(
-                                                        4, PRIMARY) ",\"preTableSchema\":" SCHEMA(3, PRIMARY))),
+        decoding_of_text(
+            &decoding, DDL("TRUNCATE", ",\"tableSchema\":" SCHEMA(
+                                           4, PRIMARY) ",\"preTableSchema\":" SCHEMA(3, PRIMARY))),
         "DROP db.t cts 8\n");
     assert_string_equal(
-        decoding_of_text(&decoding, DDL("ERASE", ",\"tableSchema\":null,\"preTableSchema\":" SCHEMA(3, PRIMARY))),
+        decoding_of_text(&decoding, DDL("ERASE", ",\"tableSchema\":null,\"preTableSchema\":" SCHEMA(
+                                                     3, PRIMARY))),
         "DROP db.t cts 8\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("ERASE", "")),
                         "ERROR a table that is dropped: expected tableSchema\n");
     assert_string_equal(decoding_of_text(&decoding, DDL("QUERY", "")), "SCHEMA  cts 8\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
-                        "ROW insert db.t/1: - -> {\"n\":\"a\"} cts 9\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"n\":\"a\"}"),
+        "ROW insert db.t/1: - -> {\"n\":\"a\"} cts 9\n");
     decoding_end(&decoding);
 }
 
@@ -150,7 +171,8 @@ static void wrong_messages(void **state)
          "ERROR a row: expected data, for an update also old, for a delete old alone\n"},
         {"{\"version\":1,\"type\":\"DELETE\",\"commitTs\":1,\"data\":{}}",
          "ERROR a row: expected data, for an update also old, for a delete old alone\n"},
-        {"{\"version\":1,\"type\":\"INSERT\",\"commitTs\":1,\"data\":{}}", "ERROR a row: expected schemaVersion\n"},
+        {"{\"version\":1,\"type\":\"INSERT\",\"commitTs\":1,\"data\":{}}",
+         "ERROR a row: expected schemaVersion\n"},
         {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{}}",
          "ERROR byte 47: found '{', expected a table's schema with the table's name and columns\n"},
         {"{\"version\":1,\"type\":\"BOOTSTRAP\",\"tableSchema\":{\"table\":\"t\",\"columns\":[{}]}}",
@@ -163,19 +185,24 @@ static void wrong_messages(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(decoding_of_text(&decoding, cases[i][0]), cases[i][1]);
     decoding_of_text(&decoding, BOOTSTRAP);
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"z\":\"a\"}"),
-                        "ERROR column \"z\": expected one that the table's schema has\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"b\":\"?\"}"),
-                        "ERROR column \"b\": expected base64\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":1}"),
-                        "ERROR column \"id\": expected a string, null or a timestamp's location and value\n");
-    assert_string_equal(row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"ts\":{}}"),
-                        "ERROR column \"ts\": expected a string, null or a timestamp's location and value\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"z\":\"a\"}"),
+        "ERROR column \"z\": expected one that the table's schema has\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"b\":\"?\"}"),
+        "ERROR column \"b\": expected base64\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":1}"),
+        "ERROR column \"id\": expected a string, null or a timestamp's location and value\n");
+    assert_string_equal(
+        row(&decoding, "\"type\":\"INSERT\",\"commitTs\":9,\"data\":{\"id\":\"1\",\"ts\":{}}"),
+        "ERROR column \"ts\": expected a string, null or a timestamp's location and value\n");
     static const char whole[] = BOOTSTRAP;
     for (size_t length = 0; length < strlen(whole); length++)
         assert_memory_equal(decoding_of(&decoding, NULL, 0, whole, length), "ERROR byte ", 11);
     assert_string_equal(decoding_refused(&iso_ticdc_decoder,
-                                         &(struct iso_decoder_options){.format = "simple", .schema = "{\"table\":7}"}),
+                                         &(struct iso_decoder_options){.format = "simple",
+                                                                       .schema = "{\"table\":7}"}),
                         "a table's schema, byte 10: found '7', expected a string");
     decoding_end(&decoding);
 }
@@ -213,7 +240,8 @@ static void put_column(struct iso_text *text, const char *name, const char *type
     iso_text_put_bytes(text, rest, sizeof rest);
 }
 
-static void put_index(struct iso_text *text, bool unique, bool primary, bool nullable, const char *column)
+static void put_index(struct iso_text *text, bool unique, bool primary, bool nullable,
+                      const char *column)
 {
     uint8_t flags[] = {unique, primary, nullable};
     put_string(text, "name");
@@ -258,8 +286,8 @@ static const char *decode(struct decoding *decoding, const struct iso_text *text
 }
 
 /* A row whose map stands in `map`, with `old` null or the same map. */
-static void put_dml(struct iso_text *text, int64_t type, const struct iso_text *data, const struct iso_text *old,
-                    int flags)
+static void put_dml(struct iso_text *text, int64_t type, const struct iso_text *data,
+                    const struct iso_text *old, int flags)
 {
     put_head(text, 3);
     put_string(text, "db");
@@ -326,16 +354,20 @@ static void avro_rows(void **state)
     assert_int_equal((uint8_t)text.bytes[0], 0x16);
 #define KEY "db.t/18446744073709551615"
 #define VALUE(n) "{\"b\":\"/w==\",\"e\":2,\"n\":\"" n "\"}"
-    assert_string_equal(decode(&decoding, &text), "ROW insert " KEY ": - -> " VALUE("new") " cts 447984099186180098\n");
-    put_dml(&text, 1, &now, &old, 0);
     assert_string_equal(decode(&decoding, &text),
-                        "ROW update " KEY ": " VALUE("old") " -> " VALUE("new") " cts 447984099186180098\n");
+                        "ROW insert " KEY ": - -> " VALUE("new") " cts 447984099186180098\n");
+    put_dml(&text, 1, &now, &old, 0);
+    assert_string_equal(decode(&decoding, &text), "ROW update " KEY ": " VALUE("old") " -> " VALUE(
+                                                      "new") " cts 447984099186180098\n");
     put_dml(&text, 2, NULL, &old, 0);
-    assert_string_equal(decode(&decoding, &text), "ROW delete " KEY ": " VALUE("old") " -> - cts 447984099186180098\n");
+    assert_string_equal(decode(&decoding, &text),
+                        "ROW delete " KEY ": " VALUE("old") " -> - cts 447984099186180098\n");
     put_dml(&text, 0, &now, NULL, 1);
-    assert_string_equal(decode(&decoding, &text), "ROW insert " KEY ": - -> ? cts 447984099186180098\n");
+    assert_string_equal(decode(&decoding, &text),
+                        "ROW insert " KEY ": - -> ? cts 447984099186180098\n");
     put_dml(&text, 0, &now, NULL, 2);
-    assert_string_equal(decode(&decoding, &text), "ROW insert " KEY ": - -> ? cts 447984099186180098\n");
+    assert_string_equal(decode(&decoding, &text),
+                        "ROW insert " KEY ": - -> ? cts 447984099186180098\n");
     put_dml(&text, 1, &now, &old, 0);
     for (size_t length = 0; length < text.used; length++)
         assert_memory_equal(decoding_of(&decoding, NULL, 0, text.bytes, length), "ERROR byte ", 11);
@@ -389,8 +421,8 @@ static void avro_columns(void **state)
         iso_text_put_bytes(&map, cases[i].bytes, cases[i].size);
         put_long(&map, 0);
         put_dml(&text, 0, &map, NULL, 0);
-        snprintf(expected, sizeof expected, "ROW insert db.t/3: - -> {\"n\":%s} cts 447984099186180098\n",
-                 cases[i].expected);
+        snprintf(expected, sizeof expected,
+                 "ROW insert db.t/3: - -> {\"n\":%s} cts 447984099186180098\n", cases[i].expected);
         assert_string_equal(decode(&decoding, &text), expected);
     }
     iso_text_release(&text);
@@ -432,10 +464,12 @@ static void avro_other_messages(void **state)
          "ERROR byte 7: expected a length within the message\n", 8},
         {"\x16\2\2\2\2\0\0\2\2\xfe\xff\xff\xff\x0f",
          "ERROR byte 15: expected no more items than the message has bytes\n", 14},
-        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1", "ERROR byte 1: expected a number of at most 64 bits\n", 12},
+        {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1",
+         "ERROR byte 1: expected a number of at most 64 bits\n", 12},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_string_equal(decoding_of(&decoding, NULL, 0, wrong[i].bytes, wrong[i].size), wrong[i].expected);
+        assert_string_equal(decoding_of(&decoding, NULL, 0, wrong[i].bytes, wrong[i].size),
+                            wrong[i].expected);
     iso_text_release(&text);
     decoding_end(&decoding);
 }

@@ -56,7 +56,8 @@ static const char *text_of(struct world *world, iso_atom atom)
     return world->buffer;
 }
 
-static bool read_row(struct iso_row *row, struct iso_json *json, char *into, size_t capacity, const char *text)
+static bool read_row(struct iso_row *row, struct iso_json *json, char *into, size_t capacity,
+                     const char *text)
 {
     memset(into, 0, capacity);
     memcpy(into, text, strlen(text));
@@ -68,7 +69,8 @@ static bool read_row(struct iso_row *row, struct iso_json *json, char *into, siz
 static bool read(struct world *world, const char *row, const char *keys)
 {
     return read_row(&world->row, &world->json, world->text, sizeof world->text, row) &&
-           read_row(&world->keys, &world->key_json, world->key_text, sizeof world->key_text, keys) &&
+           read_row(&world->keys, &world->key_json, world->key_text, sizeof world->key_text,
+                    keys) &&
            iso_row_set_keys(&world->row, &world->keys);
 }
 
@@ -80,15 +82,18 @@ static const char *value(struct world *world, const char *row, const char *keys,
     return text_of(world, atom);
 }
 
-static const struct iso_row_name *name_of(struct world *world, const char *schema, const char *table)
+static const struct iso_row_name *name_of(struct world *world, const char *schema,
+                                          const char *table)
 {
-    return iso_row_names_find(&world->names, &world->atoms, (struct iso_json_text){schema, strlen(schema)},
+    return iso_row_names_find(&world->names, &world->atoms,
+                              (struct iso_json_text){schema, strlen(schema)},
                               (struct iso_json_text){table, strlen(table)});
 }
 
 static const char *key(struct world *world, const char *schema, const char *table, const char *keys)
 {
-    assert_true(read_row(&world->keys, &world->key_json, world->key_text, sizeof world->key_text, keys));
+    assert_true(
+        read_row(&world->keys, &world->key_json, world->key_text, sizeof world->key_text, keys));
     return text_of(world, iso_row_key(&world->keys, &world->atoms, name_of(world, schema, table)));
 }
 
@@ -98,7 +103,8 @@ static void makes_identities(void **state)
     assert_string_equal(key(world, "public", "kv", "{\"k\":23}"), "public.kv/23");
     assert_string_equal(key(world, "public", "kv", "{\"k\":-23,\"j\":18446744073709551615}"),
                         "public.kv/-23,18446744073709551615");
-    assert_string_equal(key(world, "d", "t", "{\"a\":\"x/y\",\"b\":\"5%,6\",\"c\":true}"), "d.t/x%2Fy,5%25%2C6,true");
+    assert_string_equal(key(world, "d", "t", "{\"a\":\"x/y\",\"b\":\"5%,6\",\"c\":true}"),
+                        "d.t/x%2Fy,5%25%2C6,true");
     assert_string_equal(key(world, "a/b", "c,%", "{\"a\":\"\"}"), "a%2Fb.c%2C%25/");
     assert_string_equal(key(world, "", "t", "{\"a\":\"\\u00e9\\n\"}"), "t/\xc3\xa9\n");
     assert_string_equal(key(world, "d", "t", "{\"a\":null}"), "-");
@@ -106,7 +112,8 @@ static void makes_identities(void **state)
     assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
 }
 
-/* A table's name is known at a glance, and is so in every table of atoms, also in one that was cleared. */
+/* A table's name is known at a glance, and is so in every table of atoms, also in one that was
+ * cleared. */
 static void knows_tables_again(void **state)
 {
     struct world *world = *state;
@@ -122,8 +129,8 @@ static void knows_tables_again(void **state)
     iso_atoms_add_string(&world->atoms, "x.y", 3); /* where d.t was */
     assert_string_equal(text_of(world, name_of(world, "d", "t")->atom), "d.t");
     assert_int_not_equal(name_of(world, "d", "t")->atom, first);
-    const struct iso_row_name *name =
-        iso_row_names_find(&world->names, &other, (struct iso_json_text){"d", 1}, (struct iso_json_text){"t", 1});
+    const struct iso_row_name *name = iso_row_names_find(
+        &world->names, &other, (struct iso_json_text){"d", 1}, (struct iso_json_text){"t", 1});
     assert_true(iso_atom_is_still(&other, name->atom, "d.t", 3));
     assert_false(iso_atom_is_still(&other, name->atom, "d.u", 3));
     assert_false(iso_atom_is_still(&other, ISO_ABSENT, "d.t", 3));
@@ -135,7 +142,9 @@ static void takes_the_key_out_of_a_row(void **state)
 {
     struct world *world = *state;
     assert_true(read(world, "{\"v\":1,\"b\":\"2\",\"a\":3}", "{\"b\":0,\"a\":0}"));
-    assert_string_equal(text_of(world, iso_row_key(&world->row, &world->atoms, name_of(world, "d", "t"))), "d.t/2,3");
+    assert_string_equal(
+        text_of(world, iso_row_key(&world->row, &world->atoms, name_of(world, "d", "t"))),
+        "d.t/2,3");
     assert_false(read(world, "{\"v\":1}", "{\"k\":1}"));
 }
 
@@ -147,15 +156,19 @@ static void makes_values_of_columns(void **state)
     assert_string_equal(value(world, "{\"k\":1,\"v\":null}", "{\"k\":1}", "v"), "-");
     assert_string_equal(value(world, "{\"k\":1,\"v\":\"\"}", "{\"k\":1}", "v"), "");
     assert_string_equal(value(world, "{\"k\":1,\"v\":false}", "{\"k\":1}", "v"), "false");
-    assert_string_equal(value(world, "{\"k\":1,\"v\":-9223372036854775808}", "{\"k\":1}", "v"), "-9223372036854775808");
-    assert_string_equal(value(world, "{\"k\":1,\"v\":18446744073709551615}", "{\"k\":1}", "v"), "18446744073709551615");
-    assert_string_equal(value(world, "{\"k\":1,\"v\":18446744073709551616}", "{\"k\":1}", "v"), "18446744073709551616");
+    assert_string_equal(value(world, "{\"k\":1,\"v\":-9223372036854775808}", "{\"k\":1}", "v"),
+                        "-9223372036854775808");
+    assert_string_equal(value(world, "{\"k\":1,\"v\":18446744073709551615}", "{\"k\":1}", "v"),
+                        "18446744073709551615");
+    assert_string_equal(value(world, "{\"k\":1,\"v\":18446744073709551616}", "{\"k\":1}", "v"),
+                        "18446744073709551616");
     assert_string_equal(value(world, "{\"k\":1,\"v\":-0}", "{\"k\":1}", "v"), "0");
     assert_string_equal(value(world, "{\"k\":1,\"v\":1.50}", "{\"k\":1}", "v"), "1.5");
     assert_string_equal(value(world, "{\"k\":1,\"v\":1.5E2}", "{\"k\":1}", "v"), "150");
     assert_string_equal(value(world, "{\"k\":1,\"v\":0.1234567890123456789}", "{\"k\":1}", "v"),
                         "0.1234567890123456789");
-    assert_string_equal(value(world, "{\"k\":1,\"v\":[ 1 , \"a \\\" b\" ]}", "{\"k\":1}", "v"), "[1,\"a \\\" b\"]");
+    assert_string_equal(value(world, "{\"k\":1,\"v\":[ 1 , \"a \\\" b\" ]}", "{\"k\":1}", "v"),
+                        "[1,\"a \\\" b\"]");
     iso_atom number, text;
     assert_true(read(world, "{\"a\":7,\"b\":\"7\"}", "{}"));
     assert_int_equal(iso_row_value(&world->row, &world->atoms, "a", &number), ISO_ROW_KNOWN);
@@ -166,15 +179,20 @@ static void makes_values_of_columns(void **state)
 static void makes_values_of_whole_rows(void **state)
 {
     struct world *world = *state;
-    assert_string_equal(value(world,
-                              "{\"v\" : -1 ,\"k\":1,\"amt\":\"1.50\",\"n\":null,\"ab\":[ 1, {\"x\" :2} ],\"b\":true}",
-                              "{\"k\":1}", NULL),
-                        "{\"ab\":[1,{\"x\":2}],\"amt\":\"1.50\",\"b\":true,\"n\":null,\"v\":-1}");
+    assert_string_equal(
+        value(
+            world,
+            "{\"v\" : -1 ,\"k\":1,\"amt\":\"1.50\",\"n\":null,\"ab\":[ 1, {\"x\" :2} ],\"b\":true}",
+            "{\"k\":1}", NULL),
+        "{\"ab\":[1,{\"x\":2}],\"amt\":\"1.50\",\"b\":true,\"n\":null,\"v\":-1}");
     assert_string_equal(value(world, "{\"k\":1}", "{\"k\":1}", NULL), "{}");
-    assert_string_equal(value(world, "{\"\\u0022\":\"\\u001f\\/\"}", "{}", NULL), "{\"\\\"\":\"\\u001f/\"}");
+    assert_string_equal(value(world, "{\"\\u0022\":\"\\u001f\\/\"}", "{}", NULL),
+                        "{\"\\\"\":\"\\u001f/\"}");
     /* the same columns in another order, and then fewer of them */
-    assert_string_equal(value(world, "{\"b\":1,\"a\":2,\"c\":3}", "{}", NULL), "{\"a\":2,\"b\":1,\"c\":3}");
-    assert_string_equal(value(world, "{\"c\":1,\"b\":2,\"a\":3}", "{}", NULL), "{\"a\":3,\"b\":2,\"c\":1}");
+    assert_string_equal(value(world, "{\"b\":1,\"a\":2,\"c\":3}", "{}", NULL),
+                        "{\"a\":2,\"b\":1,\"c\":3}");
+    assert_string_equal(value(world, "{\"c\":1,\"b\":2,\"a\":3}", "{}", NULL),
+                        "{\"a\":3,\"b\":2,\"c\":1}");
     assert_string_equal(value(world, "{\"c\":1,\"b\":2}", "{}", NULL), "{\"b\":2,\"c\":1}");
 }
 
@@ -221,10 +239,14 @@ static void writes_decimals(void **state)
     assert_string_equal(decimal(world, "\x00", 1, -2), "0");
     assert_string_equal(decimal(world, "\x05", 1, -3), "5000");
     assert_string_equal(decimal(world, "", 0, 1), "0.0");
-    assert_string_equal(decimal(world, "\x7f\xff\xff\xff\xff\xff\xff\xff", 8, 0), "9223372036854775807");
-    assert_string_equal(decimal(world, "\x80\x00\x00\x00\x00\x00\x00\x00", 8, 0), "-9223372036854775808");
-    assert_string_equal(decimal(world, "\x01\x00\x00\x00\x00\x00\x00\x00\x00", 9, 20), "0.18446744073709551616");
-    assert_string_equal(decimal(world, "\xff\x00\x00\x00\x00\x00\x00\x00\x00", 9, 0), "-18446744073709551616");
+    assert_string_equal(decimal(world, "\x7f\xff\xff\xff\xff\xff\xff\xff", 8, 0),
+                        "9223372036854775807");
+    assert_string_equal(decimal(world, "\x80\x00\x00\x00\x00\x00\x00\x00", 8, 0),
+                        "-9223372036854775808");
+    assert_string_equal(decimal(world, "\x01\x00\x00\x00\x00\x00\x00\x00\x00", 9, 20),
+                        "0.18446744073709551616");
+    assert_string_equal(decimal(world, "\xff\x00\x00\x00\x00\x00\x00\x00\x00", 9, 0),
+                        "-18446744073709551616");
     assert_string_equal(decimal(world, "\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9, 0), "-1");
     char most[ISO_CELL_DECIMAL_BYTES] = {(char)0x80};
     assert_string_equal(
@@ -269,8 +291,9 @@ static void writes_bytes(void **state)
     cell->kind = ISO_CELL_BYTES;
     cell->text = "\xff\xff\xff";
     cell->length = 3;
-    assert_string_equal(text_of(world, iso_row_key(&world->keys, &world->atoms, name_of(world, "d", "t"))),
-                        "d.t/%2F%2F%2F%2F");
+    assert_string_equal(
+        text_of(world, iso_row_key(&world->keys, &world->atoms, name_of(world, "d", "t"))),
+        "d.t/%2F%2F%2F%2F");
 }
 
 static void refuses_what_is_no_row(void **state)
@@ -298,9 +321,15 @@ int main(void)
     cmocka_set_message_output(CM_OUTPUT_TAP);
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, open_world, close_world)
     const struct CMUnitTest tests[] = {
-        WORLD(makes_identities),        WORLD(knows_tables_again),         WORLD(takes_the_key_out_of_a_row),
-        WORLD(makes_values_of_columns), WORLD(makes_values_of_whole_rows), WORLD(says_why_there_is_no_value),
-        WORLD(writes_decimals),         WORLD(writes_floating_point),      WORLD(writes_bytes),
+        WORLD(makes_identities),
+        WORLD(knows_tables_again),
+        WORLD(takes_the_key_out_of_a_row),
+        WORLD(makes_values_of_columns),
+        WORLD(makes_values_of_whole_rows),
+        WORLD(says_why_there_is_no_value),
+        WORLD(writes_decimals),
+        WORLD(writes_floating_point),
+        WORLD(writes_bytes),
         WORLD(refuses_what_is_no_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,9 +14,9 @@ static struct iso_json_text text_of(const char *text)
     return (struct iso_json_text){text, strlen(text)};
 }
 
-#define TYPE(kind, detail)                                                                                             \
-    {                                                                                                                  \
-        ISO_VALUE_##kind, false, detail                                                                                \
+#define TYPE(kind, detail)                                                                         \
+    {                                                                                              \
+        ISO_VALUE_##kind, false, detail                                                            \
     }
 
 /* What is expected of a text, or of two in both orders; CLEAR: not UNCLEAR, whichever. */
@@ -56,12 +56,15 @@ static void check_left(const struct row *row)
 
 static void check_likeness(const struct row *row)
 {
-    static const enum iso_likeness expected[] = {
-        [EQUAL] = ISO_VALUES_EQUAL, [UNCLEAR] = ISO_VALUES_UNCLEAR, [DIFFERENT] = ISO_VALUES_DIFFER};
+    static const enum iso_likeness expected[] = {[EQUAL] = ISO_VALUES_EQUAL,
+                                                 [UNCLEAR] = ISO_VALUES_UNCLEAR,
+                                                 [DIFFERENT] = ISO_VALUES_DIFFER};
     struct iso_json_text one = text_of(row->text), other = text_of(row->other);
     enum iso_likeness likeness = iso_values_compare(row->type, one, other, *row->spellers);
     check_that(iso_values_compare(row->type, other, one, *row->spellers) == likeness, row);
-    check_that(row->expected == CLEAR ? likeness != ISO_VALUES_UNCLEAR : likeness == expected[row->expected], row);
+    check_that(row->expected == CLEAR ? likeness != ISO_VALUES_UNCLEAR
+                                      : likeness == expected[row->expected],
+               row);
 }
 
 /* Rows up to one without a text. */
@@ -113,7 +116,8 @@ static struct row integers[] = {
     {TYPE(INTEGER_64, 0), SPELT, "18446744073709551615", "-1", NULL},
     {TYPE(INTEGER_64, 0), SPELT, "9223372036854775807", "9223372036854775807", NULL},
     {TYPE(INTEGER_64, 0), SPELT, "9223372036854775808", "-9223372036854775808", NULL},
-    {TYPE(INTEGER_64, 0), SPELT, "18446744073709551616", "18446744073709551616", NULL}, /* beyond 64 bits */
+    {TYPE(INTEGER_64, 0), SPELT, "18446744073709551616", "18446744073709551616",
+     NULL}, /* beyond 64 bits */
     {TYPE(INTEGER, 0), LEFT, "5.5", NULL, NULL},
     {TYPE(INTEGER, 0), LEFT, "five", NULL, NULL},
     {TYPE(INTEGER, 0), DIFFERENT, "5", "5.5", &of_client},
@@ -153,7 +157,8 @@ static struct row floating[] = {
     {TYPE(DOUBLE, 0), EQUAL, "0", "-0", &of_client},
     {TYPE(DOUBLE, 0), DIFFERENT, "0.1", "0.10000000000000002", &of_client},
     {TYPE(DOUBLE, 0), DIFFERENT, "1234570", "1234567.8", &of_client},
-    {TYPE(FLOAT, 0), UNCLEAR, "1234570", "1234567.8", &of_client}, /* with six digits, or with all of them */
+    {TYPE(FLOAT, 0), UNCLEAR, "1234570", "1234567.8",
+     &of_client}, /* with six digits, or with all of them */
     {TYPE(FLOAT, 0), UNCLEAR, "1234570", "1234567.8", &of_stream},
     {TYPE(FLOAT, 0), DIFFERENT, "1234580", "1234567.8", &of_client},
     {TYPE(FLOAT, 0), DIFFERENT, "1.5", "1.6", &of_client},
@@ -182,7 +187,8 @@ static struct row moments[] = {
     {TYPE(INSTANT, 0), DIFFERENT, "2024-02-29T12:34:56+01:00", "2024-02-29T12:34:56Z", &of_client},
     {TYPE(TIMESTAMP, 6), UNCLEAR, "1709210096500000", "2024-02-29 10:34:56.5Z", &of_client},
     {TYPE(TIMESTAMP, 6), DIFFERENT, "1709210096500000", "2024-02-29 10:34:56.5", &of_client},
-    {TYPE(TIMESTAMP, 6), UNCLEAR, "1709210096500000", "1709210096500", &of_client}, /* of another unit */
+    {TYPE(TIMESTAMP, 6), UNCLEAR, "1709210096500000", "1709210096500",
+     &of_client}, /* of another unit */
     {TYPE(TIMESTAMP, 6), DIFFERENT, "1709210096500000", "1709210096501", &of_client},
     {TYPE(TIMESTAMP, 6), UNCLEAR, "1709210096500000", "2024-02-29 12:34:56.5000004", &of_write},
     {TYPE(INSTANT, 0), DIFFERENT, "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.6Z", &of_stream},
@@ -198,7 +204,8 @@ static struct row days_and_hours[] = {
     {TYPE(DATE, 0), LEFT, "2024-02-30", NULL, NULL},
     {TYPE(TIME, 6), SPELT, "12:34:56.5", "45296500000", NULL},
     {TYPE(TIME, 6), SPELT, "-12:34:56.500000", "-45296500000", NULL},
-    {TYPE(TIME, 6), SPELT, "-1 day, 11:25:03.500000", "-45296500000", NULL}, /* as Python prints it */
+    {TYPE(TIME, 6), SPELT, "-1 day, 11:25:03.500000", "-45296500000",
+     NULL}, /* as Python prints it */
     {TYPE(TIME, 6), SPELT, "1 day 02:00:00", "93600000000", NULL},
     {TYPE(TIME, 6), SPELT, "34 days, 22:59:59", "3020399000000", NULL},
     {TYPE(TIME, 6), SPELT, "838:59:59", "3020399000000", NULL},
@@ -232,12 +239,14 @@ static struct row bytes[] = {
 };
 
 static struct row uuids[] = {
-    {TYPE(UUID, 0), SPELT, "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", NULL},
-    {TYPE(UUID, 0), SPELT, "{a0eebc999c0b4ef8bb6d6bb9bd380a11}", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", NULL},
+    {TYPE(UUID, 0), SPELT, "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11",
+     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", NULL},
+    {TYPE(UUID, 0), SPELT, "{a0eebc999c0b4ef8bb6d6bb9bd380a11}",
+     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", NULL},
     {TYPE(UUID, 0), LEFT, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1", NULL, NULL},
     {TYPE(UUID, 0), LEFT, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a1g", NULL, NULL},
-    {TYPE(UUID, 0), DIFFERENT, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12",
-     &of_client},
+    {TYPE(UUID, 0), DIFFERENT, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+     "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a12", &of_client},
     {.text = NULL},
 };
 
@@ -251,14 +260,16 @@ static struct row documents[] = {
     {TYPE(JSON, 0), DIFFERENT, "[1,2]", "[2,1]", &of_client},
     {TYPE(JSON, 0), DIFFERENT, "{\"a\":1}", "{\"a\":\"1\"}", &of_client},
     {TYPE(JSON, 0), UNCLEAR, "{\"a\":1}", "{'a': 1}", &of_client},
-    {TYPE(JSON, 0), UNCLEAR, "[12345678901234567890.5]", "[1.2345678901234567e+19]", &of_client}, /* through doubles */
+    {TYPE(JSON, 0), UNCLEAR, "[12345678901234567890.5]", "[1.2345678901234567e+19]",
+     &of_client}, /* through doubles */
     {TYPE(LIST, 0), SPELT, "[1, 2]", "[1,2]", NULL},
     {TYPE(LIST, 0), DIFFERENT, "[1,2]", "[1,3]", &of_client},
     {TYPE(LIST, 0), EQUAL, "[1,2]", "{1,2}", &of_client},
     {TYPE(LIST, 0), EQUAL, "[]", "{}", &of_client},
     {TYPE(LIST, 0), EQUAL, "[1,2]", "[0:1]={1,2}", &of_client},
     {TYPE(LIST, 0), EQUAL, "[[true,false],[null,true]]", "{{t,f},{NULL,t}}", &of_client},
-    {TYPE(LIST, 0), EQUAL, "[\"a \\\"b\\\"\",\"NULL\",\"\"]", "{\"a \\\"b\\\"\",\"NULL\",\"\"}", &of_client},
+    {TYPE(LIST, 0), EQUAL, "[\"a \\\"b\\\"\",\"NULL\",\"\"]", "{\"a \\\"b\\\"\",\"NULL\",\"\"}",
+     &of_client},
     {TYPE(LIST, 0), DIFFERENT, "[1,2]", "{1,3}", &of_client},
     {TYPE(LIST, 0), DIFFERENT, "[1]", "{}", &of_client},
     {TYPE(LIST, 0), DIFFERENT, "[\"NULL\"]", "{NULL}", &of_client},
@@ -292,7 +303,8 @@ static struct row untyped[] = {
     {TYPE(UNKNOWN, 0), CLEAR, "10", "100", &of_stream},
     {TYPE(UNKNOWN, 0), CLEAR, "", "0", &of_stream},
     {TYPE(UNKNOWN, 0), CLEAR, "1e", "1", &of_stream},
-    {TYPE(UNKNOWN, 0), UNCLEAR, "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.500000Z", &of_stream},
+    {TYPE(UNKNOWN, 0), UNCLEAR, "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.500000Z",
+     &of_stream},
     {TYPE(UNKNOWN, 0), UNCLEAR, "2024-01-01 00:00:00", "2024-01-01T00:00:00.000", &of_stream},
     {TYPE(UNKNOWN, 0), CLEAR, "2024-01-01T00:00:00.5Z", "2024-01-01T00:00:00.6Z", &of_stream},
     {TYPE(UNKNOWN, 0), CLEAR, "2024-01-01T00:00:00Z", "2024-01-01T01:00:00Z", &of_stream},
@@ -354,7 +366,8 @@ static void rows(void **state)
     struct iso_text out = {0};
     struct iso_row_difference difference;
     (void)state;
-    row_spells("{\"x\":\"1.5\",\"d\": 1.5, \"b\":\"t\"}", "{\"b\":true,\"d\":\"1.50\",\"x\":\"1.5\"}");
+    row_spells("{\"x\":\"1.5\",\"d\": 1.5, \"b\":\"t\"}",
+               "{\"b\":true,\"d\":\"1.50\",\"x\":\"1.5\"}");
     row_spells("{\"t\":\"2024-02-29 12:34:56\",\"f\":\"3.0\",\"n\":null}",
                "{\"f\":3,\"n\":null,\"t\":1709210096000000}");
     row_spells("{\"f\":\"NaN\"}", "{\"f\":\"NaN\"}");
@@ -362,23 +375,24 @@ static void rows(void **state)
     assert_false(iso_row_spell(&types, text_of("[1]"), &out));
     assert_false(iso_row_spell(&types, text_of("{\"a\":"), &out));
     assert_int_equal(out.used, 0);
-    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true,\"d\":\"1.50\"}"), text_of("{\"d\":1.5,\"b\":1}"),
-                                      of_client, &difference),
+    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true,\"d\":\"1.50\"}"),
+                                      text_of("{\"d\":1.5,\"b\":1}"), of_client, &difference),
                      ISO_VALUES_EQUAL);
     assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true,\"d\":\"1.50\"}"),
                                       text_of("{\"d\":1.6,\"b\":\"yes\"}"), of_client, &difference),
                      ISO_VALUES_DIFFER);
     assert_string_equal(difference.column, "d");
     assert_string_equal(difference.other, "1.6");
-    assert_int_equal(
-        iso_rows_compare(&types, text_of("{\"b\":true}"), text_of("{\"b\":\"yes\"}"), of_client, &difference),
-        ISO_VALUES_UNCLEAR);
+    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true}"), text_of("{\"b\":\"yes\"}"),
+                                      of_client, &difference),
+                     ISO_VALUES_UNCLEAR);
     assert_string_equal(difference.column, "b");
-    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true}"), text_of("{\"c\":true}"), of_client, &difference),
+    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":true}"), text_of("{\"c\":true}"),
+                                      of_client, &difference),
                      ISO_VALUES_DIFFER);
-    assert_int_equal(
-        iso_rows_compare(&types, text_of("{\"b\":null}"), text_of("{\"b\":false}"), of_client, &difference),
-        ISO_VALUES_DIFFER);
+    assert_int_equal(iso_rows_compare(&types, text_of("{\"b\":null}"), text_of("{\"b\":false}"),
+                                      of_client, &difference),
+                     ISO_VALUES_DIFFER);
 }
 
 int main(void)

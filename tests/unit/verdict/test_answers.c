@@ -1,4 +1,5 @@
-/* Answers at several levels: whatever is asked in whatever order, what follows is what the lattice says. */
+/* Answers at several levels: whatever is asked in whatever order, what follows is what the lattice
+ * says. */
 #include "tests/support/test.h"
 
 #include "iso/answers.h"
@@ -78,7 +79,8 @@ static void test_no_inference(void **state)
     assert_int_equal(iso_answers_outcome(&answers, ISO_RC), ISO_IS_UNDECIDED);
 }
 
-/* A database that keeps exactly the levels that one level implies: asked in any order, the answers never contradict. */
+/* A database that keeps exactly the levels that one level implies: asked in any order, the answers
+ * never contradict. */
 static void test_any_order_of_asking(void **state)
 {
     uint64_t random = 17;
@@ -90,7 +92,8 @@ static void test_any_order_of_asking(void **state)
         all_are_candidates(&answers);
         for (int asked = 0; asked < 40; asked++) {
             enum iso_level level = (enum iso_level)(test_random(&random) % ISO_LEVELS);
-            iso_answers_note(&answers, level, iso_level_implies(kept, level) ? ISO_HOLDS : ISO_IS_VIOLATED, NULL);
+            iso_answers_note(&answers, level,
+                             iso_level_implies(kept, level) ? ISO_HOLDS : ISO_IS_VIOLATED, NULL);
         }
         for (int level = 0; level < ISO_LEVELS; level++) {
             if (answers.of[level].is_known)

@@ -68,7 +68,8 @@ static void test_refused(void **state)
     struct iso_error error = {0};
     (void)state;
     assert_int_equal(iso_level_check(ISO_SI, ISO_BY_AION, "aion", "--level", &error), ISO_OK);
-    assert_int_equal(iso_level_check(ISO_GSI, ISO_BY_AION, "aion", "--level", &error), ISO_BAD_INPUT);
+    assert_int_equal(iso_level_check(ISO_GSI, ISO_BY_AION, "aion", "--level", &error),
+                     ISO_BAD_INPUT);
     assert_non_null(strstr(error.text, "--level gsi: aion has si"));
     assert_non_null(strstr(error.text, "--engine polygraph has it"));
 }

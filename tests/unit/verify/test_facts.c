@@ -1,6 +1,8 @@
-/* What the verifier believes of a history: findings, lists, versions, edges, each on the smallest history that tells them apart.
- * A history is written in words: `wx1` writes 1 to x, `rx1` reads it, `nx` reads nothing, `ax1` appends it, `lx1.2` reads the list; transactions are
- * divided by `|`; `!` aborts one, `@3-5` gives it timestamps, `^` puts the read before it under a lock, `=x1` is an initial element. */
+/* What the verifier believes of a history: findings, lists, versions, edges, each on the smallest
+ * history that tells them apart. A history is written in words: `wx1` writes 1 to x, `rx1` reads
+ * it, `nx` reads nothing, `ax1` appends it, `lx1.2` reads the list; transactions are divided by
+ * `|`; `!` aborts one, `@3-5` gives it timestamps, `^` puts the read before it under a lock, `=x1`
+ * is an initial element. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +37,11 @@ static void add_word(struct iso_history *history, char *word)
     } else if (*word == 'l') {
         add_list(history, key, word + 2);
     } else {
-        iso_history_operation(history, *word == 'w' ? ISO_WRITE : *word == 'a' ? ISO_APPEND : ISO_READ, key, value);
+        iso_history_operation(history,
+                              *word == 'w'   ? ISO_WRITE
+                              : *word == 'a' ? ISO_APPEND
+                                             : ISO_READ,
+                              key, value);
     }
 }
 
@@ -89,8 +95,10 @@ static const struct finding_row {
     {"wx1 | rx1 wx2 | rx1", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
     {"nx wx2 | nx wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, true},
     {"nx wx2 | rx2 wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},
-    {"rx1 wx1 | rx1 wx1", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},             /* each may have read the other's */
-    {"wx1 | wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 2, 2, 3, false}, /* two versions of one value */
+    {"rx1 wx1 | rx1 wx1", ISO_FINDING_LOSTUPDATE, 0, 0, 1,
+     false}, /* each may have read the other's */
+    {"wx1 | wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 2, 2, 3,
+     false}, /* two versions of one value */
     /* lists */
     {"!ax1 | lx1", ISO_FINDING_G1A, 1, 1, 0, true},
     {"!ax1 | ax1 | lx1", ISO_FINDING_G1A, 2, 2, 0, false},
@@ -105,7 +113,8 @@ static const struct finding_row {
     {"ax1 ax2 | lx1 ax1", ISO_FINDING_G1B, 1, 2, 0, true},
     {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 0, true},
     {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 1, false},
-    {"ax1 ax2 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 2, 4, 0, true}, /* the first is nobody's whole */
+    {"ax1 ax2 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 2, 4, 0,
+     true}, /* the first is nobody's whole */
     {"ax1 ax2 | wy5 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 3, 5, 0, true},
     {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", ISO_FINDING_G1B, 2, 4, 0, false},
     {"=x9 ax1 | lx", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
@@ -131,7 +140,8 @@ static void confirms_findings(void **state)
         const struct finding_row *row = &findings[i];
         struct iso_history history;
         struct iso_error error = {.status = ISO_OK};
-        struct iso_finding finding = {row->kind, row->transaction, row->operation, (uint32_t)row->other};
+        struct iso_finding finding = {row->kind, row->transaction, row->operation,
+                                      (uint32_t)row->other};
         make_history(&history, row->history);
         struct iso_evidence evidence = {.model = ISO_MODEL_SI, .finding = finding};
         if ((verify_finding(&history, &evidence, &error) == ISO_CONFIRMED) != row->confirmed)
@@ -154,8 +164,9 @@ static const struct version_row {
     {"wx1 @1-5 | wx2 @1-6 | rx2 @6-7", 2, 2, true, 1},
     {"wx2 @1-6 | wx1 @1-5 | rx2 @6-7", 2, 2, true, 0},
     {"wx1 @1-5 | wx2 @1-6 | rx1 @6-7", 2, 2, false, 1},
-    {"wx1 @1-5 | wx1 @1-5 | rx1 @6-7", 2, 2, false, 1},  /* whose it was, nobody knows */
-    {"wx1 @1-5 | rx1 ^ @1-7 | wx2 @1-8", 1, 1, true, 0}, /* a lock shows what stands just below its commit */
+    {"wx1 @1-5 | wx1 @1-5 | rx1 @6-7", 2, 2, false, 1}, /* whose it was, nobody knows */
+    {"wx1 @1-5 | rx1 ^ @1-7 | wx2 @1-8", 1, 1, true,
+     0}, /* a lock shows what stands just below its commit */
     {"wx1 @1-5 | rx1 ^ @1-6 | wx2 @1-6", 1, 1, true, 0},
     {"wx1 @1-5 | rx1 ^ @1-5", 1, 1, false, NOBODY},
     {"wx1 | rx1 @6-7", 1, 1, false, NOBODY},
@@ -239,8 +250,8 @@ static void hears_lists(void **state)
         make_history(&history, row->history);
         finals_init(&finals, &history);
         for (uint32_t l = 0; l < row->count; l++)
-            clause[l] = (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind, row->clause[l].a,
-                                             row->clause[l].b, 0, 0};
+            clause[l] = (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind,
+                                             row->clause[l].a, row->clause[l].b, 0, 0};
         bool said = (row->count == 1 && lists_order(&finals, clause, row->operation)) ||
                     places_imply(&finals, clause, row->count, row->operation);
         if (said != row->said)

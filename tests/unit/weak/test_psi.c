@@ -10,7 +10,8 @@
 #include "tests/support/brief_history.h"
 #include "verify/verify.h"
 
-/* What is found at psi: "holds", the name of the finding, or that of the cycle. Evidence is confirmed. */
+/* What is found at psi: "holds", the name of the finding, or that of the cycle. Evidence is
+ * confirmed. */
 static void expect(const char *lines, const char *expected)
 {
     struct iso_history history;
@@ -24,8 +25,9 @@ static void expect(const char *lines, const char *expected)
     assert_int_equal(iso_weak_check(&history, &options, &result, &error), ISO_OK);
     const char *found = result.outcome == ISO_HOLDS          ? "holds"
                         : result.outcome == ISO_IS_UNDECIDED ? result.reason
-                        : result.finding_count               ? iso_finding_name(result.findings[0].kind)
-                                                             : iso_cycle_anomaly(&result.evidence, result.cycle_lemma);
+                        : result.finding_count
+                            ? iso_finding_name(result.findings[0].kind)
+                            : iso_cycle_anomaly(&result.evidence, result.cycle_lemma);
     assert_string_equal(found, expected);
     if (iso_verify(&history, &result.evidence, &error) != ISO_CONFIRMED)
         fail_msg("%s", error.text);
@@ -46,7 +48,8 @@ static void lost_updates(void **state)
 static void lost_updates_of_repeated_values(void **state)
 {
     (void)state;
-    expect("1 a - - | w x 1\n2 b - - | w x 1\n3 c - - | r x 1 | w x 3\n4 d - - | r x 1 | w x 4\n", "holds");
+    expect("1 a - - | w x 1\n2 b - - | w x 1\n3 c - - | r x 1 | w x 3\n4 d - - | r x 1 | w x 4\n",
+           "holds");
     expect("1 a - - | w x 1\n2 b - - | w x 1\n3 c - - | r x 1 | w x 3\n4 d - - | r x 1 | w x 4\n"
            "5 e - - | r x 1 | w x 5\n",
            "lost-update");
@@ -56,12 +59,14 @@ static void lost_updates_of_repeated_values(void **state)
 static void long_forks(void **state)
 {
     (void)state;
-    expect("initially 0\n1 a - - | w x 1\n2 b - - | w y 1\n3 c - - | r x 1 | r y 0\n4 d - - | r x 0 | r y 1\n",
-           "holds");
+    expect(
+        "initially 0\n1 a - - | w x 1\n2 b - - | w y 1\n3 c - - | r x 1 | r y 0\n4 d - - | r x 0 | r y 1\n",
+        "holds");
     /* but of writers of one key whoever sees the later one sees the earlier one */
-    expect("initially 0\n1 a - - | w x 1 | w z 1\n2 b - - | w y 1 | w z 2\n3 c - - | r x 1 | r y 0\n"
-           "4 d - - | r x 0 | r y 1\n",
-           "G-single");
+    expect(
+        "initially 0\n1 a - - | w x 1 | w z 1\n2 b - - | w y 1 | w z 2\n3 c - - | r x 1 | r y 0\n"
+        "4 d - - | r x 0 | r y 1\n",
+        "G-single");
 }
 
 /* A list read says which append came first. */
@@ -80,8 +85,9 @@ static void what_was_overwritten(void **state)
 static void causality(void **state)
 {
     (void)state;
-    expect("initially 0\n1 a - - | w x 1\n2 b - - | r x 1\n3 b - - | w y 1\n4 c - - | r y 1 | r x 0\n",
-           "causality-violation");
+    expect(
+        "initially 0\n1 a - - | w x 1\n2 b - - | r x 1\n3 b - - | w y 1\n4 c - - | r y 1 | r x 0\n",
+        "causality-violation");
 }
 
 /* The two do not see each other, which snapshot isolation allows, too. */
@@ -90,7 +96,8 @@ static void write_skew(void **state)
     (void)state;
     expect("initially 0\n1 a - - | r x 0 | w y 1\n2 b - - | r y 0 | w x 1\n", "holds");
     /* as writers of one key they would have to */
-    expect("initially 0\n1 a - - | r x 0 | w y 1 | w z 1\n2 b - - | r y 0 | w x 1 | w z 2\n", "G-single");
+    expect("initially 0\n1 a - - | r x 0 | w y 1 | w z 1\n2 b - - | r y 0 | w x 1 | w z 2\n",
+           "G-single");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Histories that other checkers judge wrongly, or that would cost too much if they were walked over plainly. */
+/* Histories that other checkers judge wrongly, or that would cost too much if they were walked over
+ * plainly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@ static enum iso_outcome judge(const struct iso_history *history, enum iso_model 
     options.model = model;
     iso_polygraph_result_init(&result);
     assert_int_equal(iso_weak_check(history, &options, &result, &error), ISO_OK);
-    if (result.outcome != ISO_IS_UNDECIDED && iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
+    if (result.outcome != ISO_IS_UNDECIDED &&
+        iso_verify(history, &result.evidence, &error) != ISO_CONFIRMED)
         fail_msg("%s", error.text);
     enum iso_outcome outcome = result.outcome;
     iso_polygraph_result_release(&result);
@@ -29,8 +31,9 @@ static enum iso_outcome judge(const struct iso_history *history, enum iso_model 
 /* "adya-rc rc ra ..." of those at which it holds; '?' stands before one that is undecided. */
 static void expect(const char *lines, const char *holds)
 {
-    static const enum iso_model models[] = {ISO_MODEL_ADYA_RC, ISO_MODEL_RC, ISO_MODEL_RA, ISO_MODEL_CC, ISO_MODEL_PRAM,
-                                            ISO_MODEL_RYW,     ISO_MODEL_MR, ISO_MODEL_MW, ISO_MODEL_WFR};
+    static const enum iso_model models[] = {ISO_MODEL_ADYA_RC, ISO_MODEL_RC,   ISO_MODEL_RA,
+                                            ISO_MODEL_CC,      ISO_MODEL_PRAM, ISO_MODEL_RYW,
+                                            ISO_MODEL_MR,      ISO_MODEL_MW,   ISO_MODEL_WFR};
     char found[200] = "";
     struct iso_history history;
     brief_history(&history, lines);
@@ -38,7 +41,8 @@ static void expect(const char *lines, const char *holds)
         enum iso_outcome outcome = judge(&history, models[i]);
         if (outcome == ISO_IS_VIOLATED)
             continue;
-        strcat(strcat(strcat(found, found[0] ? " " : ""), outcome == ISO_HOLDS ? "" : "?"), iso_model_name(models[i]));
+        strcat(strcat(strcat(found, found[0] ? " " : ""), outcome == ISO_HOLDS ? "" : "?"),
+               iso_model_name(models[i]));
     }
     assert_string_equal(found, holds);
     iso_history_release(&history);
@@ -82,7 +86,8 @@ static void explicit_initial_transaction(void **state)
 static void unknown_outcome(void **state)
 {
     (void)state;
-    expect("initially 0\n1 a - - unknown | w x 1\n2 a - - | r x 0\n", "adya-rc rc ra cc pram ryw mr mw wfr");
+    expect("initially 0\n1 a - - unknown | w x 1\n2 a - - | r x 0\n",
+           "adya-rc rc ra cc pram ryw mr mw wfr");
     expect("initially 0\n1 a - - | w x 1\n2 a - - unknown | w y 1\n3 b - - | r y 1 | r x 0\n",
            "adya-rc rc ra ryw mr wfr");
 }
@@ -98,10 +103,13 @@ static void aborted_reads(void **state)
 static void what_each_level_forbids(void **state)
 {
     (void)state;
-    expect("1 a - - | w x 1\n2 a - - | w x 2\n3 b - - | r x 2\n4 b - - | r x 1\n", "adya-rc rc ra ryw mw wfr");
-    expect("initially 0\n1 a - - | w x 1 | w y 1\n2 b - - | r x 1 | r y 0\n", "adya-rc pram ryw mr mw wfr");
-    expect("initially 0\n1 a - - | w x 1\n2 b - - | r x 1\n3 b - - | w y 1\n4 c - - | r y 1 | r x 0\n",
-           "adya-rc rc ra pram ryw mr mw");
+    expect("1 a - - | w x 1\n2 a - - | w x 2\n3 b - - | r x 2\n4 b - - | r x 1\n",
+           "adya-rc rc ra ryw mw wfr");
+    expect("initially 0\n1 a - - | w x 1 | w y 1\n2 b - - | r x 1 | r y 0\n",
+           "adya-rc pram ryw mr mw wfr");
+    expect(
+        "initially 0\n1 a - - | w x 1\n2 b - - | r x 1\n3 b - - | w y 1\n4 c - - | r y 1 | r x 0\n",
+        "adya-rc rc ra pram ryw mr mw");
 }
 
 /* A serializable history with one repeated value, which two checkers reject. */

@@ -57,27 +57,36 @@ static const char *ask(struct asked *asked, unsigned status, const char *token_w
 static void health(void **state)
 {
     struct asked *asked = *state;
-    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/livez"}), "no progress\n");
-    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/readyz"}), "not started\n");
-    asked->state.published = 5000;
-    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/livez"}), "ok\n");
-    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "not reading yet\n");
-    asked->state.ready = true;
-    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "ok\n");
-    strcpy(asked->state.trouble, "broker down");
-    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}), "broker down\n");
-    /* a checker that hangs is not alive, however well its server answers */
-    assert_string_equal(ask(asked, 503, NULL, 5000 + 30001, (struct iso_web_request){.path = "/livez"}),
+    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/livez"}),
                         "no progress\n");
+    assert_string_equal(ask(asked, 503, NULL, 5000, (struct iso_web_request){.path = "/readyz"}),
+                        "not started\n");
+    asked->state.published = 5000;
+    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/livez"}),
+                        "ok\n");
+    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}),
+                        "not reading yet\n");
+    asked->state.ready = true;
+    assert_string_equal(ask(asked, 200, NULL, 6000, (struct iso_web_request){.path = "/readyz"}),
+                        "ok\n");
+    strcpy(asked->state.trouble, "broker down");
+    assert_string_equal(ask(asked, 503, NULL, 6000, (struct iso_web_request){.path = "/readyz"}),
+                        "broker down\n");
+    /* a checker that hangs is not alive, however well its server answers */
+    assert_string_equal(
+        ask(asked, 503, NULL, 5000 + 30001, (struct iso_web_request){.path = "/livez"}),
+        "no progress\n");
 }
 
 static void paths_and_methods(void **state)
 {
     struct asked *asked = *state;
-    assert_non_null(strstr(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/"}), "<!doctype html>"));
+    assert_non_null(
+        strstr(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/"}), "<!doctype html>"));
     ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/metrics"});
     ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/status", .method = "HEAD"});
-    assert_non_null(strstr(ask(asked, 404, NULL, 1, (struct iso_web_request){.path = "/etc/passwd"}), "not here"));
+    assert_non_null(strstr(
+        ask(asked, 404, NULL, 1, (struct iso_web_request){.path = "/etc/passwd"}), "not here"));
     ask(asked, 404, NULL, 1, (struct iso_web_request){.path = ""});
     ask(asked, 405, NULL, 1, (struct iso_web_request){.path = "/metrics", .method = "POST"});
 }
@@ -95,9 +104,11 @@ static void tokens(void **state)
                                         "Bearer a-token-of-enough-length ",
                                         "Bearer a-token-of-enough-lengtha-token-of-enough-length"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ask(asked, 401, token, 1, (struct iso_web_request){.path = "/status", .authorization = wrong[i]});
+        ask(asked, 401, token, 1,
+            (struct iso_web_request){.path = "/status", .authorization = wrong[i]});
     ask(asked, 200, token, 1,
-        (struct iso_web_request){.path = "/status", .authorization = "Bearer a-token-of-enough-length"});
+        (struct iso_web_request){.path = "/status",
+                                 .authorization = "Bearer a-token-of-enough-length"});
     ask(asked, 200, token, 1, (struct iso_web_request){.path = "/"});
     ask(asked, 503, token, 1, (struct iso_web_request){.path = "/livez"});
 }
@@ -105,18 +116,20 @@ static void tokens(void **state)
 static json_t *violations(struct asked *asked, const char *since, uint64_t next, uint64_t lost)
 {
     json_error_t error;
-    json_t *object =
-        json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/violations", .since = since}),
-                   JSON_REJECT_DUPLICATES, &error);
+    json_t *object = json_loads(
+        ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/violations", .since = since}),
+        JSON_REJECT_DUPLICATES, &error);
     assert_non_null(object);
     assert_int_equal(json_integer_value(json_object_get(object, "next")), next);
     assert_int_equal(json_integer_value(json_object_get(object, "lost")), lost);
     return object;
 }
 
-static void check_lines(struct asked *asked, const char *since, uint64_t next, uint64_t lost, size_t count, int first)
+static void check_lines(struct asked *asked, const char *since, uint64_t next, uint64_t lost,
+                        size_t count, int first)
 {
-    json_t *object = violations(asked, since, next, lost), *lines = json_object_get(object, "lines");
+    json_t *object = violations(asked, since, next, lost),
+           *lines = json_object_get(object, "lines");
     assert_int_equal(json_array_size(lines), count);
     if (count)
         assert_int_equal(json_integer_value(json_object_get(json_array_get(lines, 0), "n")), first);
@@ -129,7 +142,8 @@ static void latest_violations(void **state)
     char line[32];
     check_lines(asked, NULL, 0, 0, 0, 0);
     for (int i = 1; i <= 2500; i++)
-        iso_web_state_add(&asked->state, line, (size_t)snprintf(line, sizeof line, "{\"n\":%d}\n", i));
+        iso_web_state_add(&asked->state, line,
+                          (size_t)snprintf(line, sizeof line, "{\"n\":%d}\n", i));
     check_lines(asked, NULL, 2500, 1500, 1000, 1501);
     check_lines(asked, "2000", 2500, 0, 500, 2001);
     check_lines(asked, "1000", 2500, 500, 1000, 1501);
@@ -143,7 +157,8 @@ static void latest_violations(void **state)
 static void add_verdict(struct asked *asked, unsigned id, const char *state)
 {
     char line[80];
-    int length = snprintf(line, sizeof line, "{\"id\":\"%016x\",\"state\":\"%s\",\"n\":%u}\n", id, state, id);
+    int length = snprintf(line, sizeof line, "{\"id\":\"%016x\",\"state\":\"%s\",\"n\":%u}\n", id,
+                          state, id);
     iso_web_state_add(&asked->state, line, (size_t)length);
 }
 
@@ -168,13 +183,15 @@ static void what_stands_is_kept(void **state)
         add_verdict(asked, id, "final");
     for (unsigned id = 4000; id < 4010; id++)
         add_verdict(asked, id, "tentative");
-    object = violations(asked, NULL, 2 + 2 * 2997 + 1 + 998 + 10, 2 + 2 * 2997 + 1 + 998 + 10 - 1000);
+    object =
+        violations(asked, NULL, 2 + 2 * 2997 + 1 + 998 + 10, 2 + 2 * 2997 + 1 + 998 + 10 - 1000);
     lines = json_object_get(object, "lines");
     size_t finals = 0, i;
     json_t *line;
-    json_array_foreach(lines, i, line) finals += !strcmp(json_string_value(json_object_get(line, "state")), "final");
-    assert_int_equal(finals,
-                     999); /* the last tentative one took the place of the oldest final, the others of each other */
+    json_array_foreach(lines, i, line) finals +=
+        !strcmp(json_string_value(json_object_get(line, "state")), "final");
+    assert_int_equal(finals, 999); /* the last tentative one took the place of the oldest final, the
+                                      others of each other */
     json_decref(object);
 }
 
@@ -183,7 +200,8 @@ static uint64_t number_of(json_t *object, const char *member)
     return (uint64_t)json_integer_value(json_object_get(object, member));
 }
 
-/* How many stand is the counters' word, and the same in both answers, however many lines were told. */
+/* How many stand is the counters' word, and the same in both answers, however many lines were
+ * told. */
 static void figures_agree(void **state)
 {
     struct asked *asked = *state;
@@ -196,8 +214,9 @@ static void figures_agree(void **state)
         iso_metrics_count(&asked->state.metrics, ISO_METRIC_STANDING, NULL, NULL, found / 3);
         strcpy(asked->state.waiting, found ? "2 rows for \"a\"" : "");
         strcpy(asked->state.notes, found ? "a \"table\"\ncut o" : "");
-        json_t *status = json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/status"}),
-                                    JSON_REJECT_DUPLICATES, NULL);
+        json_t *status =
+            json_loads(ask(asked, 200, NULL, 1, (struct iso_web_request){.path = "/status"}),
+                       JSON_REJECT_DUPLICATES, NULL);
         json_t *told = violations(asked, NULL, 72, 0);
         assert_non_null(status);
         assert_int_equal(number_of(status, "violations"), found);
@@ -212,7 +231,8 @@ static void figures_agree(void **state)
             assert_string_equal(json_string_value(json_array_get(notes, 1)), "cut o");
         }
         if (found)
-            assert_string_equal(json_string_value(json_object_get(status, "waiting")), "2 rows for \"a\"");
+            assert_string_equal(json_string_value(json_object_get(status, "waiting")),
+                                "2 rows for \"a\"");
         else
             assert_true(json_is_null(json_object_get(status, "waiting")));
         json_decref(status);
@@ -261,9 +281,17 @@ static void long_lines_are_bounded(void **state)
 static void names(void **state)
 {
     (void)state;
-    static const char *const good[] = {
-        NULL,          "localhost",     "LocalHost:8080",    "127.0.0.1",      "10.1.2.3:8080",      "[::1]",
-        "[fe80::1]:1", "watch.example", "Watch.Example:443", "watch.example.", "[::ffff:1.2.3.4]:80"};
+    static const char *const good[] = {NULL,
+                                       "localhost",
+                                       "LocalHost:8080",
+                                       "127.0.0.1",
+                                       "10.1.2.3:8080",
+                                       "[::1]",
+                                       "[fe80::1]:1",
+                                       "watch.example",
+                                       "Watch.Example:443",
+                                       "watch.example.",
+                                       "[::ffff:1.2.3.4]:80"};
     static const char *const bad[] = {"",
                                       ":80",
                                       "example",
@@ -302,7 +330,8 @@ static void guarded_peers(void **state)
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends[i]), 0);
         guard_begin(&guard, ends[i][0], (struct sockaddr *)(i ? &first : &second), (uint64_t)i);
     }
-    for (int i = 0; i <= MANY; i++) { /* the first peer's three oldest went, the other's is older and stays */
+    for (int i = 0; i <= MANY;
+         i++) { /* the first peer's three oldest went, the other's is older and stays */
         char byte;
         assert_int_equal(recv(ends[i][1], &byte, 1, 0), i >= 1 && i <= 3 ? 0 : -1);
     }
@@ -324,7 +353,8 @@ static void guarded_peers(void **state)
 
 static struct iso_web *open_web(const char *listen, const char *token_file, struct iso_error *error)
 {
-    return iso_web_new(&(struct iso_web_options){.listen = listen, .token_file = token_file}, error);
+    return iso_web_new(&(struct iso_web_options){.listen = listen, .token_file = token_file},
+                       error);
 }
 
 static int open_connection(uint16_t port)
@@ -344,7 +374,8 @@ static void request(uint16_t port, const char *text, char *answer, size_t size)
     int descriptor = open_connection(port);
     assert_int_equal(send(descriptor, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
     size_t used = 0;
-    for (ssize_t got; used + 1 < size && (got = recv(descriptor, answer + used, size - 1 - used, 0)) > 0;)
+    for (ssize_t got;
+         used + 1 < size && (got = recv(descriptor, answer + used, size - 1 - used, 0)) > 0;)
         used += (size_t)got;
     answer[used] = 0;
     close(descriptor);
@@ -364,7 +395,8 @@ static void serves(void **state)
         iso_web_publish(web, &metrics, true, NULL, NULL, NULL, NULL);
     }
     iso_web_add(web, "{\"n\":1}\n", 8);
-    request(iso_web_port(web), "GET /metrics HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n", answer,
+    request(iso_web_port(web),
+            "GET /metrics HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n", answer,
             sizeof answer);
     assert_memory_equal(answer, "HTTP/1.1 200", 12);
     assert_non_null(strstr(answer, "\nisochron_transactions_total 42\n"));
@@ -374,12 +406,13 @@ static void serves(void **state)
     assert_non_null(strstr(answer, "</html>"));
     request(iso_web_port(web), "GET /readyz HTTP/1.0\r\n\r\n", answer, sizeof answer);
     assert_non_null(strstr(answer, "ok\n"));
-    request(iso_web_port(web), "GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n", answer, sizeof answer);
+    request(iso_web_port(web), "GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n", answer,
+            sizeof answer);
     assert_memory_equal(answer, "HTTP/1.1 421", 12);
     request(iso_web_port(web), "\x16\x03\x01 nonsense\r\n\r\n", answer, sizeof answer);
     assert_null(strstr(answer, " 200 "));
-    iso_web_publish(web, &metrics, true, "http://ann:s3cret@registry: refused", "sasl.password=s3cret",
-                    "[{\"class\":\"rows\"}]", "sasl.password=s3cret\n");
+    iso_web_publish(web, &metrics, true, "http://ann:s3cret@registry: refused",
+                    "sasl.password=s3cret", "[{\"class\":\"rows\"}]", "sasl.password=s3cret\n");
     request(iso_web_port(web), "GET /status HTTP/1.0\r\n\r\n", answer, sizeof answer);
     assert_non_null(strstr(answer, "http://[redacted]@registry: refused"));
     assert_null(strstr(answer, "s3cret"));
@@ -436,7 +469,8 @@ static void *ask_often(void *context)
     return NULL;
 }
 
-/* Clients that send nothing hold all connections they get, others ask without pause: publishing goes on. */
+/* Clients that send nothing hold all connections they get, others ask without pause: publishing
+ * goes on. */
 static void hostile_clients_do_not_stop_the_checker(void **state)
 {
     (void)state;
@@ -466,12 +500,15 @@ static void hostile_clients_do_not_stop_the_checker(void **state)
         pthread_join(askers[i], NULL);
     for (int i = 0; i < 20; i++)
         close(idle[i]);
-    assert_true(worst < 8); /* not a measure of speed: a client that stopped it would do so for ten seconds */
+    assert_true(
+        worst <
+        8); /* not a measure of speed: a client that stopped it would do so for ten seconds */
     iso_metrics_release(&metrics);
     iso_web_free(web);
 }
 
-/* A client that says a byte at a time, on SLOW connections, and opens another for each that is ended. */
+/* A client that says a byte at a time, on SLOW connections, and opens another for each that is
+ * ended. */
 enum { SLOW = 1000 };
 
 struct slow {
@@ -489,7 +526,8 @@ static void *drip(void *context)
         connections[i] = -1;
     while (!slow->stop) {
         for (int i = 0; i < SLOW; i++) {
-            if (connections[i] >= 0 && send(connections[i], "a", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
+            if (connections[i] >= 0 &&
+                send(connections[i], "a", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1)
                 continue;
             if (connections[i] >= 0)
                 close(connections[i]);
@@ -503,8 +541,8 @@ static void *drip(void *context)
     return NULL;
 }
 
-/* A probe that is answered, however many others are not done with their question. It may be cut off among so many that
- * come at once; the next one counts. */
+/* A probe that is answered, however many others are not done with their question. It may be cut off
+ * among so many that come at once; the next one counts. */
 static double probe(uint16_t port)
 {
     char answer[4096];

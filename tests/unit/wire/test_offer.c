@@ -20,7 +20,8 @@ static void put_notice(struct iso_text *text)
 }
 
 /* In a buffer of its own, so that nothing behind it can be touched. */
-static void assert_hidden(const struct iso_text *before, size_t size, const struct iso_text *after, bool looks)
+static void assert_hidden(const struct iso_text *before, size_t size, const struct iso_text *after,
+                          bool looks)
 {
     uint8_t *bytes = malloc(size);
     bool looks_on = true;
@@ -47,7 +48,8 @@ static void a_bound_channel_is_not_offered(void **state)
     put_offer(&after, 10, PLAIN, sizeof PLAIN);
     put_notice(&after);
     assert_hidden(&before, before.used, &after, false);
-    for (size_t size = notice + 1; size < before.used - notice; size++) { /* an offer in pieces stays as it is */
+    for (size_t size = notice + 1; size < before.used - notice;
+         size++) { /* an offer in pieces stays as it is */
         part.used = 0;
         iso_text_put_bytes(&part, before.bytes, size);
         assert_hidden(&before, size, &part, false);
@@ -60,7 +62,8 @@ static void a_bound_channel_is_not_offered(void **state)
 static void what_is_no_such_offer_stays(void **state)
 {
     (void)state;
-    static const char others[][2 * sizeof BOTH] = {PLAIN, "X" BOTH, "SCRAM-SHA-256-PLUSX\0" PLAIN, ""};
+    static const char others[][2 * sizeof BOTH] = {PLAIN, "X" BOTH, "SCRAM-SHA-256-PLUSX\0" PLAIN,
+                                                   ""};
     struct iso_text text = {0};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         text.used = 0;

@@ -30,7 +30,8 @@ static void put_message(struct iso_text *text, char type, uint32_t size)
     wire_put_end(text, begun);
 }
 
-/* Reads all in pieces of these sizes, in a buffer of their own each, so that nothing else can be read. */
+/* Reads all in pieces of these sizes, in a buffer of their own each, so that nothing else can be
+ * read. */
 static void read_all(const struct iso_text *text, size_t piece_size, struct seen *seen)
 {
     struct wire_reader reader;
@@ -96,7 +97,8 @@ static void what_is_no_message_is_bad(void **state)
         assert_int_equal(wire_read(&reader, &at, end, &piece), WIRE_BAD);
         wire_reader_release(&reader);
     }
-    assert_int_equal(wire_length((const uint8_t *)"Q\0\0\0\7", (const uint8_t *)"Q\0\0\0\7" + 4), 0);
+    assert_int_equal(wire_length((const uint8_t *)"Q\0\0\0\7", (const uint8_t *)"Q\0\0\0\7" + 4),
+                     0);
     const uint8_t *message = (const uint8_t *)"Q\0\0\0\7";
     assert_int_equal(wire_length(message, message + 5), 8);
 }

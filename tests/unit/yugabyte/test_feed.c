@@ -1,5 +1,5 @@
-/* Histories written as the feeds of YugabyteDB's connectors, and read again: with repeats left out, each transaction
- * has the changes that its writes make, at its commit time. */
+/* Histories written as the feeds of YugabyteDB's connectors, and read again: with repeats left out,
+ * each transaction has the changes that its writes make, at its commit time. */
 #include <inttypes.h>
 
 #include "connectors/yugabyte/yugabyte.h"
@@ -21,15 +21,17 @@ static void build(struct iso_history *history, uint64_t seed)
         iso_history_begin(history, t, random_below(&random, 3),
                           random_percent(&random, 90) ? ISO_COMMITTED : ISO_ABORTED, t);
         /* some commit times are shared */
-        iso_history_set_cts(history,
-                            (struct iso_stamp){random_percent(&random, 20) ? 500 : 1000 - (t * 7919) % 997, 0});
+        iso_history_set_cts(
+            history,
+            (struct iso_stamp){random_percent(&random, 20) ? 500 : 1000 - (t * 7919) % 997, 0});
         for (uint32_t o = 0; o < operations; o++) {
             uint32_t kind = random_below(&random, 4);
             iso_history_operation(history,
                                   kind == 0   ? ISO_READ
                                   : kind == 1 ? ISO_DELETE
                                               : ISO_WRITE,
-                                  random_below(&random, KEYS), kind == 1 ? ISO_ABSENT : random_below(&random, 5));
+                                  random_below(&random, KEYS),
+                                  kind == 1 ? ISO_ABSENT : random_below(&random, 5));
         }
     }
     feed_rename_keys(history, feed_debezium_name, &tables);
@@ -68,14 +70,15 @@ static void text_of(const struct iso_atoms *atoms, iso_atom atom, char text[64])
     snprintf(text, 64, "%.*s", (int)length, at);
 }
 
-static void put_line(struct lines *lines, char op, const struct iso_atoms *atoms, iso_atom key, const char *before,
-                     iso_atom after, const char *id, uint64_t cts, uint64_t order)
+static void put_line(struct lines *lines, char op, const struct iso_atoms *atoms, iso_atom key,
+                     const char *before, iso_atom after, const char *id, uint64_t cts,
+                     uint64_t order)
 {
     char line[LINE], keys[64], afters[64];
     text_of(atoms, key, keys);
     text_of(atoms, after, afters);
-    snprintf(line, sizeof line, "%c %.40s %.20s %.20s of %.40s at %" PRIu64 " #%" PRIu64, op, keys, before, afters, id,
-             cts, order);
+    snprintf(line, sizeof line, "%c %.40s %.20s %.20s of %.40s at %" PRIu64 " #%" PRIu64, op, keys,
+             before, afters, id, cts, order);
     add_line(lines, line);
 }
 
@@ -87,9 +90,10 @@ static uint32_t count_writes(const struct iso_history *history, uint32_t t)
     return writes;
 }
 
-/* What must be sent. gRPC: writes are numbered within a tablet, of which there is one here. Logical: transactions are
- * numbered from 2, all of one commit time are one. */
-static void expect(const struct iso_history *history, const struct feed_yugabyte_options *options, struct lines *lines)
+/* What must be sent. gRPC: writes are numbered within a tablet, of which there is one here.
+ * Logical: transactions are numbered from 2, all of one commit time are one. */
+static void expect(const struct iso_history *history, const struct feed_yugabyte_options *options,
+                   struct lines *lines)
 {
     iso_atom now[KEYS];
     uint64_t number = 1, order = 0, last = 0;
@@ -109,7 +113,8 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                 snprintf(id, sizeof id, "-");
             else
                 feed_yugabyte_id(t, id);
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
+                 o++) {
                 uint32_t key = history->key[o];
                 iso_atom old = now[key];
                 if (!iso_kind_writes(history->kind[o]))
@@ -122,13 +127,15 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                          old == ISO_ABSENT        ? 'c'
                          : now[key] == ISO_ABSENT ? 'd'
                                                   : 'u',
-                         &history->atoms, history->key_atom[key], options->changes_only ? "?" : before, now[key], id,
+                         &history->atoms, history->key_atom[key],
+                         options->changes_only ? "?" : before, now[key], id,
                          options->sequence ? 0 : cts, ++order);
             }
         }
 }
 
-static void read_feed(const struct feed *feed, struct iso_decoder_options options, bool numbered, struct lines *lines)
+static void read_feed(const struct feed *feed, struct iso_decoder_options options, bool numbered,
+                      struct lines *lines)
 {
     struct decoder_case test;
     case_open(&test, &iso_yugabyte_decoder, options);
@@ -141,7 +148,8 @@ static void read_feed(const struct feed *feed, struct iso_decoder_options option
         const struct iso_event *event = &test.events.list[0];
         const struct iso_atoms *atoms = &test.events.block.atoms;
         if (event->type == ISO_EVENT_END)
-            assert_int_equal(event->flags & ISO_EVENT_HAS_COUNT, numbered ? ISO_EVENT_HAS_COUNT : 0);
+            assert_int_equal(event->flags & ISO_EVENT_HAS_COUNT,
+                             numbered ? ISO_EVENT_HAS_COUNT : 0);
         if (event->type != ISO_EVENT_ROW)
             continue;
         if (event->flags & ISO_EVENT_HAS_ID)
@@ -149,8 +157,10 @@ static void read_feed(const struct feed *feed, struct iso_decoder_options option
         if (event->flags & ISO_EVENT_HAS_BEFORE)
             text_of(atoms, event->before, before);
         assert_true(event->flags & ISO_EVENT_HAS_AFTER);
-        uint64_t cts = event->flags & ISO_EVENT_HAS_CTS ? event->cts.physical - FEED_YUGABYTE_TIME : 0;
-        put_line(lines, "cud"[event->operation], atoms, event -> key, before, event -> after, id, cts, event -> order);
+        uint64_t cts =
+            event->flags & ISO_EVENT_HAS_CTS ? event->cts.physical - FEED_YUGABYTE_TIME : 0;
+        put_line(lines, "cud"[event->operation], atoms, event -> key, before, event -> after, id,
+                 cts, event -> order);
     }
     case_close(&test);
 }
@@ -170,7 +180,8 @@ static uint32_t round_trip(uint64_t seed, struct feed_yugabyte_options options)
     expect(&history, &options, &expected);
     read_feed(&feed,
               (struct iso_decoder_options){.value = "v",
-                                           .identity = options.changes_only ? ISO_IDENTITY_LEARN : ISO_IDENTITY_FULL},
+                                           .identity = options.changes_only ? ISO_IDENTITY_LEARN
+                                                                            : ISO_IDENTITY_FULL},
               options.logical, &found);
     assert_int_equal(found.count, expected.count);
     for (uint32_t i = 0; i < expected.count; i++)
@@ -186,9 +197,10 @@ static void grpc_carries_the_history(void **state)
     (void)state;
     uint32_t repeats = 0;
     for (uint64_t seed = 1; seed <= HISTORIES; seed++)
-        repeats += round_trip(
-            seed, (struct feed_yugabyte_options){
-                      .tablets = 1, .restarts = seed % 4, .changes_only = seed % 3 == 0, .fast_path = seed % 2});
+        repeats += round_trip(seed, (struct feed_yugabyte_options){.tablets = 1,
+                                                                   .restarts = seed % 4,
+                                                                   .changes_only = seed % 3 == 0,
+                                                                   .fast_path = seed % 2});
     assert_true(repeats > HISTORIES);
 }
 

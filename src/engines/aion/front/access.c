@@ -1,12 +1,12 @@
 /* The operations of one transaction: INT, and what they mean for the shards.
  *
- * Two passes. The first goes over the operations in their order, with a *touch* for each key: which reads are
- * external, which are internal and wrong. The second goes over the accesses and reports what was written. A
- * transaction with a few keys finds its touches by looking at all of them, one with many by a small hash
- * table.
+ * Two passes. The first goes over the operations in their order, with a *touch* for each key: which
+ * reads are external, which are internal and wrong. The second goes over the accesses and reports
+ * what was written. A transaction with a few keys finds its touches by looking at all of them, one
+ * with many by a small hash table.
  *
- * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and each
- * operation is one step.
+ * A plain transaction, which is nearly every one, needs no touches: INT says nothing of it, and
+ * each operation is one step.
  */
 #include <assert.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static inline bool is_lock(uint8_t kind)
     return (kind & (ISO_OPERATION_LOCK | ISO_OPERATION_OTS)) == ISO_OPERATION_LOCK;
 }
 
-static inline uint64_t ots_of(const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+static inline uint64_t ots_of(const struct iso_history *history, const struct aion_times *times,
+                              uint32_t operation)
 {
     return history->kind[operation] & ISO_OPERATION_OTS ? history->ots[operation] : times->sts;
 }
@@ -35,20 +36,23 @@ static inline uint64_t visible_below_of_commit(const struct aion_times *times)
 }
 
 /* The operation's ots as an exclusive bound: what lies below it is visible. */
-static inline uint64_t visible_below_of(const struct iso_history *history, const struct aion_times *times,
-                                        uint32_t operation)
+static inline uint64_t visible_below_of(const struct iso_history *history,
+                                        const struct aion_times *times, uint32_t operation)
 {
     assert(!(history->kind[operation] & ISO_OPERATION_SNAPSHOT));
     return is_lock(history->kind[operation]) ? visible_below_of_commit(times)
                                              : aion_above(ots_of(history, times, operation));
 }
 
-/* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is the same. */
+/* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is
+ * the same. */
 static inline uint64_t moment_of(const struct aion_snapshot_boundaries *snapshot_boundaries,
-                                 const struct iso_history *history, const struct aion_times *times, uint32_t operation)
+                                 const struct iso_history *history, const struct aion_times *times,
+                                 uint32_t operation)
 {
     bool exclusive = is_lock(history->kind[operation]) && !times->point;
-    uint64_t time = is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
+    uint64_t time =
+        is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
     if (snapshot_boundaries->is_on)
         return exclusive ? aion_moment_of_commit(snapshot_boundaries, time) - 1
                          : aion_moment_of_snapshot(snapshot_boundaries, time);
@@ -70,7 +74,8 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
                                .cts = times->cts,
                                .origin = engine->options.origin_is_index ? t : history->origin[t],
                                .arrival = taking->arrival,
-                               .visible_below = ser ? visible_below_of_commit(times) : aion_above(times->sts),
+                               .visible_below =
+                                   ser ? visible_below_of_commit(times) : aion_above(times->sts),
                                .before = ser ? times->cts : times->sts,
                                .start_bound = aion_above(times->sts),
                                .first_step = batch->step_count,
@@ -81,7 +86,8 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     return part;
 }
 
-static inline struct aion_step *new_step(const struct aion_taking *taking, const struct aion_cached_key *key)
+static inline struct aion_step *new_step(const struct aion_taking *taking,
+                                         const struct aion_cached_key *key)
 {
     struct iso_aion *engine = taking->engine;
     struct aion_batch *batch = &engine->shards.batch[key->shard];
@@ -110,8 +116,10 @@ static void start_slots(struct iso_aion *engine, uint32_t operations)
     uint64_t slots = 64;
     while (slots < 2 * (uint64_t)operations)
         slots *= 2;
-    if (slots > engine->accesses.mask + (uint64_t)1 || !engine->accesses.slots || ++engine->accesses.stamp == 0) {
-        slots = slots > engine->accesses.mask + (uint64_t)1 ? slots : engine->accesses.mask + (uint64_t)1;
+    if (slots > engine->accesses.mask + (uint64_t)1 || !engine->accesses.slots ||
+        ++engine->accesses.stamp == 0) {
+        slots = slots > engine->accesses.mask + (uint64_t)1 ? slots
+                                                            : engine->accesses.mask + (uint64_t)1;
         iso_free(engine->accesses.slots);
         engine->accesses.slots = iso_allocate_zeroed(slots, sizeof *engine->accesses.slots);
         engine->accesses.mask = (uint32_t)(slots - 1);
@@ -122,7 +130,8 @@ static void start_slots(struct iso_aion *engine, uint32_t operations)
 static struct aion_access *find_among_many(struct iso_aion *engine, uint32_t key, bool list)
 {
     uint32_t slot = (uint32_t)iso_hash_number(key) & engine->accesses.mask;
-    for (; engine->accesses.slots[slot] >> 32 == engine->accesses.stamp; slot = (slot + 1) & engine->accesses.mask) {
+    for (; engine->accesses.slots[slot] >> 32 == engine->accesses.stamp;
+         slot = (slot + 1) & engine->accesses.mask) {
         struct aion_access *access = &engine->accesses.list[(uint32_t)engine->accesses.slots[slot]];
         if (access->key == key)
             return access;
@@ -131,7 +140,8 @@ static struct aion_access *find_among_many(struct iso_aion *engine, uint32_t key
     return add_access(engine, key, list);
 }
 
-static inline struct aion_access *find_access(struct iso_aion *engine, uint32_t key, bool list, bool many)
+static inline struct aion_access *find_access(struct iso_aion *engine, uint32_t key, bool list,
+                                              bool many)
 {
     if (many)
         return find_among_many(engine, key, list);
@@ -142,7 +152,8 @@ static inline struct aion_access *find_access(struct iso_aion *engine, uint32_t 
     return add_access(engine, key, list);
 }
 
-/* By which an operation is reported. Those of queries are named by their row, as long as that is one. */
+/* By which an operation is reported. Those of queries are named by their row, as long as that is
+ * one. */
 static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 {
     const struct iso_history *history = taking->history;
@@ -156,14 +167,16 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 
 /* ---- INT ---- */
 
-/* Of a transaction that is held it is judged at once, but where moments depend on snapshots that are still to come. */
+/* Of a transaction that is held it is judged at once, but where moments depend on snapshots that
+ * are still to come. */
 static bool judges_int(const struct aion_taking *taking)
 {
     return taking->engine->deferred.snapshot_boundaries.is_on == (taking->what == AION_TAKE_READS);
 }
 
-static void emit_int(const struct aion_taking *taking, struct aion_access *access, uint32_t operation,
-                     struct iso_aion_value expected, struct iso_aion_value actual)
+static void emit_int(const struct aion_taking *taking, struct aion_access *access,
+                     uint32_t operation, struct iso_aion_value expected,
+                     struct iso_aion_value actual)
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
@@ -184,36 +197,42 @@ static void emit_int(const struct aion_taking *taking, struct aion_access *acces
 
 /* ---- reads ---- */
 
-/* Below SI: it is judged later (deferred.h), and then it is one of those that its transaction has. */
-static void hold_read(const struct aion_taking *taking, const struct aion_access *access, uint32_t operation,
-                      uint32_t prefix)
+/* Below SI: it is judged later (deferred.h), and then it is one of those that its transaction
+ * has. */
+static void hold_read(const struct aion_taking *taking, const struct aion_access *access,
+                      uint32_t operation, uint32_t prefix)
 {
     struct iso_aion *engine = taking->engine;
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     if (taking->what != AION_TAKE_READS)
         return;
     ISO_GROW(reads->list, reads->count, reads->capacity);
-    reads->list[reads->count++] = (struct aion_deferred_read){.operation = operation,
-                                                              .key = access->key,
-                                                              .access = (uint32_t)(access - engine->accesses.list),
-                                                              .prefix = prefix};
+    reads->list[reads->count++] =
+        (struct aion_deferred_read){.operation = operation,
+                                    .key = access->key,
+                                    .access = (uint32_t)(access - engine->accesses.list),
+                                    .prefix = prefix};
 }
 
 /* At rc each statement reads by itself: INT is about own writes alone. */
-static bool is_at_new_moment(const struct aion_taking *taking, const struct aion_access *access, uint64_t moment)
+static bool is_at_new_moment(const struct aion_taking *taking, const struct aion_access *access,
+                             uint64_t moment)
 {
     return !access->read || moment != access->moment || taking->engine->deferred.level == ISO_RC;
 }
 
-/* A read that the shard judges. `touch->external` counts them: several of one key are one instance. */
-static struct aion_step *external_read(const struct aion_taking *taking, struct aion_access *access, uint32_t operation)
+/* A read that the shard judges. `touch->external` counts them: several of one key are one
+ * instance. */
+static struct aion_step *external_read(const struct aion_taking *taking, struct aion_access *access,
+                                       uint32_t operation)
 {
     const struct aion_cached_key *key = &taking->cache->keys[access->key];
     struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
     struct aion_step *step = new_step(taking, key);
     struct aion_detail *detail = aion_batch_detail(batch, step);
     const struct aion_times *times = &taking->times;
-    bool exclusive = taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
+    bool exclusive =
+        taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
     if (taking->engine->options.level == ISO_SER)
         detail->time = visible_below_of_commit(times);
     else
@@ -229,11 +248,13 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     return step;
 }
 
-static void read_register(const struct aion_taking *taking, struct aion_access *access, uint32_t operation)
+static void read_register(const struct aion_taking *taking, struct aion_access *access,
+                          uint32_t operation)
 {
     const struct iso_history *history = taking->history;
     uint32_t value = history->value[operation];
-    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history, &taking->times, operation);
+    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
+                                &taking->times, operation);
     bool external = !access->writes && is_at_new_moment(taking, access, moment);
     if (external && taking->what != AION_TAKE_ALL) {
         hold_read(taking, access, operation, ISO_NONE);
@@ -242,7 +263,8 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
         step->kind = AION_READ;
         step->value = value;
     } else if (value != access->last) {
-        emit_int(taking, access, operation, (struct iso_aion_value){&history->atoms, &access->last, 1, false},
+        emit_int(taking, access, operation,
+                 (struct iso_aion_value){&history->atoms, &access->last, 1, false},
                  (struct iso_aion_value){&history->atoms, &value, 1, false});
     }
     access->read = true;
@@ -251,8 +273,8 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
 }
 
 /* Walks back over the transaction's own appends, which must end the list. */
-static bool ends_with_own(const struct aion_taking *taking, const struct aion_access *access, uint32_t operation,
-                          const iso_atom *elements, uint32_t *count)
+static bool ends_with_own(const struct aion_taking *taking, const struct aion_access *access,
+                          uint32_t operation, const iso_atom *elements, uint32_t *count)
 {
     const struct iso_history *history = taking->history;
     for (uint32_t o = operation, left = access->writes; left; left--) {
@@ -267,13 +289,15 @@ static bool ends_with_own(const struct aion_taking *taking, const struct aion_ac
 }
 
 /* What a list read should have returned: a prefix and the transaction's own appends. */
-static void emit_list_int(const struct aion_taking *taking, struct aion_access *access, uint32_t operation,
-                          uint32_t prefix_count, const iso_atom *elements, uint32_t count)
+static void emit_list_int(const struct aion_taking *taking, struct aion_access *access,
+                          uint32_t operation, uint32_t prefix_count, const iso_atom *elements,
+                          uint32_t count)
 {
     const struct iso_history *history = taking->history;
     if (access->int_emitted || !judges_int(taking))
         return;
-    iso_atom *expected = iso_allocate(((size_t)prefix_count + access->writes + 1) * sizeof *expected);
+    iso_atom *expected =
+        iso_allocate(((size_t)prefix_count + access->writes + 1) * sizeof *expected);
     uint32_t length = prefix_count;
     if (prefix_count)
         memcpy(expected, history->element + access->before, prefix_count * sizeof *expected);
@@ -281,19 +305,25 @@ static void emit_list_int(const struct aion_taking *taking, struct aion_access *
         if (history->key[o] == access->key && iso_kind_of(history, o) == ISO_APPEND)
             expected[length++] = history->value[o];
     }
-    emit_int(taking, access, operation, (struct iso_aion_value){&history->atoms, expected, length, true},
+    emit_int(taking, access, operation,
+             (struct iso_aion_value){&history->atoms, expected, length, true},
              (struct iso_aion_value){&history->atoms, elements, count, true});
     iso_free(expected);
 }
 
-static void read_list(const struct aion_taking *taking, struct aion_access *access, uint32_t operation)
+static void read_list(const struct aion_taking *taking, struct aion_access *access,
+                      uint32_t operation)
 {
     const struct iso_history *history = taking->history;
-    bool null = iso_kind_of(history, operation) == ISO_READ; /* not finished: null stands for the empty list */
+    bool null = iso_kind_of(history, operation) ==
+                ISO_READ; /* not finished: null stands for the empty list */
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
-    uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements = count ? history->element + first : NULL; /* a block may have no elements at all */
-    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history, &taking->times, operation);
+    uint32_t count =
+        null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
+    const iso_atom *elements =
+        count ? history->element + first : NULL; /* a block may have no elements at all */
+    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
+                                &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, access, operation, elements, &prefix);
     bool external = ends_right && is_at_new_moment(taking, access, moment);
@@ -301,14 +331,17 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
         hold_read(taking, access, operation, prefix);
     } else if (external) {
         struct aion_step *step = external_read(taking, access, operation);
-        struct aion_batch *batch = &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
+        struct aion_batch *batch =
+            &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
         step->kind = AION_READ_LIST;
         batch->details[step->detail - 1].count = prefix;
         batch->details[step->detail - 1].tail = count - prefix;
         step->value = aion_batch_elements(batch, elements, count);
     } else if (!ends_right || prefix != access->before_count ||
-               (prefix && memcmp(elements, history->element + access->before, prefix * sizeof *elements) != 0)) {
-        emit_list_int(taking, access, operation, ends_right ? access->before_count : 0, elements, count);
+               (prefix && memcmp(elements, history->element + access->before,
+                                 prefix * sizeof *elements) != 0)) {
+        emit_list_int(taking, access, operation, ends_right ? access->before_count : 0, elements,
+                      count);
     }
     if (!ends_right)
         return;
@@ -320,11 +353,13 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
 
 /* ---- writes ---- */
 
-static void note_write(const struct aion_taking *taking, struct aion_access *access, uint32_t operation)
+static void note_write(const struct aion_taking *taking, struct aion_access *access,
+                       uint32_t operation)
 {
     if (!access->writes++) {
         access->first_write = operation;
-        if ((taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
+        if ((taking->flags & ISO_STATUS_MASK) ==
+            ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
             access->start_bound = visible_below_of(taking->history, &taking->times, operation);
         access->locked = is_lock(taking->history->kind[operation]);
     }
@@ -332,8 +367,8 @@ static void note_write(const struct aion_taking *taking, struct aion_access *acc
     access->last = taking->history->value[operation];
 }
 
-static void write_nonversion(const struct aion_taking *taking, const struct aion_access *access, uint32_t operation,
-                             uint8_t flags)
+static void write_nonversion(const struct aion_taking *taking, const struct aion_access *access,
+                             uint32_t operation, uint8_t flags)
 {
     struct aion_step *step = new_step(taking, &taking->cache->keys[access->key]);
     step->kind = AION_NONVERSION;
@@ -342,7 +377,8 @@ static void write_nonversion(const struct aion_taking *taking, const struct aion
     step->operation = number_of(taking, operation);
 }
 
-/* Writes that are no version: all of a transaction that did not commit, else those that a later one replaced.
+/* Writes that are no version: all of a transaction that did not commit, else those that a later one
+ * replaced.
  */
 static void write_nonversions(const struct aion_taking *taking, const struct aion_access *access)
 {
@@ -367,12 +403,14 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
     struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
     struct aion_step *step = new_step(taking, key);
     struct aion_detail *detail = aion_batch_detail(batch, step);
-    detail->time =
-        foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS) ? taking->times.cts : access->start_bound;
+    detail->time = foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS)
+                       ? taking->times.cts
+                       : access->start_bound;
     bool overlaps = taking->engine->options.overlaps;
     step->flags = access->locked || foreign || overlaps ? AION_UNJUDGED : 0;
     step->operation = number_of(taking, access->first_write);
-    taking->engine->stats.writes_unjudged += access->locked && !overlaps && taking->engine->options.level == ISO_SI;
+    taking->engine->stats.writes_unjudged +=
+        access->locked && !overlaps && taking->engine->options.level == ISO_SI;
     if (!access->list) {
         step->kind = AION_VERSION;
         step->value = history->value[access->last_write];
@@ -390,7 +428,8 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
 /* A read above the transaction's own version must not see it. */
 static void mark_own(const struct aion_taking *taking, const struct aion_access *access)
 {
-    struct aion_batch *batch = &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
+    struct aion_batch *batch =
+        &taking->engine->shards.batch[taking->cache->keys[access->key].shard];
     for (uint32_t i = access->first_step, left = access->external; left; i++) {
         struct aion_step *step = &batch->steps[i];
         if (step->key != taking->cache->keys[access->key].number - 1 || step->kind > AION_READ_LIST)
@@ -426,7 +465,8 @@ static void walk_operations(const struct aion_taking *taking)
     const struct iso_history *history = taking->history;
     uint32_t first = history->first_operation[taking->transaction];
     uint32_t end = history->first_operation[taking->transaction + 1];
-    bool committed = (taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED, many = end - first > FEW_TOUCHES;
+    bool committed = (taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED,
+         many = end - first > FEW_TOUCHES;
     bool foreign = aion_is_foreign(taking->engine, history->flags[taking->transaction]);
     engine->accesses.count = 0;
     if (many)
@@ -473,7 +513,8 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     struct aion_batch *batch = &taking->engine->shards.batch[0];
     const struct aion_cached_key *keys = taking->cache->keys;
     const uint8_t *kind = history->kind;
-    const uint32_t *key = history->key, *value = history->value; /* steps are written: no reloading of these */
+    const uint32_t *key = history->key,
+                   *value = history->value; /* steps are written: no reloading of these */
     uint32_t writes = 0;
     if (first == end)
         return 0;
@@ -519,7 +560,8 @@ void aion_access_reads(const struct aion_taking *taking)
         reads->list[i].has_own = taking->engine->accesses.list[reads->list[i].access].writes;
 }
 
-void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read, bool is_group)
+void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read,
+                         bool is_group)
 {
     const struct aion_cached_key *key = &taking->cache->keys[read->key];
     const struct iso_history *history = taking->history;
@@ -537,7 +579,8 @@ void aion_access_flagged(const struct aion_taking *taking, const struct aion_def
         return;
     bool null = iso_kind_of(history, read->operation) == ISO_READ;
     uint64_t first = null ? 0 : history->list_first[history->value[read->operation]];
-    uint32_t count = null ? 0 : (uint32_t)(history->list_first[history->value[read->operation] + 1] - first);
+    uint32_t count =
+        null ? 0 : (uint32_t)(history->list_first[history->value[read->operation] + 1] - first);
     step->kind = AION_READ_LIST;
     detail->count = read->prefix;
     detail->tail = count - read->prefix;

@@ -15,7 +15,8 @@ void aion_batch_release(struct aion_batch *batch)
 
 void aion_batch_widen(struct aion_batch *batch, uint32_t steps)
 {
-    batch->step_capacity = (uint32_t)iso_column_capacity(batch->step_capacity, batch->step_count + steps);
+    batch->step_capacity =
+        (uint32_t)iso_column_capacity(batch->step_capacity, batch->step_count + steps);
     batch->steps = iso_reallocate(batch->steps, batch->step_capacity * sizeof *batch->steps);
 }
 
@@ -37,8 +38,10 @@ struct aion_detail *aion_batch_detail(struct aion_batch *batch, struct aion_step
 uint32_t aion_batch_elements(struct aion_batch *batch, const iso_atom *elements, uint32_t count)
 {
     if (batch->element_count + count > batch->element_capacity) {
-        batch->element_capacity = (uint32_t)iso_column_capacity(batch->element_capacity, batch->element_count + count);
-        batch->elements = iso_reallocate(batch->elements, batch->element_capacity * sizeof *batch->elements);
+        batch->element_capacity =
+            (uint32_t)iso_column_capacity(batch->element_capacity, batch->element_count + count);
+        batch->elements =
+            iso_reallocate(batch->elements, batch->element_capacity * sizeof *batch->elements);
     }
     if (count)
         memcpy(batch->elements + batch->element_count, elements, count * sizeof *elements);

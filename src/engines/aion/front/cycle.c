@@ -1,9 +1,9 @@
 /* TIMESTAMP at SER, once the watermark has passed a cts that several transactions share.
  *
- * The shards reported who reads and who writes each key at which that matters (tie.c). Two writers of a key:
- * shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions that write them:
- * who shares a strongly connected component with another transaction stands on a cycle. The nodes are the group's
- * transactions, then its keys.
+ * The shards reported who reads and who writes each key at which that matters (tie.c). Two writers
+ * of a key: shared-cts. The rest is a graph, a transaction -> the keys it reads -> the transactions
+ * that write them: who shares a strongly connected component with another transaction stands on a
+ * cycle. The nodes are the group's transactions, then its keys.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 #include "base/memory.h"
 #include "base/order.h"
 
-void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie, const struct iso_atoms *atoms, iso_atom tid)
+void aion_tie_add(struct iso_aion *engine, const struct aion_tie *tie,
+                  const struct iso_atoms *atoms, iso_atom tid)
 {
     ISO_GROW(engine->ties.list, engine->ties.count, engine->ties.capacity);
     engine->ties.list[engine->ties.count] = *tie;
@@ -76,8 +77,10 @@ static void number_nodes(struct group *group)
     qsort_r(order, group->count, sizeof *order, compare_by_key, group);
     group->nodes = group->members;
     for (uint32_t i = 0; i < group->count; i++) {
-        const struct aion_tie *tie = &group->ties[order[i]], *before = i ? &group->ties[order[i - 1]] : NULL;
-        if (tie->what != AION_TIE_SNAPSHOT_ORDER && (!before || before->key != tie->key || before->shard != tie->shard))
+        const struct aion_tie *tie = &group->ties[order[i]],
+                              *before = i ? &group->ties[order[i - 1]] : NULL;
+        if (tie->what != AION_TIE_SNAPSHOT_ORDER &&
+            (!before || before->key != tie->key || before->shard != tie->shard))
             group->nodes++;
         group->key[order[i]] = tie->what == AION_TIE_SNAPSHOT_ORDER ? ISO_NONE : group->nodes - 1;
     }
@@ -106,7 +109,8 @@ static void find_sharers(struct group *group)
         if (group->ties[i].what != AION_FOUND_WRITER)
             continue;
         const uint32_t *two = smallest + 2 * (group->key[i] - group->members);
-        uint32_t *other = &group->other[group->member[i]], found = two[0] == group->member[i] ? two[1] : two[0];
+        uint32_t *other = &group->other[group->member[i]],
+                 found = two[0] == group->member[i] ? two[1] : two[0];
         *other = found < *other ? found : *other;
     }
     iso_free(smallest);
@@ -152,7 +156,8 @@ static void find_cycles(struct group *group)
 static struct iso_aion_party party_of(const struct group *group, uint32_t member)
 {
     const struct aion_tie *tie = &group->ties[group->first_tie[member]];
-    return (struct iso_aion_party){&group->engine->values.atoms, tie->tid, tie->origin, tie->sts, tie->cts};
+    return (struct iso_aion_party){&group->engine->values.atoms, tie->tid, tie->origin, tie->sts,
+                                   tie->cts};
 }
 
 static void emit_tie_violation(struct group *group, uint32_t member, uint32_t snapshot_violation)
@@ -213,22 +218,25 @@ static void resolve_group(struct iso_aion *engine, const struct aion_tie *ties, 
 
 ISO_ORDER_BY(compare_by_cts, struct aion_tie, cts)
 
-/* The shards have reported all of every cts below `passed`; of the last timestamp that there is, at the end. */
+/* The shards have reported all of every cts below `passed`; of the last timestamp that there is, at
+ * the end. */
 void aion_ties_resolve(struct iso_aion *engine)
 {
     uint32_t first = 0, end;
     if (!engine->ties.count)
         return;
     qsort(engine->ties.list, engine->ties.count, sizeof *engine->ties.list, compare_by_cts);
-    for (; first < engine->ties.count &&
-           (engine->ties.list[first].cts < engine->time.passed || engine->time.passed == UINT64_MAX);
+    for (; first < engine->ties.count && (engine->ties.list[first].cts < engine->time.passed ||
+                                          engine->time.passed == UINT64_MAX);
          first = end) {
-        for (end = first + 1; end < engine->ties.count && engine->ties.list[end].cts == engine->ties.list[first].cts;)
+        for (end = first + 1; end < engine->ties.count &&
+                              engine->ties.list[end].cts == engine->ties.list[first].cts;)
             end++;
         resolve_group(engine, engine->ties.list + first, end - first);
         for (uint32_t i = first; i < end; i++)
             aion_values_drop(&engine->values, engine->ties.list[i].tid);
     }
-    memmove(engine->ties.list, engine->ties.list + first, (engine->ties.count - first) * sizeof *engine->ties.list);
+    memmove(engine->ties.list, engine->ties.list + first,
+            (engine->ties.count - first) * sizeof *engine->ties.list);
     engine->ties.count -= first;
 }

@@ -1,11 +1,11 @@
 /* Repeats: which tids came, and with what content.
  *
- * 32 bytes a transaction in open addressing, found by a digest of the tid's text: those of two natural
- * numbers differ, those of two other texts are equal with a chance of 2^-64, and then the second is refused
- * aloud as having other content, unless 64 more bits agree by chance. Where both sides of a contradiction are judged, a
- * tid has an entry for each of its contents, up to AION_CONTENTS. Bounded: when the table is full,
- * entries below the floor go (what comes again from there is not taken at all, see `beyond_retention`); only
- * if that does not make room it grows.
+ * 32 bytes a transaction in open addressing, found by a digest of the tid's text: those of two
+ * natural numbers differ, those of two other texts are equal with a chance of 2^-64, and then the
+ * second is refused aloud as having other content, unless 64 more bits agree by chance. Where both
+ * sides of a contradiction are judged, a tid has an entry for each of its contents, up to
+ * AION_CONTENTS. Bounded: when the table is full, entries below the floor go (what comes again from
+ * there is not taken at all, see `beyond_retention`); only if that does not make room it grows.
  */
 #include <string.h>
 
@@ -55,7 +55,8 @@ void aion_dedup_refill(struct aion_dedup *dedup)
         set_slots(dedup, dedup->mask + 1);
 }
 
-enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup, const struct aion_dedup_entry *entry, uint64_t floor,
+enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup,
+                                       const struct aion_dedup_entry *entry, uint64_t floor,
                                        uint32_t contents)
 {
     if (!dedup->slots || dedup->used >= dedup->mask / 4 * 3)

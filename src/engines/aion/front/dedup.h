@@ -21,10 +21,12 @@ enum aion_dedup_result { AION_NEW, AION_REPEAT, AION_OTHER_CONTENT, AION_CONTRAD
 enum { AION_CONTENTS = 8 };
 
 /* A tid may have as many `contents`. */
-enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup, const struct aion_dedup_entry *entry, uint64_t floor,
+enum aion_dedup_result aion_dedup_note(struct aion_dedup *dedup,
+                                       const struct aion_dedup_entry *entry, uint64_t floor,
                                        uint32_t contents);
-void aion_dedup_rebuild(struct aion_dedup *dedup, uint64_t floor); /* only what is not below the floor */
-void aion_dedup_refill(struct aion_dedup *dedup);                  /* after slots of another process were read */
+void aion_dedup_rebuild(struct aion_dedup *dedup,
+                        uint64_t floor);          /* only what is not below the floor */
+void aion_dedup_refill(struct aion_dedup *dedup); /* after slots of another process were read */
 void aion_dedup_release(struct aion_dedup *dedup);
 ISO_FETCH aion_dedup_fetch(const struct aion_dedup *dedup, uint64_t tid)
 {

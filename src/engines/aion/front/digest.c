@@ -1,5 +1,5 @@
-/* Digests: of a transaction's content, to tell a repeat from a contradiction; of an event, as its stable
- * name. */
+/* Digests: of a transaction's content, to tell a repeat from a contradiction; of an event, as its
+ * stable name. */
 #include "aion/state_private.h"
 
 static inline uint64_t value_digest(const struct iso_history *history, iso_atom atom)
@@ -8,7 +8,8 @@ static inline uint64_t value_digest(const struct iso_history *history, iso_atom 
 }
 
 /* An operation that is more than a read or write of a small value. */
-uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key, uint32_t operation)
+uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key,
+                            uint32_t operation)
 {
     uint8_t kind = history->kind[operation];
     uint32_t value = history->value[operation];
@@ -34,7 +35,8 @@ uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t t)
 {
     const struct iso_history *history = cache->history;
     uint8_t flags = history->flags[t];
-    uint64_t digest = aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
+    uint64_t digest =
+        aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
     if (history->session[t] != ISO_NONE)
         digest = aion_fold(digest, aion_cached_session_digest(cache, history->session[t]));
     if (flags & ISO_HAS_SNO)
@@ -46,7 +48,8 @@ uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t t)
     return digest;
 }
 
-/* SESSION and TIMESTAMP stand once a transaction, the others once a transaction (NOCONFLICT: pair) and key.
+/* SESSION and TIMESTAMP stand once a transaction, the others once a transaction (NOCONFLICT: pair)
+ * and key.
  */
 uint64_t iso_aion_event_id(const struct iso_aion_event *event)
 {

@@ -11,7 +11,8 @@ static const char *lacking_timestamp(const struct iso_aion *engine, uint8_t flag
     bool foreign = engine->options.foreign && (flags & (ISO_WRITES | ISO_HAS_CTS));
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
-    if (engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS) && !foreign)
+    if (engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS) &&
+        !foreign)
         return "start timestamp (sts)";
     if (flags & ISO_HAS_CTS || (!aion_needs_start(engine) && !(flags & ISO_WRITES)))
         return NULL;
@@ -20,19 +21,20 @@ static const char *lacking_timestamp(const struct iso_aion *engine, uint8_t flag
     return flags & ISO_HAS_STS ? NULL : "timestamp, neither sts nor cts";
 }
 
-static enum iso_status refuse_transaction(const struct iso_history *history, uint32_t t, struct iso_error *error,
-                                          const char *what, const char *expected)
+static enum iso_status refuse_transaction(const struct iso_history *history, uint32_t t,
+                                          struct iso_error *error, const char *what,
+                                          const char *expected)
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
     iso_history_location_text(history, t, place, sizeof place);
-    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place, (int)(length < 100 ? length : 100),
-                         tid, what, expected);
+    return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place,
+                         (int)(length < 100 ? length : 100), tid, what, expected);
 }
 
-static enum iso_status refuse_lacking(const struct iso_history *history, uint32_t t, const char *lacks,
-                                      struct iso_error *error)
+static enum iso_status refuse_lacking(const struct iso_history *history, uint32_t t,
+                                      const char *lacks, struct iso_error *error)
 {
     char what[96];
     snprintf(what, sizeof what, "is committed and has no %s", lacks);
@@ -47,13 +49,16 @@ static uint8_t use_of(const struct iso_history *history, uint32_t operation)
     return kind == ISO_READ && history->value[operation] == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
-static enum iso_status learn_use(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
-                                 uint32_t operation, struct aion_cached_key *key, struct iso_error *error)
+static enum iso_status learn_use(struct iso_aion *engine, const struct iso_history *history,
+                                 uint32_t t, uint32_t operation, struct aion_cached_key *key,
+                                 struct iso_error *error)
 {
-    uint8_t use = use_of(history, operation) | iso_aion_shard_use(engine->shards.list[key->shard], key->number - 1);
+    uint8_t use = use_of(history, operation) |
+                  iso_aion_shard_use(engine->shards.list[key->shard], key->number - 1);
     engine->group.misused = use == (ISO_KEY_LIST | ISO_KEY_SCALAR) ? operation : ISO_NONE;
     if (engine->group.misused != ISO_NONE)
-        return refuse_transaction(history, t, error, "uses a key as a list and as a single value, or another one does",
+        return refuse_transaction(history, t, error,
+                                  "uses a key as a list and as a single value, or another one does",
                                   "a key is one or the other");
     iso_aion_shard_set_use(engine->shards.list[key->shard], key->number - 1, use);
     key->use = use;
@@ -67,9 +72,11 @@ struct survey {
     bool plain; /* as in `struct aion_taking` */
 };
 
-/* An operation that is more than a read or write of a small value, or a key not yet known as a register. */
-static enum iso_status survey_with_care(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
-                                        uint32_t operation, struct survey *survey, struct iso_error *error)
+/* An operation that is more than a read or write of a small value, or a key not yet known as a
+ * register. */
+static enum iso_status survey_with_care(struct iso_aion *engine, struct aion_key_cache *cache,
+                                        uint32_t t, uint32_t operation, struct survey *survey,
+                                        struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
     struct aion_cached_key *key = aion_cached_key(engine, cache, history->key[operation]);
@@ -79,7 +86,8 @@ static enum iso_status survey_with_care(struct iso_aion *engine, struct aion_key
         if (status != ISO_OK)
             return status;
     }
-    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) && key->stamp != cache->stamp;
+    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
+                     key->stamp != cache->stamp;
     key->stamp = cache->stamp;
     survey->content = aion_content_fold(history, survey->content, key->digest, operation);
     survey->reads += !iso_kind_writes(history->kind[operation]);
@@ -87,8 +95,8 @@ static enum iso_status survey_with_care(struct iso_aion *engine, struct aion_key
 }
 
 /* Looks up every key, and refuses one that would be a list and a register. */
-static enum iso_status survey_operations(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
-                                         struct survey *survey, struct iso_error *error)
+static enum iso_status survey_operations(struct iso_aion *engine, struct aion_key_cache *cache,
+                                         uint32_t t, struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
     const uint8_t *kind = history->kind; /* keys are written: no reloading of these */
@@ -98,7 +106,8 @@ static enum iso_status survey_operations(struct iso_aion *engine, struct aion_ke
     *survey = (struct survey){.content = aion_content_start(cache, t), .plain = true};
     for (uint32_t o = history->first_operation[t]; o < end; o++) {
         struct aion_cached_key *key = keys[o] < cache->key_count ? &cache->keys[keys[o]] : NULL;
-        if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE || aion_value_is_entry(value[o])) {
+        if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE ||
+            aion_value_is_entry(value[o])) {
             enum iso_status status = survey_with_care(engine, cache, t, o, survey, error);
             if (status != ISO_OK)
                 return status;
@@ -121,7 +130,8 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
     if (flags & ISO_WRITES)
         return times;
     if (history->finished || (flags & ISO_HAS_CTS)) {
-        times.point = flags & ISO_POINT || (!history->finished && (flags & ISO_HAS_STS) && times.cts == times.sts);
+        times.point = flags & ISO_POINT ||
+                      (!history->finished && (flags & ISO_HAS_STS) && times.cts == times.sts);
         return times;
     }
     times.point = true;
@@ -132,17 +142,19 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 /* ---- a transaction ---- */
 
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
-static uint32_t stray_operation(const struct iso_history *history, uint32_t t, const struct aion_times *times,
-                                uint64_t latest)
+static uint32_t stray_operation(const struct iso_history *history, uint32_t t,
+                                const struct aion_times *times, uint64_t latest)
 {
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) && (history->ots[o] < times->sts || history->ots[o] > latest))
+        if ((history->kind[o] & ISO_OPERATION_OTS) &&
+            (history->ots[o] < times->sts || history->ots[o] > latest))
             return o - history->first_operation[t];
     }
     uint32_t end, first = iso_history_sets_of(history, t, &end);
     for (uint32_t i = first; i < end; i++) { /* one that found nothing has no operation */
         const struct iso_range *set = &history->ranges.list[i];
-        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS && (set->ots < times->sts || set->ots > latest))
+        if (set->form == ISO_SET_RANGE && set->kind & ISO_OPERATION_OTS &&
+            (set->ots < times->sts || set->ots > latest))
             return set->first;
     }
     return ISO_NONE;
@@ -155,18 +167,20 @@ static void check_timestamps(const struct aion_taking *taking)
     const struct aion_times *times = &taking->times;
     uint32_t t = taking->transaction, stray = ISO_NONE;
     uint8_t flags = history->flags[t];
-    uint32_t snapshot_violation =
-        t < taking->cache->snapshot_violation_count ? taking->cache->snapshot_violation[t] : ISO_NONE;
+    uint32_t snapshot_violation = t < taking->cache->snapshot_violation_count
+                                      ? taking->cache->snapshot_violation[t]
+                                      : ISO_NONE;
     /* A snapshot at the place of the commit in the log would show it. */
-    uint64_t latest = times->cts - (engine->deferred.snapshot_boundaries.is_on && !times->point && times->cts);
+    uint64_t latest =
+        times->cts - (engine->deferred.snapshot_boundaries.is_on && !times->point && times->cts);
     if (flags & ISO_OWN_TIMES && (flags & ISO_HAS_STS || !aion_needs_start(engine)))
         engine->stats.per_operation = true;
     if (!(flags & ISO_HAS_STS) && snapshot_violation == ISO_NONE)
         return;
     if (flags & ISO_HAS_STS && flags & ISO_OWN_TIMES)
         stray = stray_operation(history, t, times, latest);
-    bool interval = flags & ISO_HAS_STS &&
-                    (stray != ISO_NONE || times->sts > latest || ((flags & ISO_WRITES) && times->sts == times->cts));
+    bool interval = flags & ISO_HAS_STS && (stray != ISO_NONE || times->sts > latest ||
+                                            ((flags & ISO_WRITES) && times->sts == times->cts));
     if (!interval && snapshot_violation == ISO_NONE)
         return;
     struct iso_aion_event event = aion_event_of(engine, ISO_TIMESTAMP);
@@ -184,7 +198,8 @@ static void note_snapshot_order(const struct aion_taking *taking)
 {
     const struct iso_history *history = taking->history;
     uint32_t t = taking->transaction;
-    if (t >= taking->cache->snapshot_violation_count || taking->cache->snapshot_violation[t] == ISO_NONE)
+    if (t >= taking->cache->snapshot_violation_count ||
+        taking->cache->snapshot_violation[t] == ISO_NONE)
         return;
     struct aion_tie tie = {.cts = taking->times.cts,
                            .sts = taking->times.sts,
@@ -198,7 +213,8 @@ static void note_snapshot_order(const struct aion_taking *taking)
 static void wait_in_order(const struct aion_taking *taking, const struct aion_entrant *entrant)
 {
     bool by_start = taking->engine->options.level == ISO_SI && taking->flags & ISO_HAS_STS;
-    struct aion_turn turn = {.time = taking->times.cts, .start = by_start ? taking->times.sts : taking->times.cts};
+    struct aion_turn turn = {.time = taking->times.cts,
+                             .start = by_start ? taking->times.sts : taking->times.cts};
     aion_reorder_add(taking->engine, &turn, entrant);
 }
 
@@ -246,7 +262,8 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
     uint64_t arrived = resolved ? 0 : entry->arrived++, moment = last_moment(times);
     entry->latest = moment > entry->latest ? moment : entry->latest;
     engine->sessions.due++;
-    if (history->finished) /* without snos the order of the file rules, whatever the order of arrival */
+    if (history->finished) /* without snos the order of the file rules, whatever the order of
+                              arrival */
         return history->sno ? history->sno[t] : t;
     return history->flags[t] & ISO_HAS_SNO || history->positions_known ? history->sno[t] : arrived;
 }
@@ -255,22 +272,26 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
 static bool is_start(const struct iso_aion *engine, const struct iso_history *history, uint32_t t,
                      const struct aion_times *times)
 {
-    return engine->options.foreign && history->session[t] == ISO_NONE && times->cts <= ISO_AION_START;
+    return engine->options.foreign && history->session[t] == ISO_NONE &&
+           times->cts <= ISO_AION_START;
 }
 
-/* A writer without a start has no moment at which its reads could be judged, but for those that bring their own. */
-static uint32_t reads_without_time(const struct iso_aion *engine, const struct iso_history *history, uint32_t t)
+/* A writer without a start has no moment at which its reads could be judged, but for those that
+ * bring their own. */
+static uint32_t reads_without_time(const struct iso_aion *engine, const struct iso_history *history,
+                                   uint32_t t)
 {
     uint32_t reads = 0;
     if (!aion_is_foreign(engine, history->flags[t]))
         return 0;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        reads += !iso_kind_writes(history->kind[o]) && !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK));
+        reads += !iso_kind_writes(history->kind[o]) &&
+                 !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK));
     return reads;
 }
 
-static void count_reads(struct iso_aion *engine, const struct iso_history *history, uint32_t t, uint32_t reads,
-                        bool resolved)
+static void count_reads(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
+                        uint32_t reads, bool resolved)
 {
     uint64_t *of = engine->stats.reads_of;
     uint8_t status = iso_status_of(history, t);
@@ -284,8 +305,8 @@ static void count_reads(struct iso_aion *engine, const struct iso_history *histo
 }
 
 /* One whose outcome came later was counted as unknown, with its operations. */
-static void count_transaction(struct iso_aion *engine, const struct iso_history *history, uint32_t t,
-                              const struct aion_times *times, bool resolved)
+static void count_transaction(struct iso_aion *engine, const struct iso_history *history,
+                              uint32_t t, const struct aion_times *times, bool resolved)
 {
     uint8_t status = iso_status_of(history, t);
     engine->stats.transactions += status == ISO_COMMITTED;
@@ -293,55 +314,58 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
     engine->stats.unknown += status == ISO_UNKNOWN;
     if (!resolved)
         engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
-    if (status != ISO_COMMITTED || times->cts >= engine->time.limit || is_start(engine, history, t, times) ||
-        (!last_moment(times) && !aion_needs_start(engine)))
+    if (status != ISO_COMMITTED || times->cts >= engine->time.limit ||
+        is_start(engine, history, t, times) || (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
     if (engine->options.on_late)
         engine->options.on_late(engine->options.context, history->origin[t]);
 }
 
-/* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what came
- * before. */
+/* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what
+ * came before. */
 static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
-                       const struct aion_times *times, const struct survey *survey, enum iso_status *status,
-                       struct iso_error *error)
+                       const struct aion_times *times, const struct survey *survey,
+                       enum iso_status *status, struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
     uint64_t tid = aion_tid_digest(history, t);
     uint64_t stamp = last_moment(times);
     bool has_time = stamp || aion_needs_start(engine); /* rc: who only reads need not have one */
-    bool below =
-        has_time && (stamp < engine->time.floor || (stamp < engine->time.limit && stamp >= engine->time.promised));
-    if (below && iso_status_of(history, t) == ISO_COMMITTED && !is_start(engine, history, t, times)) {
+    bool below = has_time && (stamp < engine->time.floor ||
+                              (stamp < engine->time.limit && stamp >= engine->time.promised));
+    if (below && iso_status_of(history, t) == ISO_COMMITTED &&
+        !is_start(engine, history, t, times)) {
         engine->stats.beyond_retention++;
         engine->stats.reads_of[ISO_AION_READS_BEYOND_RETENTION] += survey->reads;
         return true;
     }
     if (stamp)
         aion_recent_note(&engine->time.recent, stamp);
-    struct aion_dedup_entry entry = {tid, survey->content, stamp ? stamp : aion_recent(engine), history->origin[t]};
+    struct aion_dedup_entry entry = {tid, survey->content, stamp ? stamp : aion_recent(engine),
+                                     history->origin[t]};
     const struct iso_aion_options *options = &engine->options;
-    enum aion_dedup_result dedup =
-        aion_dedup_note(&engine->dedup, &entry, engine->time.floor, options->on_contradiction ? AION_CONTENTS : 1);
+    enum aion_dedup_result dedup = aion_dedup_note(&engine->dedup, &entry, engine->time.floor,
+                                                   options->on_contradiction ? AION_CONTENTS : 1);
     if (dedup == AION_OTHER_CONTENT)
-        *status =
-            refuse_transaction(history, t, error, "arrived before with other content", "a tid names one transaction");
+        *status = refuse_transaction(history, t, error, "arrived before with other content",
+                                     "a tid names one transaction");
     engine->stats.repeats += dedup == AION_REPEAT;
     if (dedup == AION_REPEAT)
         engine->stats.reads_of[ISO_AION_READS_REPEATED] += survey->reads;
     if (dedup == AION_CONTRADICTION) {
         for (uint32_t s = 0; s < engine->shards.count && options->on_doubted_pairs; s++)
-            iso_aion_shard_doubt(engine->shards.list[s], &history->atoms, history->tid[t], options->on_doubted_pairs,
-                                 options->context);
+            iso_aion_shard_doubt(engine->shards.list[s], &history->atoms, history->tid[t],
+                                 options->on_doubted_pairs, options->context);
         options->on_contradiction(options->context, history, t, engine->dedup.contradicted);
     }
-    engine->dedup.contradicted = dedup == AION_OTHER_CONTENT ? engine->dedup.contradicted : UINT64_MAX;
+    engine->dedup.contradicted =
+        dedup == AION_OTHER_CONTENT ? engine->dedup.contradicted : UINT64_MAX;
     return dedup == AION_REPEAT || dedup == AION_OTHER_CONTENT;
 }
 
-enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t, bool resolved,
-                            struct aion_accepted *accepted, struct iso_error *error)
+enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
+                            bool resolved, struct aion_accepted *accepted, struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
     uint8_t flags = history->flags[t], state = flags & ISO_STATUS_MASK;
@@ -359,12 +383,13 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error))
         return status;
-    *accepted = (struct aion_accepted){.times = times,
-                                       .sno = place_in_session(engine, cache, t, &times, resolved),
-                                       .transaction = t,
-                                       .number = engine->group.number++,
-                                       .plain = survey.plain && !has_steps && state == ISO_COMMITTED &&
-                                                !aion_is_foreign(engine, flags)};
+    *accepted =
+        (struct aion_accepted){.times = times,
+                               .sno = place_in_session(engine, cache, t, &times, resolved),
+                               .transaction = t,
+                               .number = engine->group.number++,
+                               .plain = survey.plain && !has_steps && state == ISO_COMMITTED &&
+                                        !aion_is_foreign(engine, flags)};
     count_transaction(engine, history, t, &times, resolved);
     count_reads(engine, history, t, survey.reads, resolved);
     if (engine->options.on_taken && !resolved)
@@ -372,8 +397,8 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
     return ISO_OK;
 }
 
-void aion_take(struct iso_aion *engine, struct aion_key_cache *cache, const struct aion_accepted *accepted,
-               uint64_t arrival)
+void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
+               const struct aion_accepted *accepted, uint64_t arrival)
 {
     const struct iso_history *history = cache->history;
     uint32_t t = accepted->transaction;
@@ -410,7 +435,8 @@ void aion_forget_unknown(struct iso_aion *engine, struct aion_key_cache *cache, 
     take_back_unknown(engine, cache, t, times_of(cache->history, t), AION_FORGET);
 }
 
-void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t, uint64_t until)
+void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
+                      uint64_t until)
 {
     struct aion_times times = times_of(cache->history, t);
     times.cts = until;

@@ -1,24 +1,26 @@
 /* What one iso_aion_add brings is judged in the order of commits, as far as it goes.
  *
- * Transactions overtake each other on their way by much less than what waits in front of a busy engine. So
- * those that were accepted wait in a group, which is sorted by cts (by radix, stable) before it is taken: a
- * version, a read or a member of a session is then late only where an earlier group has overtaken it, and
- * all others go to the end of their run. While all arrive in order a group is only a batch, whose steps stay
- * in the first level cache.
+ * Transactions overtake each other on their way by much less than what waits in front of a busy
+ * engine. So those that were accepted wait in a group, which is sorted by cts (by radix, stable)
+ * before it is taken: a version, a read or a member of a session is then late only where an earlier
+ * group has overtaken it, and all others go to the end of their run. While all arrive in order a
+ * group is only a batch, whose steps stay in the first level cache.
  */
 #include <string.h>
 
 #include "aion/state_private.h"
 #include "base/memory.h"
 
-/* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a group. */
+/* Transactions: of a batch for one shard, and for several, which share the cost of a run; of a
+ * group. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
-/* Bits of a digit: of a small group and of a large one, so that counting costs no more than placing. */
+/* Bits of a digit: of a small group and of a large one, so that counting costs no more than
+ * placing. */
 enum { DIGIT = 11, SMALL_DIGIT = 8, SMALL = 1024 };
 
-static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to, uint32_t count,
-                          uint64_t least, unsigned shift, unsigned digit)
+static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to,
+                          uint32_t count, uint64_t least, unsigned shift, unsigned digit)
 {
     uint32_t first[1 << DIGIT], sum = 0;
     const uint64_t mask = (1u << digit) - 1;
@@ -51,8 +53,8 @@ static void sort_group(struct aion_group *group)
     }
 }
 
-/* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches until the next, or
- * the end. */
+/* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches
+ * until the next, or the end. */
 static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
 {
     struct aion_group *group = &engine->group;
@@ -61,7 +63,8 @@ static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
     bool some_wait = aion_reorder_queue_count(&engine->reorder.queue) > 0;
     group->waits = some_wait || (group->count && group->order[group->count - 1].time > until);
     for (uint32_t i = 0; i < group->count; i++) {
-        aion_take(engine, &engine->cache, &group->accepted[group->order[i].number], engine->time.now);
+        aion_take(engine, &engine->cache, &group->accepted[group->order[i].number],
+                  engine->time.now);
         if ((i + 1) % batch || i + 1 == group->count)
             continue;
         if (group->waits)

@@ -30,5 +30,6 @@ struct aion_group {
     bool sorted;
     bool waits;       /* what is taken now waits for its turn */
     uint32_t number;  /* of those that were ever accepted, wraps */
-    uint32_t misused; /* operation that uses its key as others do not, of the last that was refused; or ISO_NONE */
+    uint32_t misused; /* operation that uses its key as others do not, of the last that was refused;
+                         or ISO_NONE */
 };

@@ -30,8 +30,8 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
     if (!history || !history->snapshot_violation_count)
         return;
     cache->snapshot_violation_count = history->transaction_count;
-    cache->snapshot_violation =
-        iso_allocate(((size_t)cache->snapshot_violation_count + 1) * sizeof *cache->snapshot_violation);
+    cache->snapshot_violation = iso_allocate(((size_t)cache->snapshot_violation_count + 1) *
+                                             sizeof *cache->snapshot_violation);
     memset(cache->snapshot_violation, 0xff,
            cache->snapshot_violation_count * sizeof *cache->snapshot_violation); /* ISO_NONE */
     for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
@@ -56,13 +56,15 @@ uint16_t aion_key_cache_stamp(struct aion_key_cache *cache)
     return cache->stamp;
 }
 
-/* The shard takes the key's digest from its high bits; tables use the low ones. A row and its cells are in one shard. */
+/* The shard takes the key's digest from its high bits; tables use the low ones. A row and its cells
+ * are in one shard. */
 static uint8_t shard_of(const struct iso_aion *engine, uint64_t digest)
 {
     return (uint8_t)((digest >> 32) * engine->shards.count >> 32);
 }
 
-static void set_digest(const struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t key)
+static void set_digest(const struct iso_aion *engine, const struct aion_key_cache *cache,
+                       uint32_t key)
 {
     const struct iso_history *history = cache->history;
     struct aion_cached_key *entry = &cache->keys[key];
@@ -70,12 +72,13 @@ static void set_digest(const struct iso_aion *engine, const struct aion_key_cach
         return;
     entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
     entry->shard = engine->shards.count > 1
-                       ? shard_of(engine, aion_row_digest(&history->atoms, history->key_atom[key], entry->digest))
+                       ? shard_of(engine, aion_row_digest(&history->atoms, history->key_atom[key],
+                                                          entry->digest))
                        : 0;
 }
 
-void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,
-                          enum aion_fetch what)
+void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
+                          uint32_t transaction, enum aion_fetch what)
 {
     const struct iso_history *history = cache->history;
     uint32_t end = history->first_operation[transaction + 1];
@@ -92,7 +95,8 @@ void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
 static void widen_keys(struct aion_key_cache *cache)
 {
     size_t old = cache->key_count, next = iso_column_capacity(old, cache->history->key_count);
-    cache->keys = iso_column_grow(cache->keys, old * sizeof *cache->keys, next * sizeof *cache->keys);
+    cache->keys =
+        iso_column_grow(cache->keys, old * sizeof *cache->keys, next * sizeof *cache->keys);
     memset(cache->keys + old, 0, (next - old) * sizeof *cache->keys);
     cache->key_count = (uint32_t)next;
 }
@@ -105,15 +109,16 @@ static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint
     set_digest(engine, cache, key);
     struct aion_wanted_keys *wanted = &engine->shards.wanted[entry->shard];
     ISO_GROW(wanted->list, wanted->count, wanted->capacity);
-    wanted->list[wanted->count++] =
-        (struct aion_wanted){.digest = entry->digest,
-                             .hash = aion_atom_hash(&cache->history->atoms, cache->history->key_atom[key]),
-                             .name = cache->history->key_atom[key],
-                             .key = key};
+    wanted->list[wanted->count++] = (struct aion_wanted){
+        .digest = entry->digest,
+        .hash = aion_atom_hash(&cache->history->atoms, cache->history->key_atom[key]),
+        .name = cache->history->key_atom[key],
+        .key = key};
     entry->number = UINT32_MAX; /* wanted once only */
 }
 
-void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first, uint32_t end)
+void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t first,
+                         uint32_t end)
 {
     const struct iso_history *history = cache->history;
     if (history->key_count > cache->key_count)
@@ -142,7 +147,8 @@ void aion_key_cache_take(struct iso_aion *engine, struct aion_key_cache *cache)
     }
 }
 
-struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t key)
+struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion_key_cache *cache,
+                                            uint32_t key)
 {
     const struct iso_history *history = cache->history;
     if (key >= cache->key_count)
@@ -151,20 +157,22 @@ struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion
     set_digest(engine, cache, key);
     cache->found++;
     struct iso_aion_shard *shard = engine->shards.list[entry->shard];
-    uint32_t number = iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
+    uint32_t number =
+        iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
     aion_note_failure(engine, entry->shard);
     entry->number = number + 1;
     entry->use = iso_aion_shard_use(shard, number);
     return entry;
 }
 
-struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache, uint32_t session)
+struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *cache,
+                                                        uint32_t session)
 {
     const struct iso_history *history = cache->history;
     if (session >= cache->session_count) {
         size_t old = cache->session_count, next = iso_column_capacity(old, history->session_count);
-        cache->sessions =
-            iso_column_grow(cache->sessions, old * sizeof *cache->sessions, next * sizeof *cache->sessions);
+        cache->sessions = iso_column_grow(cache->sessions, old * sizeof *cache->sessions,
+                                          next * sizeof *cache->sessions);
         memset(cache->sessions + old, 0, (next - old) * sizeof *cache->sessions);
         cache->session_count = (uint32_t)next;
     }

@@ -14,7 +14,8 @@ struct aion_cached_key {
 /* A session of a block. */
 struct aion_cached_session {
     uint64_t digest;       /* of its name; 0: not known yet */
-    uint32_t number, life; /* where the engine keeps it, + 1, and which of those it kept there; 0: not looked up yet */
+    uint32_t number, life; /* where the engine keeps it, + 1, and which of those it kept there; 0:
+                              not looked up yet */
 };
 
 /* A history that transactions are taken from. */

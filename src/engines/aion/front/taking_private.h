@@ -11,8 +11,13 @@ struct aion_taking {
     uint8_t flags; /* of the part */
     struct aion_times times;
     uint64_t arrival;
-    bool plain; /* every operation reads or writes a register, at the transaction's times, and no key twice */
-    enum { AION_TAKE_ALL, AION_TAKE_WRITES, AION_TAKE_READS } what; /* deferred.h: its reads come later, or now */
+    bool plain; /* every operation reads or writes a register, at the transaction's times, and no
+                   key twice */
+    enum {
+        AION_TAKE_ALL,
+        AION_TAKE_WRITES,
+        AION_TAKE_READS
+    } what; /* deferred.h: its reads come later, or now */
 };
 
 /* Whether reads need a start to be judged by. */
@@ -30,7 +35,8 @@ static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
 /* access.c: judges INT and makes the steps for the shards, batch by batch. */
 void aion_access_operations(const struct aion_taking *taking);
 
-/* The same for one that was held: its external reads, into the engine's `held.reads`; and one of them that no choice
- * explains, as a step (`is_group`: its key has several). */
+/* The same for one that was held: its external reads, into the engine's `held.reads`; and one of
+ * them that no choice explains, as a step (`is_group`: its key has several). */
 void aion_access_reads(const struct aion_taking *taking);
-void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read, bool is_group);
+void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read,
+                         bool is_group);

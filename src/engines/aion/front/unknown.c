@@ -1,4 +1,5 @@
-/* Transactions of unknown outcome, kept whole in a history of their own until the outcome is reported. */
+/* Transactions of unknown outcome, kept whole in a history of their own until the outcome is
+ * reported. */
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -27,13 +28,16 @@ void aion_unknown_index(struct iso_aion *engine)
 
 /* ---- keeping them ---- */
 
-uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t, uint64_t origin,
-                               uint64_t sno)
+uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t,
+                               uint64_t origin, uint64_t sno)
 {
     bool alone = from->session[t] == ISO_NONE;
-    iso_atom session = alone ? 0 : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
-    uint32_t copy = iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
-                                      iso_status_of(from, t), origin);
+    iso_atom session =
+        alone ? 0
+              : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    uint32_t copy =
+        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
+                          iso_status_of(from, t), origin);
     if (alone)
         into->session[copy] = ISO_NONE;
     if (from->flags[t] & ISO_HAS_STS)
@@ -57,7 +61,8 @@ static void rebuild_history(struct iso_aion *engine)
         if (!unknown->open)
             continue;
         unknown->transaction = aion_copy_transaction(&kept, &engine->unknown.history, t,
-                                                     engine->unknown.history.origin[t], engine->unknown.history.sno[t]);
+                                                     engine->unknown.history.origin[t],
+                                                     engine->unknown.history.sno[t]);
         engine->unknown.list[count++] = *unknown;
     }
     engine->unknown.count = count;
@@ -67,7 +72,8 @@ static void rebuild_history(struct iso_aion *engine)
     aion_unknown_index(engine);
 }
 
-void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t, uint64_t sno)
+void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cache, uint32_t t,
+                      uint64_t sno)
 {
     const struct iso_history *history = cache->history;
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
@@ -75,29 +81,31 @@ void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cach
     ISO_GROW(engine->unknown.list, engine->unknown.count, engine->unknown.capacity);
     uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
     uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
-    engine->unknown.list[engine->unknown.count++] =
-        (struct aion_unknown){.tid = aion_tid_digest(history, t),
-                              .time = time,
-                              .transaction = aion_copy_transaction(&engine->unknown.history, history, t, origin, sno),
-                              .open = true};
+    engine->unknown.list[engine->unknown.count++] = (struct aion_unknown){
+        .tid = aion_tid_digest(history, t),
+        .time = time,
+        .transaction = aion_copy_transaction(&engine->unknown.history, history, t, origin, sno),
+        .open = true};
     index_open(engine, engine->unknown.count - 1);
     engine->unknown.open++;
     engine->unknown.due += STEPS;
 }
 
-static bool same_tid(const struct iso_aion *engine, const struct aion_unknown *unknown, const struct iso_atoms *atoms,
-                     iso_atom tid)
+static bool same_tid(const struct iso_aion *engine, const struct aion_unknown *unknown,
+                     const struct iso_atoms *atoms, iso_atom tid)
 {
     const struct iso_history *history = &engine->unknown.history;
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
-    const char *one = iso_atom_text(&history->atoms, history->tid[unknown->transaction], left, &left_length);
+    const char *one =
+        iso_atom_text(&history->atoms, history->tid[unknown->transaction], left, &left_length);
     const char *other = iso_atom_text(atoms, tid, right, &right_length);
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
 
 /* Of several the one that came first. */
-static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid)
+static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_atoms *atoms,
+                                      iso_atom tid)
 {
     uint64_t digest = aion_atom_digest(atoms, tid);
     digest = digest ? digest : 1;
@@ -106,7 +114,8 @@ static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_
     for (; iso_index_next(&engine->unknown.by_tid, &at, hash, &place); at++) {
         const struct aion_unknown *unknown = &engine->unknown.list[place];
         engine->stats.steps++;
-        if (place < first && unknown->open && unknown->tid == digest && same_tid(engine, unknown, atoms, tid))
+        if (place < first && unknown->open && unknown->tid == digest &&
+            same_tid(engine, unknown, atoms, tid))
             first = place;
     }
     return first == UINT32_MAX ? NULL : &engine->unknown.list[first];
@@ -122,8 +131,8 @@ static void forget_keys_of(struct iso_aion *engine, uint32_t t)
     }
 }
 
-bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid, bool committed,
-                      uint64_t cts, uint64_t now)
+bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, iso_atom tid,
+                      bool committed, uint64_t cts, uint64_t now)
 {
     struct iso_history *history = &engine->unknown.history;
     struct aion_unknown *unknown = find_open(engine, atoms, tid);
@@ -137,14 +146,17 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     engine->time.now = now > engine->time.now ? now : engine->time.now;
     unknown->open = false;
     engine->unknown.open--;
-    history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) | (committed ? ISO_COMMITTED : ISO_ABORTED));
+    history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) |
+                                  (committed ? ISO_COMMITTED : ISO_ABORTED));
     if (committed) {
         history->flags[t] |= ISO_HAS_CTS;
         history->cts[t] = cts;
     }
-    engine->options.origin_is_index = false; /* the copy's origin already is what events are to carry */
+    engine->options.origin_is_index =
+        false; /* the copy's origin already is what events are to carry */
     struct aion_accepted accepted;
-    enum iso_status status = aion_accept(engine, &engine->unknown.cache, t, true, &accepted, &error);
+    enum iso_status status =
+        aion_accept(engine, &engine->unknown.cache, t, true, &accepted, &error);
     if (status == ISO_OK)
         aion_take(engine, &engine->unknown.cache, &accepted, engine->time.now);
     aion_forget_unknown(engine, &engine->unknown.cache, t);
@@ -159,8 +171,8 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
 
 /* ---- those whose outcome nobody reported ---- */
 
-/* It has ended by now, since nothing that is still to come starts so far back; what is kept of it is that its keys may
- * have what it wrote. */
+/* It has ended by now, since nothing that is still to come starts so far back; what is kept of it
+ * is that its keys may have what it wrote. */
 static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, uint64_t until)
 {
     const struct iso_history *history = &engine->unknown.history;
@@ -170,14 +182,16 @@ static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, u
     engine->stats.aged_unknown++;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
         aion_cached_key(engine, &engine->unknown.cache, history->key[o]);
-    aion_age_unknown(engine, &engine->unknown.cache, t, history->flags[t] & ISO_HAS_STS ? until : UINT64_MAX);
+    aion_age_unknown(engine, &engine->unknown.cache, t,
+                     history->flags[t] & ISO_HAS_STS ? until : UINT64_MAX);
     forget_keys_of(engine, t);
 }
 
 /* Of what started below the floor: it ended by now, or soon. */
 static uint64_t ended_by(const struct iso_aion *engine)
 {
-    uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit : engine->time.expired,
+    uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit
+                                                                 : engine->time.expired,
              last = aion_recent(engine);
     uint64_t kept = reached - engine->time.floor;
     reached = last > reached ? last : reached;
@@ -189,8 +203,9 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
 {
     uint32_t aged = 0;
     for (; count; count--) {
-        engine->unknown.clock_hand =
-            engine->unknown.clock_hand + 1 < engine->unknown.count ? engine->unknown.clock_hand + 1 : 0;
+        engine->unknown.clock_hand = engine->unknown.clock_hand + 1 < engine->unknown.count
+                                         ? engine->unknown.clock_hand + 1
+                                         : 0;
         struct aion_unknown *unknown = &engine->unknown.list[engine->unknown.clock_hand];
         if (!unknown->open || unknown->time >= floor)
             continue;
@@ -206,7 +221,8 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
 
 void aion_unknown_sweep(struct iso_aion *engine)
 {
-    uint64_t steps = engine->unknown.due < engine->unknown.count ? engine->unknown.due : engine->unknown.count;
+    uint64_t steps =
+        engine->unknown.due < engine->unknown.count ? engine->unknown.due : engine->unknown.count;
     engine->unknown.due = 0;
     if (engine->time.floor)
         age_some(engine, engine->time.floor, ended_by(engine), steps);

@@ -14,7 +14,8 @@
 #include "history/copy.h"
 #include "history/moment.h"
 
-/* REBUILD_FROM: the history is made anew from so many on; FLUSH: steps that go to the shards at once. */
+/* REBUILD_FROM: the history is made anew from so many on; FLUSH: steps that go to the shards at
+ * once. */
 enum { REBUILD_FROM = 1024, FLUSH = 4096 };
 
 /* ---- what is due: a heap ---- */
@@ -23,13 +24,15 @@ static bool is_earlier(const struct aion_deferred_due *left, const struct aion_d
 {
     if (left->time != right->time)
         return left->time < right->time;
-    return left->session != right->session ? left->session < right->session : left->number < right->number;
+    return left->session != right->session ? left->session < right->session
+                                           : left->number < right->number;
 }
 
-static void push_due(struct iso_aion *engine, struct aion_deferred_dues *dues, uint64_t time, uint32_t session,
-                     const struct aion_deferred_member *member)
+static void push_due(struct iso_aion *engine, struct aion_deferred_dues *dues, uint64_t time,
+                     uint32_t session, const struct aion_deferred_member *member)
 {
-    struct aion_deferred_due due = {time, member ? member->sno : 0, session, member ? member->number : 0};
+    struct aion_deferred_due due = {time, member ? member->sno : 0, session,
+                                    member ? member->number : 0};
     ISO_GROW(dues->list, dues->count, dues->capacity);
     ISO_HEAP_PUSH(dues->list, dues->count, due, is_earlier);
     engine->deferred.sessions[session].waiting++;
@@ -54,8 +57,10 @@ static uint32_t session_new(struct aion_holding *deferred, uint64_t digest)
         ISO_GROW(deferred->sessions, deferred->count, deferred->capacity);
         number = deferred->count++;
     }
-    deferred->sessions[number] = (struct aion_deferred_session){
-        .digest = digest, .last = {.number = ISO_NONE, .tid = ISO_ABSENT}, .forgotten = deferred->forgotten};
+    deferred->sessions[number] =
+        (struct aion_deferred_session){.digest = digest,
+                                       .last = {.number = ISO_NONE, .tid = ISO_ABSENT},
+                                       .forgotten = deferred->forgotten};
     if (digest)
         iso_number_map_put(&deferred->by_digest, digest, number);
     return number;
@@ -66,7 +71,8 @@ static uint32_t session_of(const struct aion_taking *taking, bool has_session)
     struct aion_holding *deferred = &taking->engine->deferred;
     if (!has_session)
         return session_new(deferred, 0);
-    uint64_t digest = aion_cached_session_digest(taking->cache, taking->history->session[taking->transaction]);
+    uint64_t digest =
+        aion_cached_session_digest(taking->cache, taking->history->session[taking->transaction]);
     uint32_t number = iso_number_map_get(&deferred->by_digest, digest);
     return number == ISO_NUMBER_NONE ? session_new(deferred, digest) : number;
 }
@@ -76,7 +82,8 @@ static void let_session_go(struct iso_aion *engine, uint32_t number)
 {
     struct aion_holding *deferred = &engine->deferred;
     struct aion_deferred_session *session = &deferred->sessions[number];
-    bool is_over = !session->digest || deferred->level == ISO_STALE_READS || session->latest < engine->time.floor;
+    bool is_over = !session->digest || deferred->level == ISO_STALE_READS ||
+                   session->latest < engine->time.floor;
     if (session->count || session->waiting)
         return;
     if (!is_over) {
@@ -92,18 +99,22 @@ static void let_session_go(struct iso_aion *engine, uint32_t number)
     iso_free(session->members);
     if (session->digest)
         iso_number_map_remove(&deferred->by_digest, session->digest);
-    *session = (struct aion_deferred_session){.waiting = deferred->free, .last = {.tid = ISO_ABSENT}};
+    *session =
+        (struct aion_deferred_session){.waiting = deferred->free, .last = {.tid = ISO_ABSENT}};
     deferred->free = number + 1;
 }
 
 /* ---- members ---- */
 
-static bool stands_behind(const struct aion_deferred_member *member, const struct aion_deferred_member *other)
+static bool stands_behind(const struct aion_deferred_member *member,
+                          const struct aion_deferred_member *other)
 {
-    return member->sno != other->sno ? member->sno > other->sno : (int32_t)(member->number - other->number) > 0;
+    return member->sno != other->sno ? member->sno > other->sno
+                                     : (int32_t)(member->number - other->number) > 0;
 }
 
-static void insert_member(struct aion_deferred_session *session, const struct aion_deferred_member *member)
+static void insert_member(struct aion_deferred_session *session,
+                          const struct aion_deferred_member *member)
 {
     ISO_GROW(session->members, session->count, session->capacity);
     uint32_t at = session->count++;
@@ -114,7 +125,8 @@ static void insert_member(struct aion_deferred_session *session, const struct ai
     session->starts += (member->flags & ISO_HAS_STS) != 0;
 }
 
-static void drop_members(struct iso_aion *engine, struct aion_deferred_session *session, uint32_t count)
+static void drop_members(struct iso_aion *engine, struct aion_deferred_session *session,
+                         uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct aion_deferred_member *member = &session->members[i];
@@ -142,7 +154,8 @@ static void add_gap(struct aion_snapshot_boundaries *snapshot_boundaries, uint64
     ISO_GROW(snapshot_boundaries->list, snapshot_boundaries->count, snapshot_boundaries->capacity);
     snapshot_boundaries->is_sorted =
         snapshot_boundaries->count
-            ? snapshot_boundaries->is_sorted && snapshot_boundaries->list[snapshot_boundaries->count - 1] < time
+            ? snapshot_boundaries->is_sorted &&
+                  snapshot_boundaries->list[snapshot_boundaries->count - 1] < time
             : true;
     snapshot_boundaries->list[snapshot_boundaries->count++] = time;
 }
@@ -155,7 +168,8 @@ void aion_snapshot_boundaries_add(struct aion_snapshot_boundaries *snapshot_boun
         return;
     if (history->flags[t] & ISO_HAS_STS)
         add_gap(snapshot_boundaries, history->sts[t]);
-    for (uint32_t o = history->first_operation[t]; history->ots && o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->first_operation[t];
+         history->ots && o < history->first_operation[t + 1]; o++) {
         if (history->kind[o] & ISO_OPERATION_OTS)
             add_gap(snapshot_boundaries, history->ots[o]);
     }
@@ -166,7 +180,8 @@ void aion_snapshot_boundaries_sort(struct aion_snapshot_boundaries *snapshot_bou
     uint32_t left = 0;
     if (snapshot_boundaries->is_sorted || !snapshot_boundaries->count)
         return;
-    qsort(snapshot_boundaries->list, snapshot_boundaries->count, sizeof *snapshot_boundaries->list, iso_order_u64);
+    qsort(snapshot_boundaries->list, snapshot_boundaries->count, sizeof *snapshot_boundaries->list,
+          iso_order_u64);
     for (uint32_t i = 0; i < snapshot_boundaries->count; i++) {
         if (!left || snapshot_boundaries->list[left - 1] != snapshot_boundaries->list[i])
             snapshot_boundaries->list[left++] = snapshot_boundaries->list[i];
@@ -201,7 +216,9 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
         .moment = has_time ? moment : aion_recent(engine),
         .times = taking->times,
         .number = accepted->number,
-        .transaction = reads ? aion_copy_transaction(&deferred->history, history, t, origin, accepted->sno) : ISO_NONE,
+        .transaction =
+            reads ? aion_copy_transaction(&deferred->history, history, t, origin, accepted->sno)
+                  : ISO_NONE,
         .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
         .flags = (flags & (ISO_HAS_STS | ISO_WRITES)) | (has_time ? ISO_HAS_CTS : 0)};
     uint32_t number = session_of(taking, has_session);
@@ -216,12 +233,14 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
 
 /* What others may have read of it, as the front says it. */
 void aion_deferred_version_query(struct iso_aion *engine, const struct aion_deferred_member *member,
-                                 const struct aion_deferred_read *read, struct aion_query *version_query)
+                                 const struct aion_deferred_read *read,
+                                 struct aion_query *version_query)
 {
     struct aion_holding *deferred = &engine->deferred;
     const struct iso_history *history = &deferred->history;
     const struct aion_cached_key *key = aion_cached_key(engine, &deferred->cache, read->key);
-    struct aion_looker reader = {&engine->values.atoms, member->tid, member->times.cts, read->has_own};
+    struct aion_looker reader = {&engine->values.atoms, member->tid, member->times.cts,
+                                 read->has_own};
     const iso_atom *elements = &history->value[read->operation];
     uint32_t count = 1;
     *version_query = (struct aion_query){.snapshot_boundaries = &deferred->snapshot_boundaries,
@@ -229,10 +248,11 @@ void aion_deferred_version_query(struct iso_aion *engine, const struct aion_defe
     if (read->prefix != ISO_NONE) {
         bool null = iso_kind_of(history, read->operation) == ISO_READ;
         count = null ? 0 : read->prefix;
-        elements = count ? history->element + history->list_first[history->value[read->operation]] : NULL;
+        elements =
+            count ? history->element + history->list_first[history->value[read->operation]] : NULL;
     }
-    aion_version_query_begin(version_query, engine->shards.list[key->shard], key->number - 1, &reader, &history->atoms,
-                             elements, count);
+    aion_version_query_begin(version_query, engine->shards.list[key->shard], key->number - 1,
+                             &reader, &history->atoms, elements, count);
 }
 
 void aion_deferred_soften(const struct iso_aion *engine, struct aion_deferred_read *read,
@@ -250,7 +270,8 @@ static void count_flagged(struct iso_aion *engine)
 {
     struct aion_deferred_reads *reads = &engine->deferred.reads;
     for (uint32_t i = 0; i < reads->count; i++)
-        engine->accesses.list[reads->list[i].access].external += reads->list[i].outcome == AION_DEFERRED_WRONG;
+        engine->accesses.list[reads->list[i].access].external +=
+            reads->list[i].outcome == AION_DEFERRED_WRONG;
 }
 
 static void count_unsure(struct iso_aion *engine, const struct aion_deferred_read *read)
@@ -265,8 +286,8 @@ static void count_unsure(struct iso_aion *engine, const struct aion_deferred_rea
     engine->stats.unjudged[read->reason]++;
 }
 
-/* Of one without any time nothing says that who is earlier in its session has come, or is still known: where not all
- * is kept it is right about nothing. */
+/* Of one without any time nothing says that who is earlier in its session has come, or is still
+ * known: where not all is kept it is right about nothing. */
 static void lose_reads(struct aion_deferred_reads *reads)
 {
     for (uint32_t i = 0; i < reads->count; i++)
@@ -349,7 +370,8 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
     if (engine->budget.failure.status != ISO_OK)
         return false;
     bool by_index = engine->options.origin_is_index;
-    engine->options.origin_is_index = false; /* the copy's origin already is what events are to carry */
+    engine->options.origin_is_index =
+        false; /* the copy's origin already is what events are to carry */
     aion_access_reads(&taking);
     engine->options.origin_is_index = by_index;
     return true;
@@ -367,7 +389,8 @@ static void end_transaction(struct iso_aion *engine, struct aion_deferred_member
 /* ---- rc and stale ---- */
 
 /* The first that has a start behind it in its session, or NULL. */
-static const struct aion_deferred_member *find_next_start(const struct aion_deferred_session *session, uint32_t at)
+static const struct aion_deferred_member *
+find_next_start(const struct aion_deferred_session *session, uint32_t at)
 {
     for (uint32_t i = at + 1; session->starts && i < session->count; i++) {
         if (session->members[i].flags & ISO_HAS_STS)
@@ -376,10 +399,13 @@ static const struct aion_deferred_member *find_next_start(const struct aion_defe
     return NULL;
 }
 
-/* A transaction that does not say where it started did so after what its session had committed before. */
-static uint64_t start_of(const struct iso_aion *engine, const struct aion_deferred_session *session, uint32_t at)
+/* A transaction that does not say where it started did so after what its session had committed
+ * before. */
+static uint64_t start_of(const struct iso_aion *engine, const struct aion_deferred_session *session,
+                         uint32_t at)
 {
-    const struct aion_snapshot_boundaries *snapshot_boundaries = &engine->deferred.snapshot_boundaries;
+    const struct aion_snapshot_boundaries *snapshot_boundaries =
+        &engine->deferred.snapshot_boundaries;
     const struct aion_deferred_member *member = &session->members[at];
     uint64_t written = session->written;
     if (member->flags & ISO_HAS_STS)
@@ -394,8 +420,8 @@ static uint64_t start_of(const struct iso_aion *engine, const struct aion_deferr
 }
 
 /* `last`: the last timestamp below the moment `high`, or UINT64_MAX. */
-static void judge_moments(struct iso_aion *engine, struct aion_deferred_session *session, uint32_t at, uint64_t high,
-                          uint64_t last, bool is_complete)
+static void judge_moments(struct iso_aion *engine, struct aion_deferred_session *session,
+                          uint32_t at, uint64_t high, uint64_t last, bool is_complete)
 {
     struct aion_deferred_member *member = &session->members[at];
     if (!begin_transaction(engine, member))
@@ -416,12 +442,13 @@ static void judge_moments(struct iso_aion *engine, struct aion_deferred_session 
 }
 
 /* True if its turn has come, and then until when its moments last. */
-static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, uint64_t *high, uint64_t *last,
-                        bool *is_forced)
+static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, uint64_t *high,
+                        uint64_t *last, bool *is_forced)
 {
     struct aion_deferred_session *session = &engine->deferred.sessions[number];
     struct aion_deferred_member *member = &session->members[at];
-    const struct aion_snapshot_boundaries *snapshot_boundaries = &engine->deferred.snapshot_boundaries;
+    const struct aion_snapshot_boundaries *snapshot_boundaries =
+        &engine->deferred.snapshot_boundaries;
     uint64_t limit = engine->time.limit;
     bool is_past = engine->deferred.ended || member->moment < limit;
     *is_forced = member->moment < engine->time.floor;
@@ -430,7 +457,8 @@ static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, u
         const struct aion_deferred_member *next = find_next_start(session, at);
         is_past = engine->deferred.ended || (is_past && next && next->moment < limit);
         if (next)
-            *high = aion_above(aion_moment_of_snapshot(snapshot_boundaries, *last = next->times.sts));
+            *high =
+                aion_above(aion_moment_of_snapshot(snapshot_boundaries, *last = next->times.sts));
         if (!is_past && !*is_forced && !member->queued && member->moment < limit) {
             member->queued = true;
             push_due(engine, &engine->deferred.floors, member->moment, number, member);
@@ -440,7 +468,8 @@ static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, u
     }
     *is_forced &= !is_past;
     if (*is_forced) /* what may have been read later is not there yet */
-        *high = aion_above(aion_moment_of_commit(snapshot_boundaries, *last = limit ? limit - 1 : 0));
+        *high =
+            aion_above(aion_moment_of_commit(snapshot_boundaries, *last = limit ? limit - 1 : 0));
     return is_past || *is_forced;
 }
 
@@ -461,13 +490,15 @@ static void try_moments(struct iso_aion *engine, uint32_t number, uint32_t at)
 }
 
 /* The place of the member that is due; false: it has gone. */
-static bool find_member(const struct aion_deferred_session *session, const struct aion_deferred_due *due, uint32_t *at)
+static bool find_member(const struct aion_deferred_session *session,
+                        const struct aion_deferred_due *due, uint32_t *at)
 {
     struct aion_deferred_member sought = {.sno = due->sno, .number = due->number};
     uint32_t high = session->count;
     *at = 0;
     ISO_BISECT(*at, high, middle, stands_behind(&sought, &session->members[middle]));
-    return *at < session->count && session->members[*at].sno == due->sno && session->members[*at].number == due->number;
+    return *at < session->count && session->members[*at].sno == due->sno &&
+           session->members[*at].number == due->number;
 }
 
 /* The one that is due, and those that waited for its start. */
@@ -490,10 +521,11 @@ static void process_moments(struct iso_aion *engine, const struct aion_deferred_
 
 /* ---- ryw and mr ---- */
 
-static struct iso_aion_party party_of(const struct iso_aion *engine, const struct aion_deferred_member *member)
+static struct iso_aion_party party_of(const struct iso_aion *engine,
+                                      const struct aion_deferred_member *member)
 {
-    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin, member->times.sts,
-                                   member->times.cts};
+    return (struct iso_aion_party){&engine->values.atoms, member->tid, member->origin,
+                                   member->times.sts, member->times.cts};
 }
 
 /* Behind it the session's order starts anew. */
@@ -509,7 +541,8 @@ static void emit_session(struct iso_aion *engine, struct aion_deferred_session *
     session->forgotten = 0;
 }
 
-static bool goes_back(const struct aion_deferred_session *session, const struct aion_deferred_member *writer)
+static bool goes_back(const struct aion_deferred_session *session,
+                      const struct aion_deferred_member *writer)
 {
     return session->last.number != ISO_NONE && writer->times.cts < session->last.times.cts;
 }
@@ -527,7 +560,8 @@ static void take_writer(struct iso_aion *engine, struct aion_deferred_session *s
 }
 
 /* The next writer of the session's order, or NULL. */
-static const struct aion_deferred_member *find_next_writer(const struct aion_deferred_session *session, uint32_t at)
+static const struct aion_deferred_member *
+find_next_writer(const struct aion_deferred_session *session, uint32_t at)
 {
     for (uint32_t i = at; session->writers && i < session->count; i++) {
         if (session->members[i].flags & ISO_WRITES)
@@ -555,7 +589,8 @@ static bool judge_member(struct iso_aion *engine, uint32_t number, uint32_t at)
     if (member->flags & ISO_WRITES && goes_back(session, member))
         emit_session(engine, session, member);
     if (member->transaction != ISO_NONE && begin_transaction(engine, member)) {
-        aion_judge_guarantee(engine, session, member, is_forced && engine->time.limit ? engine->time.limit - 1 : limit,
+        aion_judge_guarantee(engine, session, member,
+                             is_forced && engine->time.limit ? engine->time.limit - 1 : limit,
                              is_past);
         if (engine->time.floor && !(member->flags & ISO_HAS_CTS))
             lose_reads(&engine->deferred.reads);
@@ -591,11 +626,13 @@ static void process(struct iso_aion *engine, struct aion_deferred_due due)
 }
 
 /* Snapshots below the floor tell nothing apart that is kept, but for one. */
-static void trim_snapshot_boundaries(struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t floor)
+static void trim_snapshot_boundaries(struct aion_snapshot_boundaries *snapshot_boundaries,
+                                     uint64_t floor)
 {
     uint32_t count = 0;
     if (snapshot_boundaries->count < REBUILD_FROM ||
-        snapshot_boundaries->list[snapshot_boundaries->count / 2] >= floor || !snapshot_boundaries->is_sorted)
+        snapshot_boundaries->list[snapshot_boundaries->count / 2] >= floor ||
+        !snapshot_boundaries->is_sorted)
         return;
     while (snapshot_boundaries->list[count + 1] < floor)
         count++;
@@ -616,8 +653,8 @@ static void rebuild_history(struct aion_holding *deferred)
         for (uint32_t i = 0; i < deferred->sessions[s].count; i++) {
             struct aion_deferred_member *member = &deferred->sessions[s].members[i];
             if (member->transaction != ISO_NONE)
-                member->transaction =
-                    aion_copy_transaction(&kept, &deferred->history, member->transaction, member->origin, member->sno);
+                member->transaction = aion_copy_transaction(
+                    &kept, &deferred->history, member->transaction, member->origin, member->sno);
         }
     }
     iso_history_release(&deferred->history);
@@ -723,16 +760,17 @@ void aion_deferred_archive(struct iso_archive *archive, struct iso_aion *engine)
             session->known = NULL;
         }
         if (session->capacity)
-            ISO_ARCHIVE_ANY(archive, "held", ISO_ARCHIVE_HEAP, session->members, session->count, session->capacity);
+            ISO_ARCHIVE_ANY(archive, "held", ISO_ARCHIVE_HEAP, session->members, session->count,
+                            session->capacity);
         if (session->known_capacity)
-            ISO_ARCHIVE_ANY(archive, "known", ISO_ARCHIVE_HEAP, session->known, session->known_count,
-                            session->known_capacity);
+            ISO_ARCHIVE_ANY(archive, "known", ISO_ARCHIVE_HEAP, session->known,
+                            session->known_count, session->known_capacity);
         iso_archive_expect(archive, session->count == count && session->known_count == known);
     }
-    ISO_ARCHIVE_ANY(archive, "moments", ISO_ARCHIVE_HEAP, deferred->moments.list, deferred->moments.count,
-                    deferred->moments.capacity);
-    ISO_ARCHIVE_ANY(archive, "floors", ISO_ARCHIVE_HEAP, deferred->floors.list, deferred->floors.count,
-                    deferred->floors.capacity);
+    ISO_ARCHIVE_ANY(archive, "moments", ISO_ARCHIVE_HEAP, deferred->moments.list,
+                    deferred->moments.count, deferred->moments.capacity);
+    ISO_ARCHIVE_ANY(archive, "floors", ISO_ARCHIVE_HEAP, deferred->floors.list,
+                    deferred->floors.count, deferred->floors.capacity);
     ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_HEAP, deferred->snapshot_boundaries.list,
                     deferred->snapshot_boundaries.count, deferred->snapshot_boundaries.capacity);
     ISO_ARCHIVE_VALUE(archive, deferred->snapshot_boundaries.is_sorted);
@@ -756,6 +794,7 @@ void aion_deferred_validate(const struct aion_holding *deferred)
             assert(session->known[i - 1].cts <= session->known[i].cts);
         dues += is_free ? 0 : session->waiting;
     }
-    assert(waiting == deferred->waiting && dues == deferred->moments.count + deferred->floors.count);
+    assert(waiting == deferred->waiting &&
+           dues == deferred->moments.count + deferred->floors.count);
     (void)waiting, (void)dues;
 }

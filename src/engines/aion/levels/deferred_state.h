@@ -1,4 +1,5 @@
-/* Levels below SI: transactions whose reads are judged once all is there that they may rest on (deferred.c). */
+/* Levels below SI: transactions whose reads are judged once all is there that they may rest on
+ * (deferred.c). */
 #pragma once
 
 #include "aion/front/group_state.h"
@@ -14,8 +15,9 @@ struct aion_deferred_member {
     uint32_t number;      /* as it was accepted */
     uint32_t transaction; /* in `history`; ISO_NONE: nothing of it waits */
     uint32_t tid;         /* value of the front */
-    uint8_t flags;        /* ISO_HAS_STS, ISO_WRITES of a history; ISO_HAS_CTS: it has any time of its own */
-    bool judged, queued;  /* queued: it waits for its session's next one, or for the floor */
+    uint8_t
+        flags; /* ISO_HAS_STS, ISO_WRITES of a history; ISO_HAS_CTS: it has any time of its own */
+    bool judged, queued; /* queued: it waits for its session's next one, or for the floor */
 };
 
 /* A writer that later reads of the session have to know of. */
@@ -35,8 +37,9 @@ struct aion_deferred_session {
     uint64_t written;         /* rc: cts of the last writer that was let go, + 1; 0: none */
     uint64_t latest;          /* timestamp of all that came */
     /* ryw, mr */
-    struct aion_deferred_member last; /* the writer with the largest cts; `number` ISO_NONE: there was none */
-    struct aion_known *known;         /* by cts */
+    struct aion_deferred_member
+        last; /* the writer with the largest cts; `number` ISO_NONE: there was none */
+    struct aion_known *known; /* by cts */
     uint32_t known_count, known_capacity;
     uint64_t forgotten; /* those below are not known any more */
 };
@@ -57,11 +60,16 @@ struct aion_deferred_read {
     uint32_t access;         /* of the transaction, to its key */
     uint32_t prefix;         /* a list: what others appended; else ISO_NONE */
     bool has_own;            /* its transaction writes the key */
-    enum { AION_DEFERRED_RIGHT, AION_DEFERRED_WRONG, AION_DEFERRED_UNSURE, AION_DEFERRED_LOST } outcome;
-    enum iso_unjudged reason; /* UNSURE */
-    uint64_t version_query,
-        before;     /* WRONG: what it had to see lies below; transactions that it may rest on began below */
-    uint16_t newer; /* as a step's */
+    enum {
+        AION_DEFERRED_RIGHT,
+        AION_DEFERRED_WRONG,
+        AION_DEFERRED_UNSURE,
+        AION_DEFERRED_LOST
+    } outcome;
+    enum iso_unjudged reason;       /* UNSURE */
+    uint64_t version_query, before; /* WRONG: what it had to see lies below; transactions that it
+                                       may rest on began below */
+    uint16_t newer;                 /* as a step's */
 };
 
 struct aion_deferred_reads {

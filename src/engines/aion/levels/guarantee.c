@@ -1,5 +1,5 @@
-/* Of whom a session's reads have to know: ryw, its own earlier writers; mr, the writers of what it has read
- * (docs/semantics.md). Members come in the session's order. */
+/* Of whom a session's reads have to know: ryw, its own earlier writers; mr, the writers of what it
+ * has read (docs/semantics.md). Members come in the session's order. */
 #include "aion/levels/deferred.h"
 
 #include <string.h>
@@ -26,15 +26,16 @@ static uint32_t place_of(const struct aion_deferred_session *session, uint64_t c
 static bool find_known(struct iso_aion *engine, const struct aion_deferred_session *session,
                        const struct iso_atoms *atoms, iso_atom tid, uint64_t cts, uint32_t *at)
 {
-    for (*at = place_of(session, cts); *at < session->known_count && session->known[*at].cts == cts; ++*at) {
+    for (*at = place_of(session, cts); *at < session->known_count && session->known[*at].cts == cts;
+         ++*at) {
         if (aion_atoms_same(&engine->values.atoms, session->known[*at].tid, atoms, tid))
             return true;
     }
     return false;
 }
 
-static void add_known(struct iso_aion *engine, struct aion_deferred_session *session, const struct iso_atoms *atoms,
-                      iso_atom tid, uint64_t cts, bool is_guess)
+static void add_known(struct iso_aion *engine, struct aion_deferred_session *session,
+                      const struct iso_atoms *atoms, iso_atom tid, uint64_t cts, bool is_guess)
 {
     uint32_t at;
     if (find_known(engine, session, atoms, tid, cts, &at)) {
@@ -42,14 +43,16 @@ static void add_known(struct iso_aion *engine, struct aion_deferred_session *ses
         return;
     }
     ISO_GROW(session->known, session->known_count, session->known_capacity);
-    memmove(session->known + at + 1, session->known + at, (session->known_count - at) * sizeof *session->known);
+    memmove(session->known + at + 1, session->known + at,
+            (session->known_count - at) * sizeof *session->known);
     uint32_t value = atoms == &engine->values.atoms ? aion_values_reference(&engine->values, tid)
                                                     : aion_values_take(&engine->values, atoms, tid);
     session->known[at] = (struct aion_known){cts, value, is_guess};
     session->known_count++;
 }
 
-void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *session, uint64_t floor)
+void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *session,
+                       uint64_t floor)
 {
     uint32_t count = place_of(session, floor);
     if (!count)
@@ -87,14 +90,14 @@ static uint64_t horizon_of(const struct knowledge *knowledge)
 
 /* ---- a read ---- */
 
-static uint64_t required(struct knowledge *knowledge, const struct aion_query *version_query, uint64_t than, bool *lost,
-                         uint16_t *newer)
+static uint64_t required(struct knowledge *knowledge, const struct aion_query *version_query,
+                         uint64_t than, bool *lost, uint16_t *newer)
 {
     uint64_t horizon = horizon_of(knowledge);
     if (knowledge->session->forgotten > horizon)
         horizon = knowledge->session->forgotten;
-    return aion_newest_known(version_query, than, horizon, knowledge->session->forgotten, knows, knowledge, lost,
-                             newer);
+    return aion_newest_known(version_query, than, horizon, knowledge->session->forgotten, knows,
+                             knowledge, lost, newer);
 }
 
 /* Of whom it is taken to be, and whether nobody else could be meant. */
@@ -106,15 +109,19 @@ struct meant {
 
 static struct meant meant_by(const struct aion_source *source, uint64_t limit)
 {
-    struct meant meant = {source->shown_cts, source->shown, source->count == 1 && !source->is_lost, false};
+    struct meant meant = {source->shown_cts, source->shown, source->count == 1 && !source->is_lost,
+                          false};
     if (source->shown == ISO_NONE && source->oldest != ISO_NONE && !source->is_initial)
         meant = (struct meant){source->oldest_cts, source->oldest, meant.is_certain, false};
-    meant.is_tied = meant.writer != ISO_NONE && limit != UINT64_MAX && meant.cts == aion_above(limit);
+    meant.is_tied =
+        meant.writer != ISO_NONE && limit != UINT64_MAX && meant.cts == aion_above(limit);
     return meant;
 }
 
-static struct meant judge_read(struct knowledge *knowledge, const struct aion_deferred_member *member,
-                               struct aion_deferred_read *read, const struct aion_query *version_query, uint64_t limit,
+static struct meant judge_read(struct knowledge *knowledge,
+                               const struct aion_deferred_member *member,
+                               struct aion_deferred_read *read,
+                               const struct aion_query *version_query, uint64_t limit,
                                bool is_complete)
 {
     struct aion_source source;
@@ -124,7 +131,8 @@ static struct meant judge_read(struct knowledge *knowledge, const struct aion_de
     struct meant meant = meant_by(&source, limit);
     knowledge->by_guess = false;
     uint64_t newest = required(knowledge, version_query, source.newest_cts, &lost, &newer);
-    bool is_gone = !source.count && source.is_lost; /* then it may have the cts of the first that is kept */
+    bool is_gone =
+        !source.count && source.is_lost; /* then it may have the cts of the first that is kept */
     if (is_gone ? newest > source.kept_from : newest || !source.count) {
         read->outcome = is_complete ? AION_DEFERRED_WRONG : AION_DEFERRED_LOST;
         read->version_query = newest;
@@ -137,14 +145,16 @@ static struct meant judge_read(struct knowledge *knowledge, const struct aion_de
         return meant;
     }
     knowledge->by_guess = true;
-    read->outcome = meant.is_tied || required(knowledge, version_query, meant.cts, &lost, &other) ? AION_DEFERRED_UNSURE
-                                                                                                  : AION_DEFERRED_RIGHT;
+    read->outcome = meant.is_tied || required(knowledge, version_query, meant.cts, &lost, &other)
+                        ? AION_DEFERRED_UNSURE
+                        : AION_DEFERRED_RIGHT;
     read->reason = meant.is_tied ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
     return meant;
 }
 
 void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session *session,
-                          const struct aion_deferred_member *member, uint64_t limit, bool is_complete)
+                          const struct aion_deferred_member *member, uint64_t limit,
+                          bool is_complete)
 {
     struct knowledge knowledge = {engine, session, false};
     struct aion_deferred_reads *reads = &engine->deferred.reads;
@@ -158,7 +168,8 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
     for (uint32_t i = 0; i < reads->count; i++) {
         if (engine->deferred.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
             add_known(engine, session, iso_aion_shard_atoms(looks[i].shard),
-                      aion_version_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1, !meant[i].is_certain);
+                      aion_version_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1,
+                      !meant[i].is_certain);
         aion_version_query_end(&looks[i]);
     }
     iso_free(looks);

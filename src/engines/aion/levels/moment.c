@@ -1,31 +1,36 @@
-/* At which moments a transaction's reads were right: docs/semantics.md, weaker levels by timestamps. */
+/* At which moments a transaction's reads were right: docs/semantics.md, weaker levels by
+ * timestamps. */
 #include "aion/levels/deferred.h"
 
 #include "base/memory.h"
 
 static uint8_t own_time(const struct iso_aion *engine, const struct aion_deferred_read *read)
 {
-    return engine->deferred.history.kind[read->operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+    return engine->deferred.history.kind[read->operation] &
+           (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
 }
 
 /* The moment of a read that brings it along. */
-static uint64_t own_visible_below(const struct aion_moments *moments, const struct aion_deferred_read *read)
+static uint64_t own_visible_below(const struct aion_moments *moments,
+                                  const struct aion_deferred_read *read)
 {
     const struct aion_holding *deferred = &moments->engine->deferred;
     const struct aion_times *times = &moments->member->times;
     uint8_t bits = own_time(moments->engine, read);
     if (bits & ISO_OPERATION_OTS)
-        return aion_above(
-            aion_moment_of_snapshot(&deferred->snapshot_boundaries, deferred->history.ots[read->operation]));
+        return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries,
+                                                  deferred->history.ots[read->operation]));
     if (bits && times->point)
         return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries, times->cts));
     return bits ? aion_moment_of_commit(&deferred->snapshot_boundaries, times->cts)
                 : aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries, times->sts));
 }
 
-static void accuse(const struct aion_moments *moments, struct aion_deferred_read *read, uint64_t low, uint64_t high)
+static void accuse(const struct aion_moments *moments, struct aion_deferred_read *read,
+                   uint64_t low, uint64_t high)
 {
-    const struct aion_snapshot_boundaries *snapshot_boundaries = &moments->engine->deferred.snapshot_boundaries;
+    const struct aion_snapshot_boundaries *snapshot_boundaries =
+        &moments->engine->deferred.snapshot_boundaries;
     read->outcome = AION_DEFERRED_WRONG;
     read->version_query = aion_time_of_moment(snapshot_boundaries, low);
     read->before = snapshot_boundaries->is_on ? aion_time_of_moment(snapshot_boundaries, high)
@@ -35,7 +40,8 @@ static void accuse(const struct aion_moments *moments, struct aion_deferred_read
 
 /* No moment was found: is it wrong for sure? */
 static void doubt(const struct aion_moments *moments, struct aion_deferred_read *read,
-                  const struct aion_query *version_query, bool is_doubtful, uint64_t low, uint64_t high)
+                  const struct aion_query *version_query, bool is_doubtful, uint64_t low,
+                  uint64_t high)
 {
     uint64_t unsure;
     if (aion_first_unsure(version_query, low, high, &unsure, &read->reason))
@@ -50,8 +56,8 @@ static void doubt(const struct aion_moments *moments, struct aion_deferred_read 
 /* ---- rc ---- */
 
 /* The moments that a read may have; true: it moves the moment on. */
-static bool bounds_of(const struct aion_moments *moments, const struct aion_deferred_read *read, uint64_t *low,
-                      uint64_t *high)
+static bool bounds_of(const struct aion_moments *moments, const struct aion_deferred_read *read,
+                      uint64_t *low, uint64_t *high)
 {
     uint8_t bits = own_time(moments->engine, read);
     uint64_t own = own_visible_below(moments, read);
@@ -77,11 +83,12 @@ void aion_judge_committed(struct aion_moments *moments)
         bool moves = bounds_of(moments, read, &low, &high);
         found = low;
         aion_deferred_version_query(moments->engine, moments->member, read, &version_query);
-        enum aion_found is =
-            low == high ? aion_right_at(&version_query, low) : aion_first_right(&version_query, low, high, &found);
+        enum aion_found is = low == high ? aion_right_at(&version_query, low)
+                                         : aion_first_right(&version_query, low, high, &found);
         uint64_t unsure;
         if ((is != AION_FOUND || found != low) &&
-            aion_first_unsure(&version_query, low, is == AION_FOUND ? found - 1 : high, &unsure, &read->reason)) {
+            aion_first_unsure(&version_query, low, is == AION_FOUND ? found - 1 : high, &unsure,
+                              &read->reason)) {
             read->outcome = AION_DEFERRED_UNSURE;
             moments->low = moves ? unsure : moments->low;
         } else if (is == AION_FOUND && moves)
@@ -90,8 +97,9 @@ void aion_judge_committed(struct aion_moments *moments)
             read->outcome = AION_DEFERRED_LOST;
         else if (is == AION_NOT)
             doubt(moments, read, &version_query, is_doubtful, low, high);
-        is_doubtful |= read->outcome == AION_DEFERRED_LOST ||
-                       (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
+        is_doubtful |=
+            read->outcome == AION_DEFERRED_LOST ||
+            (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
         if (moments->high < moments->low)
             moments->high = moments->low;
         aion_version_query_end(&version_query);
@@ -101,8 +109,8 @@ void aion_judge_committed(struct aion_moments *moments)
 /* ---- stale ---- */
 
 /* The latest moment up to `high` that suits the last of the looks and those before it. */
-static enum aion_found common_visible_below(const struct aion_query *looks, uint32_t count, uint64_t high,
-                                            uint64_t *found)
+static enum aion_found common_visible_below(const struct aion_query *looks, uint32_t count,
+                                            uint64_t high, uint64_t *found)
 {
     const struct aion_query *version_query = &looks[count];
     enum aion_found is = aion_last_right(version_query, high, found);
@@ -121,8 +129,9 @@ static void judge_fixed(const struct aion_moments *moments, struct aion_deferred
                         const struct aion_query *version_query, bool is_doubtful)
 {
     bool is_lock = !(own_time(moments->engine, read) & ISO_OPERATION_OTS);
-    uint64_t visible_below = own_visible_below(moments, read) +
-                             (is_lock && !moments->member->times.point && moments->engine->deferred.are_positions);
+    uint64_t visible_below =
+        own_visible_below(moments, read) +
+        (is_lock && !moments->member->times.point && moments->engine->deferred.are_positions);
     enum aion_found is = aion_right_at(version_query, visible_below);
     if (is == AION_LOST)
         read->outcome = AION_DEFERRED_LOST;
@@ -157,8 +166,9 @@ void aion_judge_stale(struct aion_moments *moments)
             read->outcome = AION_DEFERRED_LOST;
         else
             doubt(moments, read, version_query, is_doubtful, moments->low, start);
-        is_doubtful |= read->outcome == AION_DEFERRED_LOST ||
-                       (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
+        is_doubtful |=
+            read->outcome == AION_DEFERRED_LOST ||
+            (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
         aion_version_query_end(version_query);
     }
     while (taken)

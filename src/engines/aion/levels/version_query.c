@@ -7,7 +7,8 @@
 
 /* ---- moments ---- */
 
-static uint64_t snapshots_below(const struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t time)
+static uint64_t snapshots_below(const struct aion_snapshot_boundaries *snapshot_boundaries,
+                                uint64_t time)
 {
     uint32_t low = 0, high = snapshot_boundaries->count;
     ISO_BISECT(low, high, middle, snapshot_boundaries->list[middle] < time);
@@ -15,24 +16,28 @@ static uint64_t snapshots_below(const struct aion_snapshot_boundaries *snapshot_
 }
 
 /* Snapshots are even, the gaps below them odd. */
-uint64_t aion_moment_of_snapshot(const struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t time)
+uint64_t aion_moment_of_snapshot(const struct aion_snapshot_boundaries *snapshot_boundaries,
+                                 uint64_t time)
 {
     return snapshot_boundaries->is_on ? 2 * snapshots_below(snapshot_boundaries, time) + 2 : time;
 }
 
-uint64_t aion_moment_of_commit(const struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t time)
+uint64_t aion_moment_of_commit(const struct aion_snapshot_boundaries *snapshot_boundaries,
+                               uint64_t time)
 {
     return snapshot_boundaries->is_on ? 2 * snapshots_below(snapshot_boundaries, time) + 1 : time;
 }
 
-uint64_t aion_time_of_moment(const struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t visible_below)
+uint64_t aion_time_of_moment(const struct aion_snapshot_boundaries *snapshot_boundaries,
+                             uint64_t visible_below)
 {
     uint64_t shown = visible_below / 2;
     if (!snapshot_boundaries->is_on || visible_below == UINT64_MAX)
         return visible_below;
     if (!shown)
         return 0;
-    return shown <= snapshot_boundaries->count ? aion_above(snapshot_boundaries->list[shown - 1]) : UINT64_MAX;
+    return shown <= snapshot_boundaries->count ? aion_above(snapshot_boundaries->list[shown - 1])
+                                               : UINT64_MAX;
 }
 
 /* ---- a read ---- */
@@ -42,14 +47,17 @@ static const struct aion_key *key_of(const struct aion_query *version_query)
     return &version_query->shard->keys.list[version_query->key];
 }
 
-static struct aion_entry *version_at(const struct aion_query *version_query, struct aion_place place)
+static struct aion_entry *version_at(const struct aion_query *version_query,
+                                     struct aion_place place)
 {
-    return aion_sorted_chunks_get(&version_query->shard->pool, &key_of(version_query)->versions, place);
+    return aion_sorted_chunks_get(&version_query->shard->pool, &key_of(version_query)->versions,
+                                  place);
 }
 
 static bool version_before(const struct aion_query *version_query, struct aion_place *place)
 {
-    return aion_sorted_chunks_before(&version_query->shard->pool, &key_of(version_query)->versions, place);
+    return aion_sorted_chunks_before(&version_query->shard->pool, &key_of(version_query)->versions,
+                                     place);
 }
 
 static void version_next(const struct aion_query *version_query, struct aion_place *place)
@@ -59,7 +67,8 @@ static void version_next(const struct aion_query *version_query, struct aion_pla
 
 static struct aion_place place_of(const struct aion_query *version_query, uint64_t time)
 {
-    return aion_sorted_chunks_lower(&version_query->shard->pool, &key_of(version_query)->versions, time);
+    return aion_sorted_chunks_lower(&version_query->shard->pool, &key_of(version_query)->versions,
+                                    time);
 }
 
 static uint64_t moment_of(const struct aion_query *version_query, const struct aion_entry *version)
@@ -76,20 +85,22 @@ static uint32_t find_own(const struct aion_query *version_query, const struct ai
          (version = version_at(version_query, place)) && version->time == reader->cts;
          version_next(version_query, &place)) {
         if (aion_atoms_same(&version_query->shard->values.atoms,
-                            version_query->shard->transactions.list[version->transaction].tid, reader->atoms,
-                            reader->tid))
+                            version_query->shard->transactions.list[version->transaction].tid,
+                            reader->atoms, reader->tid))
             return version->transaction;
     }
     return ISO_NONE;
 }
 
-static bool takes_front(const struct aion_query *version_query, uint32_t value, const uint32_t **elements,
-                        uint32_t *count)
+static bool takes_front(const struct aion_query *version_query, uint32_t value,
+                        const uint32_t **elements, uint32_t *count)
 {
-    const struct aion_list *list = value == ISO_ABSENT ? NULL : aion_pool_at(&version_query->shard->pool, value);
+    const struct aion_list *list =
+        value == ISO_ABSENT ? NULL : aion_pool_at(&version_query->shard->pool, value);
     if (!list)
         return true;
-    if (list->count > *count || memcmp(list->elements, *elements, list->count * sizeof **elements) != 0)
+    if (list->count > *count ||
+        memcmp(list->elements, *elements, list->count * sizeof **elements) != 0)
         return false;
     *elements += list->count;
     *count -= list->count;
@@ -101,7 +112,9 @@ static void match_list(struct aion_query *version_query)
 {
     const struct aion_key *key = key_of(version_query);
     const struct aion_list *read =
-        version_query->value == ISO_ABSENT ? NULL : aion_pool_at(&version_query->shard->pool, version_query->value);
+        version_query->value == ISO_ABSENT
+            ? NULL
+            : aion_pool_at(&version_query->shard->pool, version_query->value);
     const uint32_t *elements = read ? read->elements : NULL;
     uint32_t count = read ? read->count : 0;
     const struct aion_entry *version;
@@ -109,16 +122,18 @@ static void match_list(struct aion_query *version_query)
     version_query->list_is = AION_ON_NOTHING;
     if (!takes_front(version_query, base, &elements, &count)) {
         const struct aion_list *all = aion_pool_at(&version_query->shard->pool, base);
-        bool is_part = count < all->count && (!count || memcmp(all->elements, elements, count * sizeof *elements) == 0);
-        version_query->list_is = is_part && version_query->is_dropped ? AION_ON_DROPPED : AION_ON_NOTHING;
+        bool is_part = count < all->count &&
+                       (!count || memcmp(all->elements, elements, count * sizeof *elements) == 0);
+        version_query->list_is =
+            is_part && version_query->is_dropped ? AION_ON_DROPPED : AION_ON_NOTHING;
         return;
     }
     if (!count) {
         version_query->list_is = version_query->is_dropped ? AION_ON_DROPPED : AION_ON_INITIAL;
         return;
     }
-    for (struct aion_place place = aion_sorted_chunks_begin(); (version = version_at(version_query, place));
-         version_next(version_query, &place)) {
+    for (struct aion_place place = aion_sorted_chunks_begin();
+         (version = version_at(version_query, place)); version_next(version_query, &place)) {
         if (!takes_front(version_query, version->value, &elements, &count))
             return;
         if (count)
@@ -129,8 +144,9 @@ static void match_list(struct aion_query *version_query)
     }
 }
 
-void aion_version_query_begin(struct aion_query *version_query, struct iso_aion_shard *shard, uint32_t key,
-                              const struct aion_looker *reader, const struct iso_atoms *atoms, const iso_atom *elements,
+void aion_version_query_begin(struct aion_query *version_query, struct iso_aion_shard *shard,
+                              uint32_t key, const struct aion_looker *reader,
+                              const struct iso_atoms *atoms, const iso_atom *elements,
                               uint32_t count)
 {
     struct aion_key *entry = &shard->keys.list[key];
@@ -140,8 +156,9 @@ void aion_version_query_begin(struct aion_query *version_query, struct iso_aion_
         aion_page_in_all(shard, entry);
     version_query->is_list = aion_key_is_list(entry);
     version_query->is_dropped = entry->flags & AION_KEY_DROPPED;
-    version_query->value = version_query->is_list ? aion_list_new(shard, atoms, elements, count, 0)
-                                                  : aion_values_take(&shard->values, atoms, *elements);
+    version_query->value = version_query->is_list
+                               ? aion_list_new(shard, atoms, elements, count, 0)
+                               : aion_values_take(&shard->values, atoms, *elements);
     version_query->own = find_own(version_query, reader);
     if (version_query->is_list)
         match_list(version_query);
@@ -155,14 +172,16 @@ void aion_version_query_end(struct aion_query *version_query)
 static bool has_value(const struct aion_query *version_query, const struct aion_entry *version)
 {
     if (version_query->is_list)
-        return version_query->list_is == AION_ON_VERSION && version->transaction == version_query->match;
+        return version_query->list_is == AION_ON_VERSION &&
+               version->transaction == version_query->match;
     return version->value == version_query->value;
 }
 
 static uint32_t initial_value(const struct aion_query *version_query)
 {
     const struct aion_key *key = key_of(version_query);
-    return key->cold ? version_query->shard->cold.list[key->cold].initial : version_query->shard->keys.initial;
+    return key->cold ? version_query->shard->cold.list[key->cold].initial
+                     : version_query->shard->keys.initial;
 }
 
 static bool is_initial(const struct aion_query *version_query)
@@ -175,8 +194,8 @@ static bool is_initial(const struct aion_query *version_query)
 
 enum aion_found aion_right_at(const struct aion_query *version_query, uint64_t visible_below)
 {
-    struct aion_place place =
-        place_of(version_query, aion_time_of_moment(version_query->snapshot_boundaries, visible_below));
+    struct aion_place place = place_of(
+        version_query, aion_time_of_moment(version_query->snapshot_boundaries, visible_below));
     bool may_precede = version_query->are_positions, any = version_before(version_query, &place);
     while (any) {
         uint64_t group = moment_of(version_query, version_at(version_query, place));
@@ -185,13 +204,15 @@ enum aion_found aion_right_at(const struct aion_query *version_query, uint64_t v
              any = version_before(version_query, &place)) {
             const struct aion_entry *version = version_at(version_query, place);
             others |= version->transaction != version_query->own;
-            found |= version->transaction != version_query->own && has_value(version_query, version);
+            found |=
+                version->transaction != version_query->own && has_value(version_query, version);
         }
         if (found)
             return AION_FOUND;
         if (others && (!may_precede || group != visible_below - 1))
-            return !any && version_query->is_dropped ? AION_LOST
-                                                     : AION_NOT; /* one of the same moment may have been dropped */
+            return !any && version_query->is_dropped
+                       ? AION_LOST
+                       : AION_NOT; /* one of the same moment may have been dropped */
         may_precede &= !others;
     }
     if (version_query->is_dropped)
@@ -199,7 +220,8 @@ enum aion_found aion_right_at(const struct aion_query *version_query, uint64_t v
     return is_initial(version_query) ? AION_FOUND : AION_NOT;
 }
 
-enum aion_found aion_first_right(const struct aion_query *version_query, uint64_t low, uint64_t high, uint64_t *found)
+enum aion_found aion_first_right(const struct aion_query *version_query, uint64_t low,
+                                 uint64_t high, uint64_t *found)
 {
     enum aion_found at_low = aion_right_at(version_query, low);
     const struct aion_entry *version;
@@ -220,21 +242,26 @@ enum aion_found aion_first_right(const struct aion_query *version_query, uint64_
 }
 
 /* The first version from `place` on that is not the reader's. */
-static const struct aion_entry *next_of_others(const struct aion_query *version_query, struct aion_place place)
+static const struct aion_entry *next_of_others(const struct aion_query *version_query,
+                                               struct aion_place place)
 {
     const struct aion_entry *version = version_at(version_query, place);
-    for (; version && version->transaction == version_query->own; version = version_at(version_query, place))
+    for (; version && version->transaction == version_query->own;
+         version = version_at(version_query, place))
         version_next(version_query, &place);
     return version;
 }
 
-enum aion_found aion_last_right(const struct aion_query *version_query, uint64_t high, uint64_t *found)
+enum aion_found aion_last_right(const struct aion_query *version_query, uint64_t high,
+                                uint64_t *found)
 {
     enum aion_found at_high = aion_right_at(version_query, high);
     *found = high;
     if (at_high != AION_NOT)
         return at_high;
-    struct aion_place place = place_of(version_query, aion_time_of_moment(version_query->snapshot_boundaries, high)),
+    struct aion_place place =
+                          place_of(version_query,
+                                   aion_time_of_moment(version_query->snapshot_boundaries, high)),
                       behind = aion_sorted_chunks_begin();
     const struct aion_entry *version = NULL, *next;
     bool any = version_before(version_query, &place);
@@ -246,10 +273,12 @@ enum aion_found aion_last_right(const struct aion_query *version_query, uint64_t
     }
     if (any) {
         uint64_t group = moment_of(version_query, version);
-        for (behind = place; (next = version_at(version_query, behind)) && moment_of(version_query, next) == group;)
+        for (behind = place;
+             (next = version_at(version_query, behind)) && moment_of(version_query, next) == group;)
             version_next(version_query, &behind);
     } else if (version_query->is_dropped || !is_initial(version_query)) {
-        return version_query->is_dropped && (!version_query->is_list || version_query->list_is == AION_ON_DROPPED)
+        return version_query->is_dropped &&
+                       (!version_query->is_list || version_query->list_is == AION_ON_DROPPED)
                    ? AION_LOST
                    : AION_NOT;
     }
@@ -258,19 +287,21 @@ enum aion_found aion_last_right(const struct aion_query *version_query, uint64_t
     return *found ? AION_FOUND : AION_NOT;
 }
 
-bool aion_first_unsure(const struct aion_query *version_query, uint64_t low, uint64_t high, uint64_t *found,
-                       enum iso_unjudged *reason)
+bool aion_first_unsure(const struct aion_query *version_query, uint64_t low, uint64_t high,
+                       uint64_t *found, enum iso_unjudged *reason)
 {
     const struct aion_key *key = key_of(version_query);
-    struct aion_observed observed = {.visible_below = aion_time_of_moment(version_query->snapshot_boundaries, low),
-                                     .value = version_query->value};
+    struct aion_observed observed = {
+        .visible_below = aion_time_of_moment(version_query->snapshot_boundaries, low),
+        .value = version_query->value};
     struct aion_place place = place_of(version_query, observed.visible_below);
     const struct aion_entry *version;
     bool waits;
     *found = low;
     if (version_query->is_list)
         return false;
-    if (aion_is_unknown_value(version_query->shard, key, &observed, version_query->own, reason, &waits))
+    if (aion_is_unknown_value(version_query->shard, key, &observed, version_query->own, reason,
+                              &waits))
         return true;
     for (; (version = version_at(version_query, place)) && moment_of(version_query, version) < high;
          version_next(version_query, &place)) {
@@ -291,7 +322,8 @@ void aion_find_source(const struct aion_query *version_query, uint64_t start, ui
     struct aion_place place = place_of(version_query, aion_above(limit));
     *source = (struct aion_source){.newest = ISO_NONE, .shown = ISO_NONE, .oldest = ISO_NONE};
     if (limit == UINT64_MAX)
-        place = aion_sorted_chunks_end(&version_query->shard->pool, &key_of(version_query)->versions);
+        place =
+            aion_sorted_chunks_end(&version_query->shard->pool, &key_of(version_query)->versions);
     start = start < limit ? start : limit;
     while (version_before(version_query, &place)) {
         const struct aion_entry *version = version_at(version_query, place);
@@ -316,8 +348,9 @@ void aion_find_source(const struct aion_query *version_query, uint64_t start, ui
     source->count += source->is_initial;
 }
 
-uint64_t aion_newest_known(const struct aion_query *version_query, uint64_t than, uint64_t horizon, uint64_t floor,
-                           aion_knows *knows, void *context, bool *lost, uint16_t *newer)
+uint64_t aion_newest_known(const struct aion_query *version_query, uint64_t than, uint64_t horizon,
+                           uint64_t floor, aion_knows *knows, void *context, bool *lost,
+                           uint16_t *newer)
 {
     struct aion_place place = place_of(version_query, aion_above(horizon));
     uint64_t time = 0;
@@ -347,7 +380,8 @@ bool aion_list_is_tied(const struct aion_query *version_query)
     const struct aion_entry *version;
     uint64_t before = UINT64_MAX;
     for (struct aion_place place = aion_sorted_chunks_begin();
-         version_query->is_list && (version = version_at(version_query, place)); version_next(version_query, &place)) {
+         version_query->is_list && (version = version_at(version_query, place));
+         version_next(version_query, &place)) {
         if (version->time == before)
             return true;
         before = version->time;

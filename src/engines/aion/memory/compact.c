@@ -1,8 +1,10 @@
-/* Cutting a record in the spill file to what the floor leaves of it: parts of its bytes are copied, nothing is entered.
+/* Cutting a record in the spill file to what the floor leaves of it: parts of its bytes are copied,
+ * nothing is entered.
  *
- * What goes is what would go if the key were in memory: of versions those before the newest below the floor (trim.c),
- * of a list their elements stay, as part of its base; non-version writes below it; segments (paging.c) behind which a
- * version below it stands. Where that would not make the record shorter, it stays as it is.
+ * What goes is what would go if the key were in memory: of versions those before the newest below
+ * the floor (trim.c), of a list their elements stay, as part of its base; non-version writes below
+ * it; segments (paging.c) behind which a version below it stands. Where that would not make the
+ * record shorter, it stays as it is.
  */
 #include "aion/memory/record_private.h"
 
@@ -18,7 +20,8 @@ struct parts {
     uint64_t floor, passed;
     bool list;
     uint64_t flags;
-    const uint8_t *name_end, *span, *span_end, *elements; /* `elements`: of the base, to `base_end` */
+    const uint8_t *name_end, *span, *span_end,
+        *elements; /* `elements`: of the base, to `base_end` */
     const uint8_t *base_end;
     const uint8_t *initial, *initial_end;
     uint32_t base_count;
@@ -81,7 +84,8 @@ static void take_nonversions(struct parts *parts, struct iso_spill_record *recor
     nonversions->end = parts->cursor.at;
 }
 
-/* A segment goes if the next one begins below the floor; of the last, its key's first version decides. */
+/* A segment goes if the next one begins below the floor; of the last, its key's first version
+ * decides. */
 static void take_pages(struct parts *parts)
 {
     struct stretch *pages = &parts->pages;
@@ -200,8 +204,8 @@ static void put_versions(struct aion_bytes *bytes, const struct parts *parts)
     copy_bytes(bytes, first.behind, parts->versions.end);
 }
 
-static void put_parts(const struct iso_aion_shard *shard, const struct parts *parts, const uint8_t *record,
-                      struct aion_bytes *bytes)
+static void put_parts(const struct iso_aion_shard *shard, const struct parts *parts,
+                      const uint8_t *record, struct aion_bytes *bytes)
 {
     uint64_t flags = parts->flags;
     uint32_t more = folded_elements(parts);
@@ -228,7 +232,8 @@ static void put_parts(const struct iso_aion_shard *shard, const struct parts *pa
 
 /* ---- a record ---- */
 
-static bool page_out_segment(const struct iso_aion_shard *shard, struct cursor *cursor, struct iso_spill_record *record)
+static bool page_out_segment(const struct iso_aion_shard *shard, struct cursor *cursor,
+                             struct iso_spill_record *record)
 {
     take(cursor); /* serial number */
     uint64_t behind = take(cursor);
@@ -239,11 +244,13 @@ static bool page_out_segment(const struct iso_aion_shard *shard, struct cursor *
     return !record->size;
 }
 
-bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_record *record, struct aion_bytes *bytes)
+bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_record *record,
+                         struct aion_bytes *bytes)
 {
     const uint8_t *first = record->bytes;
-    struct parts parts = {
-        {NULL, first, first + record->size}, .floor = shard->time.floor, .passed = shard->time.passed};
+    struct parts parts = {{NULL, first, first + record->size},
+                          .floor = shard->time.floor,
+                          .passed = shard->time.passed};
     record->expiring = 0;
     record->until = 0;
     pass_atom(&parts.cursor);
@@ -258,7 +265,8 @@ bool aion_record_compact(const struct iso_aion_shard *shard, struct iso_spill_re
     if (parts.flags & COLD)
         take_cold(&parts, record);
     take_versions(&parts, record);
-    if (parts.cursor.at != parts.cursor.end) { /* what was put is whole: whoever reads it will report */
+    if (parts.cursor.at !=
+        parts.cursor.end) { /* what was put is whole: whoever reads it will report */
         record->expiring = 0;
         return false;
     }

@@ -1,18 +1,18 @@
 /* Letting keys go to the spill file, and what keeps them.
  *
- * A key goes as a record of all that it is (record.c), so that one which comes back is the one that went: verdicts do
- * not depend on who is in memory. Those stay that others refer to by their number or by their reads: a read that a
- * version to come may change, a pending verdict, a write of unknown outcome, a step that waits for its turn, a tie that
- * is not reported.
+ * A key goes as a record of all that it is (record.c), so that one which comes back is the one that
+ * went: verdicts do not depend on who is in memory. Those stay that others refer to by their number
+ * or by their reads: a read that a version to come may change, a pending verdict, a write of
+ * unknown outcome, a step that waits for its turn, a tie that is not reported.
  *
  * Of every key that the hand comes by older versions go, whether it stays or not (paging.c).
  *
- * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the process. So a run
- * that is done again from an archive lets the same go at the same places.
+ * Who goes follows from the engine's state alone (archive.h): no clock, no address, nothing of the
+ * process. So a run that is done again from an archive lets the same go at the same places.
  *
- * Which go: a hand goes round the keys; each stays as often as it was asked for again since it came, three times at
- * most (a clock with two bits). Most keys that come are not asked for again soon: they go first. A key whose record in
- * the spill file is still good is only forgotten.
+ * Which go: a hand goes round the keys; each stays as often as it was asked for again since it
+ * came, three times at most (a clock with two bits). Most keys that come are not asked for again
+ * soon: they go first. A key whose record in the spill file is still good is only forgotten.
  */
 #include "aion/memory/record.h"
 #include "base/fetch.h"
@@ -20,10 +20,12 @@
 static void compact_record(void *owner, struct iso_spill_record *record)
 {
     struct iso_aion_shard *shard = owner;
-    shard->stats.spilt.compacted += aion_record_compact(shard, record, &shard->paging.compact_record);
+    shard->stats.spilt.compacted +=
+        aion_record_compact(shard, record, &shard->paging.compact_record);
 }
 
-enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard, const struct iso_spill_options *options,
+enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard,
+                                        const struct iso_spill_options *options,
                                         struct iso_error *error)
 {
     struct iso_spill_options own = *options;
@@ -81,8 +83,10 @@ static void pin_reordered(struct iso_aion_shard *shard, bool pinned)
     const struct aion_reorder_queue *queue = &shard->reorder.queue;
     for (uint32_t i = queue->first; i < queue->end; i++) {
         uint32_t subject = queue->turns[i].subject;
-        const struct aion_batch *batch = &shard->reorder.pages[subject >> AION_REORDER_PAGE_BITS].batch;
-        const struct aion_part *part = &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
+        const struct aion_batch *batch =
+            &shard->reorder.pages[subject >> AION_REORDER_PAGE_BITS].batch;
+        const struct aion_part *part =
+            &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
         for (uint32_t s = part->first_step; s < part->first_step + part->step_count; s++)
             iso_aion_shard_pin(shard, batch->steps[s].key, pinned);
     }
@@ -103,7 +107,8 @@ static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
         return false;
     const struct aion_cold *cold = &shard->cold.list[key->cold];
     return cold->first_pending || cold->idle.count || aion_keeps_overlap_count(shard, key) ||
-           (cold->nonversions.count && aion_is_unknown(aion_sorted_chunks_last(&shard->pool, &cold->nonversions)));
+           (cold->nonversions.count &&
+            aion_is_unknown(aion_sorted_chunks_last(&shard->pool, &cold->nonversions)));
 }
 
 /* ---- who goes ---- */
@@ -118,17 +123,20 @@ static bool store_key(struct iso_aion_shard *shard, struct aion_key *key, uint64
         shard->stats.spilt.clean++;
         return true;
     }
-    if (!stored && iso_spill_get(shard->paging.store, digest, &other, &size, &shard->paging.failure) != ISO_OK)
+    if (!stored &&
+        iso_spill_get(shard->paging.store, digest, &other, &size, &shard->paging.failure) != ISO_OK)
         return false;
     struct iso_spill_record record = aion_record_write(shard, key, &shard->paging.record);
     if (other || shard->paging.record.size > iso_spill_most(shard->paging.store)) {
         key->flags |= AION_KEY_ALONE;
         return false;
     }
-    return iso_spill_put(shard->paging.store, digest, stored, &record, &shard->paging.failure) == ISO_OK;
+    return iso_spill_put(shard->paging.store, digest, stored, &record, &shard->paging.failure) ==
+           ISO_OK;
 }
 
-void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
+                       const struct aion_entry *version)
 {
     aion_value_drop(shard, key, version->value);
     aion_transaction_drop(shard, version->transaction);
@@ -198,14 +206,17 @@ static const struct aion_key *key_going(const struct iso_aion_shard *shard, uint
 }
 
 /* What the first versions of a run name. */
-ISO_FETCH fetch_named(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks, bool leaving)
+ISO_FETCH fetch_named(const struct iso_aion_shard *shard,
+                      const struct aion_sorted_chunks *sorted_chunks, bool leaving)
 {
     uint32_t count;
-    const struct aion_entry *versions = aion_sorted_chunks_chunk(&shard->pool, sorted_chunks, 0, &count);
+    const struct aion_entry *versions =
+        aion_sorted_chunks_chunk(&shard->pool, sorted_chunks, 0, &count);
     aion_fetch_versions(shard, versions, count < FETCH_VERSIONS ? count : FETCH_VERSIONS, leaving);
 }
 
-/* A key, its first versions, what those name, and the texts and slots of that: each when what leads there has come. */
+/* A key, its first versions, what those name, and the texts and slots of that: each when what leads
+ * there has come. */
 ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t clock_hand)
 {
     const struct aion_key *key;
@@ -215,20 +226,21 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t clock_hand)
         __builtin_prefetch(aion_pool_at(&shard->pool, key->versions.at), 1);
         aion_values_fetch_entry(&shard->values, key->atom);
     }
-    if ((key = key_going(shard, clock_hand + 2 * FETCH_STRIDE)) && aion_sorted_chunks_chunks(&key->versions) <= 1 &&
-        !aion_key_is_list(key)) {
+    if ((key = key_going(shard, clock_hand + 2 * FETCH_STRIDE)) &&
+        aion_sorted_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
         iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
-    if ((key = key_going(shard, clock_hand + FETCH_STRIDE)) && aion_sorted_chunks_chunks(&key->versions) <= 1 &&
-        !aion_key_is_list(key)) {
+    if ((key = key_going(shard, clock_hand + FETCH_STRIDE)) &&
+        aion_sorted_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, true);
         iso_spill_fetch(shard->paging.store, aion_key_digest(shard, key));
     }
 }
 
-/* Of the hand: who was asked for most often goes after three, and some that stayed may go by then. */
+/* Of the hand: who was asked for most often goes after three, and some that stayed may go by
+ * then. */
 enum { ROUNDS = 5 };
 
 /* What else is in use does not change here. */
@@ -247,11 +259,13 @@ void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes)
     pin_reordered(shard, true);
     shard->time.thorough = true;
     shard->paging.eager = !goal;
-    for (uint64_t left = ROUNDS * (uint64_t)shard->keys.count; left && shard->paging.failure.status == ISO_OK; left--) {
+    for (uint64_t left = ROUNDS * (uint64_t)shard->keys.count;
+         left && shard->paging.failure.status == ISO_OK; left--) {
         if (iso_aion_shard_key_bytes(shard) <= goal)
             break;
-        shard->paging.evict_clock_hand =
-            shard->paging.evict_clock_hand + 1 < shard->keys.count ? shard->paging.evict_clock_hand + 1 : 0;
+        shard->paging.evict_clock_hand = shard->paging.evict_clock_hand + 1 < shard->keys.count
+                                             ? shard->paging.evict_clock_hand + 1
+                                             : 0;
         fetch_going(shard, shard->paging.evict_clock_hand);
         evict_key(shard, &shard->keys.list[shard->paging.evict_clock_hand]);
     }

@@ -1,32 +1,39 @@
-/* Older versions of a key: they go to the spill file in segments, and come back when they matter. The key's own record,
- * if it goes too, says which segments there are.
+/* Older versions of a key: they go to the spill file in segments, and come back when they matter.
+ * The key's own record, if it goes too, says which segments there are.
  *
- *   in the spill file   [ segment | segment | segment ]   three or more versions each, a chunk at most: a record of its own
- *   rare.cuts        t1        t4        t9          first time of each, and the number it was stored under
- *   in memory                                [ versions: at least the two newest that the watermark has passed ]
+ *   in the spill file   [ segment | segment | segment ]   three or more versions each, a chunk at
+ *                                                         most: a record of its own
+ *   rare.cuts        t1        t4        t9          first time of each, and the number it was
+ *                                                    stored under
+ *   in memory                                [ versions: at least the two newest that the watermark
+ *                                            has passed ]
  *
- * So what is still to come by the watermark's word finds all it looks at in memory. A right read of a transaction that
- * started long ago is answered out of its segment. Whatever else looks below the first version in memory, a wrong read,
- * a writer that is open for so long, a verdict that is to be explained, has all of them brought back before. Below the
- * floor segments go for good. Registers only: a list is all of its versions.
+ * So what is still to come by the watermark's word finds all it looks at in memory. A right read of
+ * a transaction that started long ago is answered out of its segment. Whatever else looks below the
+ * first version in memory, a wrong read, a writer that is open for so long, a verdict that is to be
+ * explained, has all of them brought back before. Below the floor segments go for good. Registers
+ * only: a list is all of its versions.
  */
 #include "aion/memory/record.h"
 
-static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial)
+static uint64_t digest_of(const struct iso_aion_shard *shard, const struct aion_key *key,
+                          uint32_t serial)
 {
     return aion_mix(aion_key_digest(shard, key) + (serial + 1) * 0x9e3779b97f4a7c15u);
 }
 
 /* ---- going ---- */
 
-/* A number for the next segment, which begins at `time`, for which there is no record; false: the spill file fails. The
- * first one's is any: below it may stand those of segments that expire. */
-static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time, uint32_t *serial)
+/* A number for the next segment, which begins at `time`, for which there is no record; false: the
+ * spill file fails. The first one's is any: below it may stand those of segments that expire. */
+static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time,
+                        uint32_t *serial)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     const uint8_t *record = NULL;
     uint32_t size;
-    *serial = pages->count ? aion_sorted_chunks_last(&shard->pool, pages)->detail : (uint32_t)(aion_mix(time) >> 43);
+    *serial = pages->count ? aion_sorted_chunks_last(&shard->pool, pages)->detail
+                           : (uint32_t)(aion_mix(time) >> 43);
     do {
         ++*serial;
         if (iso_spill_get(shard->paging.store, digest_of(shard, key, *serial), &record, &size,
@@ -39,15 +46,17 @@ static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key
 /* A segment of fewer versions would leave more behind in memory than it takes out. */
 enum { LEAST = 3 };
 
-/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or of the only one all
- * but two. */
+/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or
+ * of the only one all but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(&key->versions), least = shard->paging.eager ? 3 : LEAST + 2, count,
-             old = 0;
+    uint32_t chunks = aion_sorted_chunks_chunks(&key->versions),
+             least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
-    bool asked = cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
-    if (aion_key_is_list(key) || asked || aion_keeps_overlap_count(shard, key) || key->versions.count < least)
+    bool asked =
+        cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
+    if (aion_key_is_list(key) || asked || aion_keeps_overlap_count(shard, key) ||
+        key->versions.count < least)
         return 0;
     const struct aion_entry *versions =
         aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
@@ -67,26 +76,29 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
 {
     uint32_t all, serial;
     aion_cold_of(shard, key);
-    const struct aion_entry *versions = aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &all);
+    const struct aion_entry *versions =
+        aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &all);
     if (!next_serial(shard, key, versions->time, &serial))
         return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .start = versions->time, .detail = serial};
-    uint64_t behind =
-        count < all ? versions[count].time : aion_sorted_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    uint64_t behind = count < all
+                          ? versions[count].time
+                          : aion_sorted_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
     struct iso_spill_record record =
         aion_segment_write(shard, key, serial, versions, count, behind, &shard->paging.record);
     if (shard->paging.record.size > iso_spill_most(shard->paging.store) ||
-        iso_spill_put(shard->paging.store, digest_of(shard, key, serial), false, &record, &shard->paging.failure) !=
-            ISO_OK)
+        iso_spill_put(shard->paging.store, digest_of(shard, key, serial), false, &record,
+                      &shard->paging.failure) != ISO_OK)
         return false;
     for (uint32_t i = 0; i < count; i++)
         aion_entry_forget(shard, key, &versions[i]);
     aion_sorted_chunks_drop(&shard->pool, &key->versions, count);
     shard->stats.versions -= count;
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    aion_sorted_chunks_insert(&shard->pool, pages, aion_sorted_chunks_end(&shard->pool, pages), &cut);
+    aion_sorted_chunks_insert(&shard->pool, pages, aion_sorted_chunks_end(&shard->pool, pages),
+                              &cut);
     key->flags |= AION_KEY_PAGED | AION_KEY_CHANGED;
     shard->stats.spilt.paged_out++;
     return true;
@@ -101,8 +113,9 @@ void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key)
 
 /* ---- coming back ---- */
 
-/* Segments that no read to come may need: what stands behind them is below the floor. Each is in the spill file until
- * that drops it by itself (compact.c); a record of the key that has them still is good, too. */
+/* Segments that no read to come may need: what stands behind them is below the floor. Each is in
+ * the spill file until that drops it by itself (compact.c); a record of the key that has them still
+ * is good, too. */
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
@@ -132,7 +145,8 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
         const uint8_t *record = NULL;
         uint32_t size = 0, serial = cut->detail;
         uint64_t digest = digest_of(shard, key, serial);
-        if (iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure) != ISO_OK)
+        if (iso_spill_get(shard->paging.store, digest, &record, &size, &shard->paging.failure) !=
+            ISO_OK)
             return false;
         if (!record || !aion_segment_read(shard, key, serial, record, size, sorted_chunks)) {
             iso_spill_altered(shard->paging.store, &shard->paging.failure);
@@ -164,7 +178,8 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
     for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
          aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry copy = *version;
-        aion_sorted_chunks_insert(&shard->pool, &whole, aion_sorted_chunks_end(&shard->pool, &whole), &copy);
+        aion_sorted_chunks_insert(&shard->pool, &whole,
+                                  aion_sorted_chunks_end(&shard->pool, &whole), &copy);
     }
     aion_sorted_chunks_release(&shard->pool, &key->versions);
     aion_sorted_chunks_release(&shard->pool, &shard->cold.list[key->cold].pages);
@@ -174,19 +189,20 @@ void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 }
 
 /* Is the newest version below `bound` in the spill file, and has it this value? */
-bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
-                      const struct iso_atoms *atoms, iso_atom value)
+bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
+                      uint64_t visible_below, const struct iso_atoms *atoms, iso_atom value)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, pages, visible_below);
     const uint8_t *record = NULL;
     uint32_t size = 0;
-    if (aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time < visible_below ||
+    if (aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time <
+            visible_below ||
         !aion_sorted_chunks_before(&shard->pool, pages, &place))
         return false;
     uint32_t serial = aion_sorted_chunks_get(&shard->pool, pages, place)->detail;
-    if (iso_spill_get(shard->paging.store, digest_of(shard, key, serial), &record, &size, &shard->paging.failure) !=
-            ISO_OK ||
+    if (iso_spill_get(shard->paging.store, digest_of(shard, key, serial), &record, &size,
+                      &shard->paging.failure) != ISO_OK ||
         !record || !aion_segment_agrees(record, size, visible_below, atoms, value))
         return false;
     shard->stats.spilt.old_reads++;

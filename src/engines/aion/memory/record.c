@@ -45,8 +45,8 @@ static void put_list(const struct iso_aion_shard *shard, struct aion_bytes *reco
 }
 
 /* How many bytes of it stay when it expires: elements of a list. */
-static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record, const struct aion_entry *entry,
-                        bool list)
+static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *record,
+                        const struct aion_entry *entry, bool list)
 {
     size_t stays = 0;
     const struct aion_transaction *transaction = &shard->transactions.list[entry->transaction];
@@ -69,14 +69,15 @@ static size_t put_entry(const struct iso_aion_shard *shard, struct aion_bytes *r
     return stays;
 }
 
-static void put_versions(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
-                         struct iso_spill_record *record)
+static void put_versions(const struct iso_aion_shard *shard, const struct aion_key *key,
+                         struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     bool list = aion_key_is_list(key);
     struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, key->versions.count);
-    for (size_t last = bytes->size, stays = 0; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
+    for (size_t last = bytes->size, stays = 0;
+         (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
          aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         if (entry->time < shard->time.passed && bytes->size > last)
             note_expiring(record, bytes->size - last - stays, entry->time);
@@ -86,7 +87,8 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
 }
 
 static void put_nonversions(const struct iso_aion_shard *shard, struct aion_bytes *bytes,
-                            const struct aion_sorted_chunks *nonversions, struct iso_spill_record *record)
+                            const struct aion_sorted_chunks *nonversions,
+                            struct iso_spill_record *record)
 {
     struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
@@ -101,12 +103,13 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
 }
 
 /* The segments in the spill file: not the versions in them. */
-static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key, struct aion_bytes *bytes,
-                      struct iso_spill_record *record)
+static void put_pages(const struct iso_aion_shard *shard, const struct aion_key *key,
+                      struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     struct aion_place place = aion_sorted_chunks_begin();
-    const struct aion_entry *cut, *behind = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    const struct aion_entry *cut,
+        *behind = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
     size_t first = bytes->size;
     put(bytes, pages->count);
     for (; (cut = aion_sorted_chunks_get(&shard->pool, pages, place));
@@ -118,8 +121,8 @@ static void put_pages(const struct iso_aion_shard *shard, const struct aion_key 
         note_expiring(record, bytes->size - first, behind->time);
 }
 
-struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                          struct aion_bytes *bytes)
+struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard,
+                                          const struct aion_key *key, struct aion_bytes *bytes)
 {
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
     struct iso_spill_record record = {0};
@@ -140,8 +143,9 @@ struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard, co
     return record;
 }
 
-struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                           uint32_t serial, const struct aion_entry *versions, uint32_t count,
+struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard,
+                                           const struct aion_key *key, uint32_t serial,
+                                           const struct aion_entry *versions, uint32_t count,
                                            uint64_t behind, struct aion_bytes *bytes)
 {
     bytes->size = 0;
@@ -152,7 +156,8 @@ struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard, c
     put(bytes, count);
     for (uint32_t i = 0; i < count; i++)
         put_entry(shard, bytes, &versions[i], false);
-    return (struct iso_spill_record){bytes->bytes, (uint32_t)bytes->size, (uint32_t)bytes->size, behind};
+    return (struct iso_spill_record){bytes->bytes, (uint32_t)bytes->size, (uint32_t)bytes->size,
+                                     behind};
 }
 
 /* ---- reading ---- */
@@ -162,8 +167,10 @@ static uint64_t take_near(struct cursor *cursor, uint64_t other)
     return other - (uint64_t)iso_varint_signed(take(cursor));
 }
 
-/* The parts of an atom, as struct iso_atoms has them; false: it is a small number or absent, `*atom`. */
-static bool take_parts(struct cursor *cursor, iso_atom *atom, uint32_t *form, uint64_t *payload, const char **text)
+/* The parts of an atom, as struct iso_atoms has them; false: it is a small number or absent,
+ * `*atom`. */
+static bool take_parts(struct cursor *cursor, iso_atom *atom, uint32_t *form, uint64_t *payload,
+                       const char **text)
 {
     uint64_t first = take(cursor), rest = first / KINDS;
     *atom = first % KINDS == SMALL ? (iso_atom)rest : ISO_ABSENT;
@@ -180,7 +187,8 @@ static bool take_parts(struct cursor *cursor, iso_atom *atom, uint32_t *form, ui
         cursor->at += rest;
         return true;
     }
-    if (first % KINDS == TEXT || first % KINDS > ABSENT || (first % KINDS == SMALL && rest >= ISO_ATOM_TABLE))
+    if (first % KINDS == TEXT || first % KINDS > ABSENT ||
+        (first % KINDS == SMALL && rest >= ISO_ATOM_TABLE))
         cursor->at = NULL;
     return false;
 }
@@ -225,12 +233,14 @@ static struct aion_entry take_entry(struct cursor *cursor, bool list)
     return entry;
 }
 
-static void take_sorted_chunks(struct cursor *cursor, struct aion_sorted_chunks *sorted_chunks, bool list)
+static void take_sorted_chunks(struct cursor *cursor, struct aion_sorted_chunks *sorted_chunks,
+                               bool list)
 {
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, ENTRY_LEAST); left && cursor->at; left--) {
         struct aion_entry entry = take_entry(cursor, list);
-        aion_sorted_chunks_insert(pool, sorted_chunks, aion_sorted_chunks_end(pool, sorted_chunks), &entry);
+        aion_sorted_chunks_insert(pool, sorted_chunks, aion_sorted_chunks_end(pool, sorted_chunks),
+                                  &entry);
     }
 }
 
@@ -264,7 +274,8 @@ static void take_cold(struct cursor *cursor, struct aion_key *key, uint32_t list
         aion_values_drop(&shard->values, initial); /* not the key's own */
 }
 
-bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const uint8_t *record, uint32_t size)
+bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const uint8_t *record,
+                      uint32_t size)
 {
     struct cursor cursor = {shard, record, record + size};
     iso_atom name;
@@ -282,7 +293,9 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
     bool list = aion_key_is_list(key);
     take_sorted_chunks(&cursor, &key->versions, list);
     shard->stats.versions += key->versions.count;
-    key->newest_value = list ? ISO_ABSENT : key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial;
+    key->newest_value = list        ? ISO_ABSENT
+                        : key->cold ? shard->cold.list[key->cold].initial
+                                    : shard->keys.initial;
     if (key->versions.count) {
         const struct aion_entry *newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
         key->newest_time = newest->time;
@@ -301,10 +314,12 @@ bool aion_take_same(struct cursor *cursor, const struct iso_atoms *atoms, iso_at
         return cursor->at && atom == other;
     if (!aion_value_is_entry(other) || atoms->form[index] != form)
         return false;
-    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0 : atoms->payload[index] == payload;
+    return text ? memcmp(text, atoms->text + atoms->payload[index], form) == 0
+                : atoms->payload[index] == payload;
 }
 
-bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms, iso_atom name)
+bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms,
+                       iso_atom name)
 {
     struct cursor cursor = {NULL, record, record + size};
     return aion_take_same(&cursor, atoms, name);
@@ -312,8 +327,9 @@ bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_at
 
 /* ---- segments ---- */
 
-bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial, const uint8_t *record,
-                       uint32_t size, struct aion_sorted_chunks *sorted_chunks)
+bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t serial,
+                       const uint8_t *record, uint32_t size,
+                       struct aion_sorted_chunks *sorted_chunks)
 {
     struct cursor cursor = {shard, record, record + size};
     if (!aion_take_same(&cursor, &shard->values.atoms, key->atom) || take(&cursor) != SEGMENT ||
@@ -324,8 +340,8 @@ bool aion_segment_read(struct iso_aion_shard *shard, const struct aion_key *key,
     return cursor.at == cursor.end;
 }
 
-bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t visible_below, const struct iso_atoms *atoms,
-                         iso_atom value)
+bool aion_segment_agrees(const uint8_t *record, uint32_t size, uint64_t visible_below,
+                         const struct iso_atoms *atoms, iso_atom value)
 {
     struct cursor cursor = {NULL, record, record + size};
     bool agrees = false;

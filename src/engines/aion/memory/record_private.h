@@ -6,8 +6,8 @@
 #include "aion/memory/record.h"
 #include "base/varint.h"
 
-/* Flags that are the key's whether it is in memory or not; RARE: more follows; SEGMENT: it is none of a key. LISTED:
- * from this bit on, how much of the key's list of violations was reported. */
+/* Flags that are the key's whether it is in memory or not; RARE: more follows; SEGMENT: it is none
+ * of a key. LISTED: from this bit on, how much of the key's list of violations was reported. */
 enum {
     KEPT = AION_KEY_USE | AION_KEY_DROPPED | AION_KEY_PAGED | AION_KEY_ASSUMED,
     COLD = 8,
@@ -27,7 +27,8 @@ static inline void put(struct aion_bytes *record, uint64_t number)
 {
     if (record->size + 10 > record->capacity)
         aion_bytes_widen(record, 512);
-    uint8_t *at = record->bytes + record->size; /* bytes may be anything's: else all is loaded again after each */
+    uint8_t *at = record->bytes +
+                  record->size; /* bytes may be anything's: else all is loaded again after each */
     for (; number >= 0x80; number >>= 7)
         *at++ = (uint8_t)(number | 0x80);
     *at++ = (uint8_t)number;
@@ -42,8 +43,8 @@ static inline void put_bytes(struct aion_bytes *record, const void *bytes, size_
     record->size += size;
 }
 
-/* So much more expires once the floor is above `time`. Only of what the watermark has passed is it known that there is
- * such a floor before long. */
+/* So much more expires once the floor is above `time`. Only of what the watermark has passed is it
+ * known that there is such a floor before long. */
 static inline void note_expiring(struct iso_spill_record *record, size_t bytes, uint64_t time)
 {
     record->expiring += (uint32_t)bytes;

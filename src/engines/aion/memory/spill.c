@@ -1,16 +1,18 @@
 /* When keys go to the spill file: what of the memory limit is the engine's, and what is over it.
  *
- * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that are free wait for
- * others of their kind. So the engine's part of the process is what was in use when most was; what the process has
- * beside that (queues of messages, libraries, slack) is looked at now and then, and the rest of the limit, less a
- * margin, is the engine's. Over it keys go until a fortieth of it is free. The margin is for what comes between two
- * looks, and for the change that comes once keys go: memory of the kinds that there are fewer of then is no room for
- * those that there are more of.
+ * The limit is on the process's anonymous memory. What the engine has taken it keeps: entries that
+ * are free wait for others of their kind. So the engine's part of the process is what was in use
+ * when most was; what the process has beside that (queues of messages, libraries, slack) is looked
+ * at now and then, and the rest of the limit, less a margin, is the engine's. Over it keys go until
+ * a fortieth of it is free. The margin is for what comes between two looks, and for the change that
+ * comes once keys go: memory of the kinds that there are fewer of then is no room for those that
+ * there are more of.
  *
- * What does not go with keys (who was seen, sessions, what waits) and the process's rest may leave nothing. To let all
- * keys go then, at every watermark, would have each come back at once: the engine would do nothing else. An eighth of
- * the limit is for keys whatever there is beside them, and the process takes what it takes; that is for whoever set the
- * limit to know (iso_aion_memory_needed).
+ * What does not go with keys (who was seen, sessions, what waits) and the process's rest may leave
+ * nothing. To let all keys go then, at every watermark, would have each come back at once: the
+ * engine would do nothing else. An eighth of the limit is for keys whatever there is beside them,
+ * and the process takes what it takes; that is for whoever set the limit to know
+ * (iso_aion_memory_needed).
  */
 #include <stdio.h>
 
@@ -94,7 +96,8 @@ static uint64_t least(const struct iso_aion *engine, uint64_t in_use)
 static void fit_keys(struct iso_aion *engine)
 {
     struct aion_budget *budget = &engine->budget;
-    uint64_t in_use = aion_bytes(engine), room = allowed(engine, in_use), floor = least(engine, in_use);
+    uint64_t in_use = aion_bytes(engine), room = allowed(engine, in_use),
+             floor = least(engine, in_use);
     uint64_t most = room > floor ? room : floor;
     budget->useless = in_use > most ? budget->useless : 0;
     if (in_use > most && in_use >= budget->useless) {

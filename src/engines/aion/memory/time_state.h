@@ -19,8 +19,9 @@ struct aion_recent {
 struct aion_time {
     uint64_t now;
     uint64_t limit, passed, floor; /* README.md */
-    uint64_t expired;              /* the largest cts among transactions whose deadline has passed */
-    uint64_t promised;  /* as `limit`, by watermarks alone: that may have been moved where memory was short (fit.c) */
+    uint64_t expired;  /* the largest cts among transactions whose deadline has passed */
+    uint64_t promised; /* as `limit`, by watermarks alone: that may have been moved where memory was
+                          short (fit.c) */
     uint64_t retention; /* what the memory limit leaves of it */
     struct aion_arrivals arrivals;
     struct aion_recent recent;

@@ -1,11 +1,11 @@
-/* Parts that wait in a shard until their turn: whole, in the shard's own values, so that nothing refers to the block
- * that they came from.
+/* Parts that wait in a shard until their turn: whole, in the shard's own values, so that nothing
+ * refers to the block that they came from.
  *
  *   waiting.pages   batches as they came, in exchange for empty ones; small ones share a page
  *   waiting.queue   whose turn it is: a subject is a page and the number of a part in it
  *
- * Only committed transactions wait. Nothing is copied but what came in small batches; a page is free again when the
- * last of its parts has gone, which is bounded as each wait is.
+ * Only committed transactions wait. Nothing is copied but what came in small batches; a page is
+ * free again when the last of its parts has gone, which is bounded as each wait is.
  */
 #include <assert.h>
 
@@ -47,7 +47,8 @@ static void free_page(struct aion_reorder_buffer *waiting, uint32_t number)
 /* ---- keeping ---- */
 
 /* The values of a part become the shard's, referred to once. */
-static void take_values(struct iso_aion_shard *shard, struct aion_batch *batch, struct aion_part *part)
+static void take_values(struct iso_aion_shard *shard, struct aion_batch *batch,
+                        struct aion_part *part)
 {
     part->tid = aion_values_take(&shard->values, batch->atoms, part->tid);
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
@@ -64,17 +65,19 @@ static void take_values(struct iso_aion_shard *shard, struct aion_batch *batch, 
     }
 }
 
-static void copy_detail(struct aion_batch *into, const struct aion_batch *from, struct aion_step *step)
+static void copy_detail(struct aion_batch *into, const struct aion_batch *from,
+                        struct aion_step *step)
 {
     const struct aion_detail *detail = &from->details[step->detail - 1];
     uint32_t elements = step->value;
     *aion_batch_detail(into, step) = *detail;
     if (is_list(step))
-        step->value =
-            aion_batch_elements(into, from->elements ? from->elements + elements : NULL, detail->count + detail->tail);
+        step->value = aion_batch_elements(into, from->elements ? from->elements + elements : NULL,
+                                          detail->count + detail->tail);
 }
 
-static void copy_part(struct aion_batch *into, const struct aion_batch *from, const struct aion_part *part)
+static void copy_part(struct aion_batch *into, const struct aion_batch *from,
+                      const struct aion_part *part)
 {
     struct aion_part *copy = aion_batch_part(into);
     aion_batch_reserve(into, part->step_count);
@@ -88,7 +91,8 @@ static void copy_part(struct aion_batch *into, const struct aion_batch *from, co
     }
 }
 
-static void add_turn(struct iso_aion_shard *shard, const struct aion_part *part, uint32_t page, uint32_t number)
+static void add_turn(struct iso_aion_shard *shard, const struct aion_part *part, uint32_t page,
+                     uint32_t number)
 {
     bool by_start = shard->options.level == ISO_SI && part->flags & ISO_HAS_STS;
     aion_reorder_queue_add(&shard->reorder.queue,
@@ -155,7 +159,8 @@ static void apply_turns(struct iso_aion_shard *shard, const struct aion_turn *tu
     }
 }
 
-void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start, uint64_t now)
+void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start,
+                            uint64_t now)
 {
     struct aion_reorder_queue *queue = &shard->reorder.queue;
     uint32_t count;
@@ -179,7 +184,8 @@ void aion_reorder_buffer_release(struct aion_reorder_buffer *waiting)
 
 uint64_t aion_reorder_buffer_bytes(const struct aion_reorder_buffer *waiting)
 {
-    uint64_t bytes = (uint64_t)aion_reorder_queue_count(&waiting->queue) * sizeof *waiting->queue.turns;
+    uint64_t bytes =
+        (uint64_t)aion_reorder_queue_count(&waiting->queue) * sizeof *waiting->queue.turns;
     for (uint32_t i = 0; i < waiting->page_count; i++) {
         const struct aion_batch *batch = &waiting->pages[i].batch;
         bytes += (uint64_t)batch->part_count * sizeof *batch->parts +
@@ -192,14 +198,17 @@ uint64_t aion_reorder_buffer_bytes(const struct aion_reorder_buffer *waiting)
 
 /* ---- looking in ---- */
 
-void aion_reorder_count_waiting(const struct iso_aion_shard *shard, struct iso_aion_waiting *counted)
+void aion_reorder_count_waiting(const struct iso_aion_shard *shard,
+                                struct iso_aion_waiting *counted)
 {
     const struct aion_reorder_buffer *waiting = &shard->reorder;
     for (uint32_t i = waiting->queue.first; i < waiting->queue.end; i++) {
         uint32_t subject = waiting->queue.turns[i].subject;
         const struct aion_batch *batch = &waiting->pages[subject >> AION_REORDER_PAGE_BITS].batch;
-        const struct aion_part *part = &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
+        const struct aion_part *part =
+            &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
         for (uint32_t s = part->first_step; s < part->first_step + part->step_count; s++)
-            counted->reads += batch->steps[s].kind == AION_READ || batch->steps[s].kind == AION_READ_LIST;
+            counted->reads +=
+                batch->steps[s].kind == AION_READ || batch->steps[s].kind == AION_READ_LIST;
     }
 }

@@ -1,4 +1,5 @@
-/* Transactions that wait for their turn, as the front knows them: when it is, and what they bring to their session. */
+/* Transactions that wait for their turn, as the front knows them: when it is, and what they bring
+ * to their session. */
 #include <string.h>
 
 #include "aion/state_private.h"
@@ -10,14 +11,16 @@ static uint32_t new_entrant(struct aion_reorder_front *reorder)
         return reorder->free[--reorder->free_count];
     if (reorder->entrant_count == reorder->capacity) {
         reorder->capacity = reorder->capacity ? reorder->capacity * 2 : 256;
-        reorder->entrants = iso_reallocate(reorder->entrants, reorder->capacity * sizeof *reorder->entrants);
+        reorder->entrants =
+            iso_reallocate(reorder->entrants, reorder->capacity * sizeof *reorder->entrants);
         reorder->free = iso_reallocate(reorder->free, reorder->capacity * sizeof *reorder->free);
     }
     return reorder->entrant_count++;
 }
 
 /* `entrant` NULL: of no session. */
-void aion_reorder_add(struct iso_aion *engine, const struct aion_turn *turn, const struct aion_entrant *entrant)
+void aion_reorder_add(struct iso_aion *engine, const struct aion_turn *turn,
+                      const struct aion_entrant *entrant)
 {
     struct aion_reorder_front *reorder = &engine->reorder;
     struct aion_turn added = *turn;

@@ -20,7 +20,8 @@ void aion_reorder_queue_make_room(struct aion_reorder_queue *queue)
         queue->first = queue->sorted = queue->end = 0;
         queue->longest = 0;
     } else if (gone >= queue->capacity / 2) {
-        memmove(queue->turns, queue->turns + gone, aion_reorder_queue_count(queue) * sizeof *queue->turns);
+        memmove(queue->turns, queue->turns + gone,
+                aion_reorder_queue_count(queue) * sizeof *queue->turns);
         queue->first = 0;
         queue->sorted -= gone;
         queue->end -= gone;
@@ -48,8 +49,8 @@ void aion_reorder_queue_merge(struct aion_reorder_queue *queue)
     }
 }
 
-const struct aion_turn *aion_reorder_queue_take_started(struct aion_reorder_queue *queue, uint64_t start,
-                                                        uint32_t *count)
+const struct aion_turn *aion_reorder_queue_take_started(struct aion_reorder_queue *queue,
+                                                        uint64_t start, uint32_t *count)
 {
     uint64_t last = start + queue->longest < start ? UINT64_MAX : start + queue->longest;
     uint32_t end = queue->first, kept = 0;
@@ -61,7 +62,8 @@ const struct aion_turn *aion_reorder_queue_take_started(struct aion_reorder_queu
         *count += queue->turns[i].start <= start;
     if (!*count)
         return queue->scratch;
-    for (uint32_t i = end, taken = *count; i-- > queue->first;) { /* those that stay move up to `end` */
+    for (uint32_t i = end, taken = *count;
+         i-- > queue->first;) { /* those that stay move up to `end` */
         struct aion_turn turn = queue->turns[i];
         if (turn.start <= start)
             queue->scratch[--taken] = turn;

@@ -15,8 +15,9 @@ struct aion_reorder_buffer {
     struct aion_reorder_page *pages;
     uint32_t *free; /* a stack of pages */
     uint32_t page_count, page_capacity, free_count;
-    uint32_t shared;                 /* + 1; the page that small batches are copied to */
-    struct aion_reorder_queue queue; /* subjects: page << AION_REORDER_PAGE_BITS | part of its batch */
+    uint32_t shared; /* + 1; the page that small batches are copied to */
+    struct aion_reorder_queue
+        queue; /* subjects: page << AION_REORDER_PAGE_BITS | part of its batch */
 };
 enum { AION_REORDER_PAGE_BITS = 16 };
 

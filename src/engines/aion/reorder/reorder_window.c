@@ -7,7 +7,8 @@ enum { PARTS = 16, MOST_WAITING = 8192 };
 /* The weight at which old arrivals are halved; one arrival in so many may come too late. */
 enum { MOST_WEIGHT = 8192, BEARABLE = 64 };
 
-void aion_reorder_window_init(struct aion_reorder_window *window, uint64_t wait_ms, uint64_t least, bool untimed)
+void aion_reorder_window_init(struct aion_reorder_window *window, uint64_t wait_ms, uint64_t least,
+                              bool untimed)
 {
     memset(window, 0, sizeof *window);
     window->wait_ms = wait_ms;
@@ -23,11 +24,12 @@ static struct aion_span *span_at(struct aion_reorder_window *window, uint32_t in
 }
 
 /* Has the span lasted for one in `parts` of the longest wait? */
-static bool is_as_old(const struct aion_reorder_window *window, const struct aion_span *span, unsigned parts,
-                      bool timed)
+static bool is_as_old(const struct aion_reorder_window *window, const struct aion_span *span,
+                      unsigned parts, bool timed)
 {
     uint64_t ms = (window->wait_ms + parts - 1) / parts;
-    return window->arrived - span->first >= MOST_WAITING / parts || (timed && window->now - span->since >= ms);
+    return window->arrived - span->first >= MOST_WAITING / parts ||
+           (timed && window->now - span->since >= ms);
 }
 
 /* Drops the spans that have waited long enough. */
@@ -52,10 +54,12 @@ static void drop_old(struct aion_reorder_window *window, bool timed)
 /* A new span, if the last one has lasted long enough, and has an heir: else it grows. */
 static void open_span(struct aion_reorder_window *window)
 {
-    if (window->span_count && (window->span_count == AION_SPANS ||
-                               !is_as_old(window, span_at(window, window->span_count - 1), PARTS, !window->untimed)))
+    if (window->span_count &&
+        (window->span_count == AION_SPANS ||
+         !is_as_old(window, span_at(window, window->span_count - 1), PARTS, !window->untimed)))
         return;
-    *span_at(window, window->span_count++) = (struct aion_span){.since = window->now, .first = window->arrived};
+    *span_at(window, window->span_count++) =
+        (struct aion_span){.since = window->now, .first = window->arrived};
 }
 
 void aion_reorder_window_begin(struct aion_reorder_window *window, uint64_t now)
@@ -71,7 +75,8 @@ void aion_reorder_window_begin(struct aion_reorder_window *window, uint64_t now)
 static uint32_t class_of(uint64_t late)
 {
     unsigned power = 63 - (unsigned)__builtin_clzll(late);
-    return power * 4 + (power >= 2 ? (uint32_t)(late >> (power - 2)) & 3 : (uint32_t)(late << (2 - power)) & 3);
+    return power * 4 +
+           (power >= 2 ? (uint32_t)(late >> (power - 2)) & 3 : (uint32_t)(late << (2 - power)) & 3);
 }
 
 static uint64_t most_of(uint32_t class)

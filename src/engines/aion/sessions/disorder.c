@@ -1,24 +1,29 @@
-/* Sessions out of order: whose members come so that one after the other stands before many, and ends after them.
+/* Sessions out of order: whose members come so that one after the other stands before many, and
+ * ends after them.
  *
- * In such a session what each entry would have to say, the largest position before it, changes for many of them each
- * time. So two runs are kept in place of one. The *records*: those whose positions are larger than all before; the last
- * of them at or before a place is what counts there. And the *unreported*: those that follow all that stands before
- * them as far as it is known. A new record takes the place of those behind it that are not larger, and breaks the order
- * of the unreported up to the next record, but for those that begin where it ends. Each member becomes a record once,
- * and is reported once: so a session costs the logarithm a member, whatever the order. Who is neither is known no more,
- * and not needed.
+ * In such a session what each entry would have to say, the largest position before it, changes for
+ * many of them each time. So two runs are kept in place of one. The *records*: those whose
+ * positions are larger than all before; the last of them at or before a place is what counts there.
+ * And the *unreported*: those that follow all that stands before them as far as it is known. A new
+ * record takes the place of those behind it that are not larger, and breaks the order of the
+ * unreported up to the next record, but for those that begin where it ends. Each member becomes a
+ * record once, and is reported once: so a session costs the logarithm a member, whatever the order.
+ * Who is neither is known no more, and not needed.
  */
 #include "aion/state_private.h"
 #include "base/memory.h"
 
-static struct aion_disorder *disorder_of(struct iso_aion *engine, const struct aion_session *session)
+static struct aion_disorder *disorder_of(struct iso_aion *engine,
+                                         const struct aion_session *session)
 {
     return &engine->sessions.disorders[session->disorder - 1];
 }
 
-static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks, struct aion_place *place)
+static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
+                        struct aion_place *place)
 {
-    uint32_t number = aion_sorted_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
+    uint32_t number =
+        aion_sorted_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
     engine->stats.steps++;
     aion_sorted_chunks_take(&engine->sessions.pool, sorted_chunks, place);
     if (!--engine->sessions.members.list[number].uses)
@@ -28,10 +33,13 @@ static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sort
 static void put_member(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
                        const struct aion_entrant *entrant, uint64_t start)
 {
-    struct aion_entry entry = {
-        .time = entrant->sno, .start = start, .transaction = entrant->member, .operation = entrant->number};
-    aion_sorted_chunks_insert(&engine->sessions.pool, sorted_chunks,
-                              aion_session_place(engine, sorted_chunks, entrant->sno, entrant->number), &entry);
+    struct aion_entry entry = {.time = entrant->sno,
+                               .start = start,
+                               .transaction = entrant->member,
+                               .operation = entrant->number};
+    aion_sorted_chunks_insert(
+        &engine->sessions.pool, sorted_chunks,
+        aion_session_place(engine, sorted_chunks, entrant->sno, entrant->number), &entry);
     engine->sessions.members.list[entrant->member].uses++;
 }
 
@@ -45,31 +53,36 @@ static uint64_t bar_of(const struct iso_aion *engine, const struct aion_member *
 
 static bool is_behind(const struct aion_entry *entry, const struct aion_entry *other)
 {
-    return entry->time != other->time ? entry->time > other->time : (int32_t)(entry->operation - other->operation) > 0;
+    return entry->time != other->time ? entry->time > other->time
+                                      : (int32_t)(entry->operation - other->operation) > 0;
 }
 
 /* A new record: the unreported behind it, up to and including the next record. */
-static void judge_behind(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant,
-                         const struct aion_entry *until)
+static void judge_behind(struct iso_aion *engine, struct aion_session *session,
+                         const struct aion_entrant *entrant, const struct aion_entry *until)
 {
     struct aion_sorted_chunks *unreported = &disorder_of(engine, session)->unreported;
     struct aion_place place = aion_session_place(engine, unreported, entrant->sno, entrant->number);
     uint64_t cts = engine->sessions.members.list[entrant->member].cts;
     for (;;) {
-        engine->stats.steps +=
-            aion_sorted_chunks_skip(&engine->sessions.pool, unreported, &place, cts < UINT64_MAX ? cts + 1 : cts) + 1;
-        const struct aion_entry *entry = aion_sorted_chunks_get(&engine->sessions.pool, unreported, place);
+        engine->stats.steps += aion_sorted_chunks_skip(&engine->sessions.pool, unreported, &place,
+                                                       cts < UINT64_MAX ? cts + 1 : cts) +
+                               1;
+        const struct aion_entry *entry =
+            aion_sorted_chunks_get(&engine->sessions.pool, unreported, place);
         if (!entry || (until && is_behind(entry, until)))
             return;
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
-        if (aion_session_judge(engine, session, member, &engine->sessions.members.list[entrant->member]))
+        if (aion_session_judge(engine, session, member,
+                               &engine->sessions.members.list[entrant->member]))
             aion_sorted_chunks_next(&engine->sessions.pool, unreported, &place);
         else
             take_member(engine, unreported, &place);
     }
 }
 
-static void add_record(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
+static void add_record(struct iso_aion *engine, struct aion_session *session,
+                       const struct aion_entrant *entrant)
 {
     struct aion_sorted_chunks *records = &disorder_of(engine, session)->records;
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
@@ -83,7 +96,8 @@ static void add_record(struct iso_aion *engine, struct aion_session *session, co
     put_member(engine, &disorder_of(engine, session)->records, entrant, member->cts);
 }
 
-void aion_disorder_add(struct iso_aion *engine, struct aion_session *session, const struct aion_entrant *entrant)
+void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
+                       const struct aion_entrant *entrant)
 {
     struct aion_sorted_chunks *records = &disorder_of(engine, session)->records;
     struct aion_member *member = &engine->sessions.members.list[entrant->member];
@@ -93,14 +107,16 @@ void aion_disorder_add(struct iso_aion *engine, struct aion_session *session, co
     member->uses = 1; /* while it is looked at */
     if (records->count && aion_sorted_chunks_before(&engine->sessions.pool, records, &before))
         earlier = &engine->sessions.members
-                       .list[aion_sorted_chunks_get(&engine->sessions.pool, records, before)->transaction];
+                       .list[aion_sorted_chunks_get(&engine->sessions.pool, records, before)
+                                 ->transaction];
     if (earlier)
         in_order = aion_session_judge(engine, session, member, earlier);
     aion_session_doubt(engine, session, entrant, in_order);
     if (!earlier || aion_is_larger(engine, member, earlier))
         add_record(engine, session, entrant);
     if (!member->emitted)
-        put_member(engine, &disorder_of(engine, session)->unreported, entrant, bar_of(engine, member));
+        put_member(engine, &disorder_of(engine, session)->unreported, entrant,
+                   bar_of(engine, member));
     if (!--member->uses)
         aion_member_free(engine, entrant->member);
 }
@@ -126,7 +142,8 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
     const struct aion_entry *entry;
     session->disorder = new_disorder(&engine->sessions);
     struct aion_disorder *disorder = disorder_of(engine, session);
-    if (session->pinned) { /* it stands before all that are left, behind none that comes to stand before `lost` */
+    if (session->pinned) { /* it stands before all that are left, behind none that comes to stand
+                              before `lost` */
         const struct aion_member *pinned = &engine->sessions.members.list[session->pinned - 1];
         struct aion_entrant first = {.sno = session->lost, .member = session->pinned - 1};
         entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place);
@@ -137,7 +154,8 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
     for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
          aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place)) {
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
-        struct aion_entrant entrant = {.sno = entry->time, .member = entry->transaction, .number = entry->operation};
+        struct aion_entrant entrant = {
+            .sno = entry->time, .member = entry->transaction, .number = entry->operation};
         member->uses = 0;
         if (entry->detail == entry->transaction)
             put_member(engine, &disorder->records, &entrant, member->cts);
@@ -152,9 +170,11 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
 
 /* ---- letting go ---- */
 
-/* What is not `kept` goes, up to `until` (NULL: all of it); the last sno and the largest position that go. */
+/* What is not `kept` goes, up to `until` (NULL: all of it); the last sno and the largest position
+ * that go. */
 static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
-                         const struct aion_entry *until, uint32_t kept, uint64_t *sno, uint64_t *cts)
+                         const struct aion_entry *until, uint32_t kept, uint64_t *sno,
+                         uint64_t *cts)
 {
     struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *entry;
@@ -171,7 +191,8 @@ static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sor
     }
 }
 
-/* The last record below the floor stays: it has the largest position of all that go, and of what is kept behind it. */
+/* The last record below the floor stays: it has the largest position of all that go, and of what is
+ * kept behind it. */
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_disorder *disorder = disorder_of(engine, session);
@@ -187,7 +208,8 @@ void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
     struct aion_entry kept = *last, until = record ? *record : kept;
     uint32_t before = disorder->records.count + disorder->unreported.count;
     drop_members(engine, &disorder->records, &kept, ISO_NONE, &sno, &cts);
-    drop_members(engine, &disorder->unreported, record ? &until : NULL, kept.transaction, &sno, &cts);
+    drop_members(engine, &disorder->unreported, record ? &until : NULL, kept.transaction, &sno,
+                 &cts);
     if (disorder->records.count + disorder->unreported.count < before)
         aion_session_lose(engine, session, sno, cts);
 }

@@ -1,13 +1,16 @@
-/* Sessions that were forgotten: the last 262,144 of them or so (AION_TOMBSTONES_MOST), 32 bytes each.
+/* Sessions that were forgotten: the last 262,144 of them or so (AION_TOMBSTONES_MOST), 32 bytes
+ * each.
  *
- * What a transaction needs that comes after all: whether it can stand before one that was let go of (`lost`), whether
- * it starts below one (`below`), and its place if it has none (`arrived`). A table of sets, doubled until it has its
- * full size; from then on the one of a set whose positions are lowest makes room.
+ * What a transaction needs that comes after all: whether it can stand before one that was let go of
+ * (`lost`), whether it starts below one (`below`), and its place if it has none (`arrived`). A
+ * table of sets, doubled until it has its full size; from then on the one of a set whose positions
+ * are lowest makes room.
  *
- * Of those that made room the largest `lost` and `arrived` are known. A session of a name that is not known may then be
- * one of them: it is taken to have had as much as any of them. One that gives no places follows by its arrival; one that
- * begins with the first place, 0 or 1, is a new session by definition (session.c), since to have been silent for the
- * whole retention ended it; what claims a later place below that bound is undecided.
+ * Of those that made room the largest `lost` and `arrived` are known. A session of a name that is
+ * not known may then be one of them: it is taken to have had as much as any of them. One that gives
+ * no places follows by its arrival; one that begins with the first place, 0 or 1, is a new session
+ * by definition (session.c), since to have been silent for the whole retention ended it; what
+ * claims a later place below that bound is undecided.
  */
 #include "aion/sessions/tombstone.h"
 #include "base/memory.h"
@@ -16,14 +19,16 @@ enum { FIRST = 64 };
 
 static struct aion_tombstone *set_of_name(const struct aion_tombstones *tombstones, uint64_t name)
 {
-    return tombstones->list + (name & (tombstones->count - 1)) / AION_TOMBSTONE_SET * AION_TOMBSTONE_SET;
+    return tombstones->list +
+           (name & (tombstones->count - 1)) / AION_TOMBSTONE_SET * AION_TOMBSTONE_SET;
 }
 
 /* The one of the set that `name` may take: a free one, or that which lies furthest back. */
 static struct aion_tombstone *room_for(const struct aion_tombstones *tombstones, uint64_t name)
 {
     struct aion_tombstone *set = set_of_name(tombstones, name), *room = set;
-    for (struct aion_tombstone *tombstone = set; tombstone < set + AION_TOMBSTONE_SET && room->name; tombstone++) {
+    for (struct aion_tombstone *tombstone = set; tombstone < set + AION_TOMBSTONE_SET && room->name;
+         tombstone++) {
         if (!tombstone->name || tombstone->below < room->below)
             room = tombstone;
     }
@@ -53,13 +58,16 @@ void aion_tombstone_add(struct aion_tombstones *tombstones, const struct aion_to
     struct aion_tombstone *room = room_for(tombstones, tombstone->name);
     if (room->name) {
         tombstones->gone++;
-        tombstones->gone_lost = room->lost > tombstones->gone_lost ? room->lost : tombstones->gone_lost;
-        tombstones->gone_arrived = room->arrived > tombstones->gone_arrived ? room->arrived : tombstones->gone_arrived;
+        tombstones->gone_lost =
+            room->lost > tombstones->gone_lost ? room->lost : tombstones->gone_lost;
+        tombstones->gone_arrived =
+            room->arrived > tombstones->gone_arrived ? room->arrived : tombstones->gone_arrived;
     }
     *room = *tombstone;
 }
 
-bool aion_tombstone_assume(const struct aion_tombstones *tombstones, struct aion_tombstone *tombstone)
+bool aion_tombstone_assume(const struct aion_tombstones *tombstones,
+                           struct aion_tombstone *tombstone)
 {
     uint64_t lost = tombstones->gone_lost;
     tombstone->lost = lost;
@@ -67,7 +75,8 @@ bool aion_tombstone_assume(const struct aion_tombstones *tombstones, struct aion
     return tombstones->gone;
 }
 
-bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name, struct aion_tombstone *tombstone)
+bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name,
+                         struct aion_tombstone *tombstone)
 {
     if (!tombstones->count)
         return false;

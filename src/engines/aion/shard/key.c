@@ -7,7 +7,8 @@
 
 static void grow_keys(struct iso_aion_shard *shard)
 {
-    /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on cache lines */
+    /* in steps of 16,384 keys, so that the column is a mapping from the start and keys fall on
+     * cache lines */
     size_t old = shard->keys.capacity, next = old ? old * 2 : 16384;
     ISO_COLUMN_RESIZE(shard->keys.list, old, next);
     shard->keys.capacity = (uint32_t)next;
@@ -37,14 +38,14 @@ static void note_cells(struct iso_aion_shard *shard, const struct iso_atoms *ato
 }
 
 /* Not in memory: on disk, or new. */
-static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name, uint64_t digest,
-                        uint32_t hash)
+static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom name,
+                        uint64_t digest, uint32_t hash)
 {
     const uint8_t *record = NULL;
     uint32_t number = new_key(shard), size;
     struct aion_key *key = &shard->keys.list[number];
-    *key =
-        (struct aion_key){.newest_value = shard->keys.initial, .atom = aion_values_take(&shard->values, atoms, name)};
+    *key = (struct aion_key){.newest_value = shard->keys.initial,
+                             .atom = aion_values_take(&shard->values, atoms, name)};
     iso_index_add(&shard->keys.index, hash, number);
     note_cells(shard, atoms, name);
     if (shard->paging.store)
@@ -60,10 +61,12 @@ static uint32_t add_key(struct iso_aion_shard *shard, const struct iso_atoms *at
     return number;
 }
 
-uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom key, uint64_t digest)
+uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                            iso_atom key, uint64_t digest)
 {
     uint32_t number, hash = aion_atom_hash(atoms, key);
-    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number); at++) {
+    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number);
+         at++) {
         shard->stats.steps++;
         if (!aion_atoms_same(&shard->values.atoms, shard->keys.list[number].atom, atoms, key))
             continue;
@@ -75,14 +78,16 @@ uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms
     return add_key(shard, atoms, key, digest, hash);
 }
 
-void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, uint32_t hash, enum aion_fetch what)
+void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, uint32_t hash,
+                          enum aion_fetch what)
 {
     uint32_t number;
     if (what == AION_FETCH_SLOT) {
         iso_index_fetch(&shard->keys.index, hash);
         return;
     }
-    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number); at++) {
+    for (uint32_t at = iso_index_home(hash); iso_index_next(&shard->keys.index, &at, hash, &number);
+         at++) {
         if (what == AION_FETCH_KEY)
             __builtin_prefetch(&shard->keys.list[number], 1);
         else if (what == AION_FETCH_ENTRY)
@@ -99,14 +104,15 @@ void iso_aion_shard_fetch(const struct iso_aion_shard *shard, uint64_t digest, u
 
 enum { FETCH_STRIDE = 4 };
 
-void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms, struct aion_wanted *wanted,
-                         uint32_t count)
+void iso_aion_shard_keys(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                         struct aion_wanted *wanted, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t what = 0; what < AION_FETCHES; what++) {
             uint32_t ahead = i + (AION_FETCHES - what) * FETCH_STRIDE;
             if (ahead < count)
-                iso_aion_shard_fetch(shard, wanted[ahead].digest, wanted[ahead].hash, (enum aion_fetch)what);
+                iso_aion_shard_fetch(shard, wanted[ahead].digest, wanted[ahead].hash,
+                                     (enum aion_fetch)what);
         }
         wanted[i].number = iso_aion_shard_key(shard, atoms, wanted[i].name, wanted[i].digest);
         wanted[i].use = iso_aion_shard_use(shard, wanted[i].number);
@@ -142,7 +148,8 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
 
 enum { SHRINK_FROM = 16384 };
 
-/* Its number changes: for the index, and for its pending verdicts. Who else knows it has it pinned. */
+/* Its number changes: for the index, and for its pending verdicts. Who else knows it has it
+ * pinned. */
 static void move_key(struct iso_aion_shard *shard, uint32_t from, uint32_t to)
 {
     struct aion_key *key = &shard->keys.list[to];
@@ -161,7 +168,8 @@ void aion_keys_shrink(struct iso_aion_shard *shard)
 {
     uint32_t to = 0;
     iso_index_shrink(&shard->keys.index);
-    bool few = shard->keys.count - shard->keys.in_use < SHRINK_FROM || shard->keys.in_use > shard->keys.count / 8 * 7;
+    bool few = shard->keys.count - shard->keys.in_use < SHRINK_FROM ||
+               shard->keys.in_use > shard->keys.count / 8 * 7;
     if (few && !shard->paging.eager)
         return;
     for (; shard->keys.count; shard->keys.count--) {
@@ -218,29 +226,32 @@ struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *ke
         key->cold = shard->cold.count++;
     }
     shard->cold.in_use++;
-    shard->cold.list[key->cold] = (struct aion_cold){.initial = shard->keys.initial, .base = ISO_ABSENT};
+    shard->cold.list[key->cold] =
+        (struct aion_cold){.initial = shard->keys.initial, .base = ISO_ABSENT};
     return &shard->cold.list[key->cold];
 }
-void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms, iso_atom value)
+void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                            iso_atom value)
 {
     assert(!shard->keys.count);
     shard->keys.initial = aion_values_take(&shard->values, atoms, value);
 }
 
-void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
-                                iso_atom value, bool is_append)
+void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t number,
+                                const struct iso_atoms *atoms, iso_atom value, bool is_append)
 {
     struct aion_key *key = &shard->keys.list[number];
     if (is_append) {
         struct aion_entry entry = {.value = aion_list_new(shard, atoms, &value, 1, 0)};
         aion_list_fold(shard, key, &entry);
     } else {
-        aion_cold_of(shard, key)->initial = key->newest_value = aion_values_take(&shard->values, atoms, value);
+        aion_cold_of(shard, key)->initial = key->newest_value =
+            aion_values_take(&shard->values, atoms, value);
     }
 }
 
-void aion_set_initial(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms, iso_atom value,
-                      bool assumed)
+void aion_set_initial(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
+                      iso_atom value, bool assumed)
 {
     struct aion_key *key = &shard->keys.list[number];
     if (aion_key_is_list(key) || (key->flags & AION_KEY_DROPPED))
@@ -250,7 +261,8 @@ void aion_set_initial(struct iso_aion_shard *shard, uint32_t number, const struc
     bool known = !iso_value_is_unknown(atoms, value);
     cold->initial = aion_values_take(&shard->values, atoms, value);
     shard->stats.disagreeing += key->flags & AION_KEY_ASSUMED && known && cold->initial != old;
-    key->flags = (key->flags & ~AION_KEY_ASSUMED) | AION_KEY_CHANGED | (assumed ? AION_KEY_ASSUMED : 0);
+    key->flags =
+        (key->flags & ~AION_KEY_ASSUMED) | AION_KEY_CHANGED | (assumed ? AION_KEY_ASSUMED : 0);
     if (!key->versions.count)
         key->newest_value = cold->initial;
     if (old != shard->keys.initial)
@@ -260,16 +272,18 @@ void aion_set_initial(struct iso_aion_shard *shard, uint32_t number, const struc
     aion_recheck_initial(shard, key);
 }
 
-void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t number, const struct iso_atoms *atoms,
-                                iso_atom value)
+void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t number,
+                                const struct iso_atoms *atoms, iso_atom value)
 {
     aion_set_initial(shard, number, atoms, value, false);
 }
 
-static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below)
+static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aion_key *key,
+                            uint64_t visible_below)
 {
     uint64_t count = 0;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
+    struct aion_place place =
+        aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
     for (; aion_sorted_chunks_get(&shard->pool, &key->reads, place);
          aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
         count++;
@@ -287,7 +301,8 @@ void iso_aion_shard_count_waiting(const struct iso_aion_shard *shard, uint64_t v
     for (uint32_t i = 0; i < shard->readers.count; i++) {
         if (shard->readers.list[i].visible_below <= visible_below)
             continue;
-        aion_note_oldest(&waiting->read, &shard->transactions.list[shard->readers.list[i].transaction]);
+        aion_note_oldest(&waiting->read,
+                         &shard->transactions.list[shard->readers.list[i].transaction]);
         break; /* they stand as they arrived */
     }
     aion_pending_count_waiting(shard, visible_below, waiting);

@@ -21,8 +21,8 @@ static uint32_t take_list(struct iso_aion_shard *shard, uint32_t count)
     return value;
 }
 
-uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
-                       uint32_t count, uint32_t tail)
+uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                       const iso_atom *elements, uint32_t count, uint32_t tail)
 {
     if (!count && !tail)
         return ISO_ABSENT;
@@ -35,7 +35,8 @@ uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *ato
     return value;
 }
 
-uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key,
+                              uint32_t value)
 {
     if (!aion_key_is_list(key))
         return aion_values_reference(&shard->values, value);
@@ -95,8 +96,8 @@ void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct a
 /* ---- the frontier ---- */
 
 /* The newest version below `bound` that is not `own`'s. */
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
-                                uint32_t own)
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                uint64_t visible_below, uint32_t own)
 {
     struct aion_near near;
     if (!key->versions.count)
@@ -114,7 +115,8 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
 }
 
 /* What a read had to see; `own`: but of that transaction. */
-const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
+const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
+                                       const struct aion_key *key,
                                        const struct aion_observed *observed, uint32_t own)
 {
     struct aion_place place;
@@ -131,20 +133,22 @@ const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const
 }
 
 /* Takes the elements of one list off the front of another; false if they differ. */
-static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value, const uint32_t **elements, uint32_t *count)
+static bool take_prefix(const struct iso_aion_shard *shard, uint32_t value,
+                        const uint32_t **elements, uint32_t *count)
 {
     if (value == ISO_ABSENT)
         return true;
     const struct aion_list *list = list_at(shard, value);
-    if (list->count > *count || memcmp(list->elements, *elements, list->count * sizeof **elements) != 0)
+    if (list->count > *count ||
+        memcmp(list->elements, *elements, list->count * sizeof **elements) != 0)
         return false;
     *elements += list->count;
     *count -= list->count;
     return true;
 }
 
-/* Steps through the versions that make up a list as a read sees it: those below its bound, but where the
- * newest of them are its own transaction's, only those up to the newest of another. */
+/* Steps through the versions that make up a list as a read sees it: those below its bound, but
+ * where the newest of them are its own transaction's, only those up to the newest of another. */
 struct layers {
     const struct iso_aion_shard *shard;
     const struct aion_key *key;
@@ -157,7 +161,8 @@ struct layers {
 static struct layers layers_of(const struct iso_aion_shard *shard, const struct aion_key *key,
                                const struct aion_observed *observed, uint32_t own)
 {
-    struct layers layers = {shard, key, aion_sorted_chunks_begin(), observed->visible_below, NULL, false};
+    struct layers layers = {shard, key,  aion_sorted_chunks_begin(), observed->visible_below,
+                            NULL,  false};
     if (own != ISO_NONE || observed->newer) {
         layers.last = aion_required(shard, key, observed, own);
         layers.done = !layers.last;
@@ -168,7 +173,8 @@ static struct layers layers_of(const struct iso_aion_shard *shard, const struct 
 static const struct aion_entry *next_layer(struct layers *layers)
 {
     const struct aion_sorted_chunks *versions = &layers->key->versions;
-    const struct aion_entry *version = aion_sorted_chunks_get(&layers->shard->pool, versions, layers->place);
+    const struct aion_entry *version =
+        aion_sorted_chunks_get(&layers->shard->pool, versions, layers->place);
     if (layers->done || !version || version->time >= layers->visible_below)
         return NULL;
     layers->done = version == layers->last;
@@ -179,11 +185,13 @@ static const struct aion_entry *next_layer(struct layers *layers)
 static enum aion_state compare_list(const struct iso_aion_shard *shard, const struct aion_key *key,
                                     const struct aion_observed *observed, uint32_t own)
 {
-    const struct aion_list *read = observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
+    const struct aion_list *read =
+        observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
     const uint32_t *elements = read ? read->elements : NULL;
     uint32_t count = read ? read->count : 0;
     struct layers layers = layers_of(shard, key, observed, own);
-    const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
+    const struct aion_entry *version =
+        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
     if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= observed->visible_below))
         return AION_UNDECIDED;
     if (key->cold && !take_prefix(shard, shard->cold.list[key->cold].base, &elements, &count))
@@ -203,9 +211,11 @@ static uint32_t initial_of(const struct iso_aion_shard *shard, const struct aion
 uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key *key,
                        const struct aion_observed *observed, uint32_t transaction)
 {
-    if (!key->versions.count || (key->newest_time < observed->visible_below && !observed->own && !observed->newer))
+    if (!key->versions.count ||
+        (key->newest_time < observed->visible_below && !observed->own && !observed->newer))
         return key->newest_value;
-    const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
+    const struct aion_entry *version =
+        aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
     return version ? version->value : initial_of(shard, key);
 }
 
@@ -216,8 +226,10 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
     if (aion_key_is_list(key))
         return compare_list(shard, key, observed, observed->own ? transaction : ISO_NONE);
     uint32_t expected = key->newest_value;
-    if (key->versions.count && (key->newest_time >= observed->visible_below || observed->own || observed->newer)) {
-        const struct aion_entry *version = aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
+    if (key->versions.count &&
+        (key->newest_time >= observed->visible_below || observed->own || observed->newer)) {
+        const struct aion_entry *version =
+            aion_required(shard, key, observed, observed->own ? transaction : ISO_NONE);
         if (!version && (key->flags & AION_KEY_DROPPED))
             return AION_UNDECIDED;
         expected = version ? version->value : initial_of(shard, key);
@@ -227,9 +239,11 @@ enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key
 
 /* ---- values for reports ---- */
 
-static void add_words(struct iso_aion_shard *shard, struct aion_words *words, const uint32_t *elements, uint32_t count)
+static void add_words(struct iso_aion_shard *shard, struct aion_words *words,
+                      const uint32_t *elements, uint32_t count)
 {
-    words->elements = iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
+    words->elements =
+        iso_reallocate(words->elements, ((size_t)words->count + count) * sizeof *words->elements);
     for (uint32_t i = 0; i < count; i++)
         words->elements[words->count++] = aion_values_reference(&shard->values, elements[i]);
 }
@@ -247,10 +261,12 @@ static void add_tail(struct iso_aion_shard *shard, struct aion_words *words, uin
                   list_at(shard, value)->tail);
 }
 
-struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key,
+                                   uint32_t value)
 {
     if (!aion_key_is_list(key))
-        return (struct aion_words){.count = 1, .atom = aion_values_reference(&shard->values, value)};
+        return (struct aion_words){.count = 1,
+                                   .atom = aion_values_reference(&shard->values, value)};
     struct aion_words words = {.is_list = true};
     add_list(shard, &words, value);
     add_tail(shard, &words, value);
@@ -279,8 +295,9 @@ struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct
 uint64_t aion_count_elements(const struct iso_aion_shard *shard, const struct aion_key *key,
                              const struct aion_observed *observed)
 {
-    const struct aion_list *read = observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
+    const struct aion_list *read =
+        observed->value == ISO_ABSENT ? NULL : list_at(shard, observed->value);
     uint32_t base = key->cold ? shard->cold.list[key->cold].base : ISO_ABSENT;
-    return (read ? read->count + read->tail : 0) + (base == ISO_ABSENT ? 0 : list_at(shard, base)->count) +
-           (uint64_t)key->versions.count;
+    return (read ? read->count + read->tail : 0) +
+           (base == ISO_ABSENT ? 0 : list_at(shard, base)->count) + (uint64_t)key->versions.count;
 }

@@ -161,12 +161,13 @@ static struct level merge_levels(struct level *left, struct level *right)
     both.points = iso_allocate(both.count * sizeof *both.points);
     both.times = iso_allocate(both.count * sizeof *both.times);
     for (uint32_t i = 0, l = 0, r = 0; i < both.count; i++) {
-        bool from_left =
-            r == right->count || (l < left->count && left->points[l].start_bound <= right->points[r].start_bound);
+        bool from_left = r == right->count || (l < left->count && left->points[l].start_bound <=
+                                                                      right->points[r].start_bound);
         both.points[i] = from_left ? left->points[l++] : right->points[r++];
     }
     for (uint32_t i = 0, l = 0, r = 0; i < both.count; i++) {
-        bool from_left = r == right->count || (l < left->count && left->times[l] <= right->times[r]);
+        bool from_left =
+            r == right->count || (l < left->count && left->times[l] <= right->times[r]);
         both.times[i] = from_left ? left->times[l++] : right->times[r++];
     }
     free_level(left);
@@ -194,7 +195,8 @@ static struct level sorted_latest(const struct aion_overlaps *overlaps)
 static void put_latest_away(struct aion_overlaps *overlaps)
 {
     struct level level = sorted_latest(overlaps);
-    while (overlaps->level_count && overlaps->levels[overlaps->level_count - 1].count < 2 * level.count) {
+    while (overlaps->level_count &&
+           overlaps->levels[overlaps->level_count - 1].count < 2 * level.count) {
         level = merge_levels(&overlaps->levels[overlaps->level_count - 1], &level);
         overlaps->level_count--;
         *overlaps->steps += level.count;
@@ -205,7 +207,8 @@ static void put_latest_away(struct aion_overlaps *overlaps)
     overlaps->latest_count = 0;
 }
 
-void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time, int counts)
+void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time,
+                       int counts)
 {
     overlaps->size++;
     if (!counts)
@@ -215,8 +218,8 @@ void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t start_bound, uin
         put_latest_away(overlaps);
 }
 
-uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time, uint64_t from,
-                             uint64_t to)
+uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t start_bound,
+                             uint64_t time, uint64_t from, uint64_t to)
 {
     uint64_t found = 0;
     from = from > start_bound ? from : start_bound;

@@ -1,16 +1,18 @@
-/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From then on the others
- * are counted by sets of intervals (overlap.h), a few looks for each writer that comes, however many it overlaps. So it
- * is, too, where writers had to walk past many others to find that they overlap few: then those who overlap none need
- * not walk.
+/* Keys whose writers overlap in crowds: all pairs are violations, but only so many are listed. From
+ * then on the others are counted by sets of intervals (overlap.h), a few looks for each writer that
+ * comes, however many it overlaps. So it is, too, where writers had to walk past many others to
+ * find that they overlap few: then those who overlap none need not walk.
  *
- * What a caller would say of each pair, had it been reported, is counted with them. A pair is excused where the key's
- * table was emptied between the two commits, which leaves a window of commits round each. It is doubtful where the tid
- * of either is contradicted: of those there is a set of their own. When a tid that a key's crowd names is contradicted
- * later, its pairs that were certain move (iso_aion_shard_doubt), found by a table of tids that is made when that first
+ * What a caller would say of each pair, had it been reported, is counted with them. A pair is
+ * excused where the key's table was emptied between the two commits, which leaves a window of
+ * commits round each. It is doubtful where the tid of either is contradicted: of those there is a
+ * set of their own. When a tid that a key's crowd names is contradicted later, its pairs that were
+ * certain move (iso_aion_shard_doubt), found by a table of tids that is made when that first
  * happens.
  *
- * The sets are made of the versions when they are first needed, and again after some of these went. They are of this
- * process only. A key with pairs that were only counted stays in memory while it has versions that may be contradicted.
+ * The sets are made of the versions when they are first needed, and again after some of these went.
+ * They are of this process only. A key with pairs that were only counted stays in memory while it
+ * has versions that may be contradicted.
  */
 #include <assert.h>
 
@@ -32,7 +34,8 @@ bool aion_is_crowded(const struct iso_aion_shard *shard, const struct aion_key *
 
 bool aion_keeps_overlap_count(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    return shard->options.is_doubted && key->cold && shard->cold.list[key->cold].unlisted && key->versions.count > 1;
+    return shard->options.is_doubted && key->cold && shard->cold.list[key->cold].unlisted &&
+           key->versions.count > 1;
 }
 
 void aion_note_overlap_count(struct iso_aion_shard *shard, struct aion_key *key, uint32_t wasted)
@@ -43,14 +46,16 @@ void aion_note_overlap_count(struct iso_aion_shard *shard, struct aion_key *key,
 
 /* ---- what would be said of each pair ---- */
 
-struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t cts)
+struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                   uint64_t cts)
 {
     struct aion_commits window = {0, UINT64_MAX};
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (shard->options.conflict_window) {
         const char *name = iso_atom_text(&shard->values.atoms, key->atom, buffer, &length);
-        shard->options.conflict_window(shard->options.context, name, length, cts, &window.from, &window.to);
+        shard->options.conflict_window(shard->options.context, name, length, cts, &window.from,
+                                       &window.to);
     }
     return window;
 }
@@ -58,7 +63,8 @@ struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const str
 bool aion_is_doubted(const struct iso_aion_shard *shard, const struct aion_entry *version)
 {
     uint32_t tid = shard->transactions.list[version->transaction].tid;
-    return shard->options.is_doubted && shard->options.is_doubted(shard->options.context, &shard->values.atoms, tid);
+    return shard->options.is_doubted &&
+           shard->options.is_doubted(shard->options.context, &shard->values.atoms, tid);
 }
 
 static bool is_judged(const struct aion_entry *version)
@@ -70,7 +76,8 @@ static bool is_judged(const struct aion_entry *version)
 
 static uint64_t tid_of(const struct iso_aion_shard *shard, uint32_t transaction)
 {
-    uint64_t digest = aion_atom_digest(&shard->values.atoms, shard->transactions.list[transaction].tid);
+    uint64_t digest =
+        aion_atom_digest(&shard->values.atoms, shard->transactions.list[transaction].tid);
     return digest ? digest : 1;
 }
 
@@ -79,9 +86,11 @@ static const struct aion_entry *version_of(const struct iso_aion_shard *shard,
                                            const struct aion_overlap_count_writer *writer)
 {
     const struct aion_key *key = &shard->keys.list[writer->key];
-    struct aion_entry version = {.time = writer->time, .start = writer->start, .transaction = writer->transaction};
+    struct aion_entry version = {
+        .time = writer->time, .start = writer->start, .transaction = writer->transaction};
     if (key->flags & AION_KEY_FREE || !key->versions.count ||
-        !shard->transactions.list[writer->transaction].references || tid_of(shard, writer->transaction) != writer->tid)
+        !shard->transactions.list[writer->transaction].references ||
+        tid_of(shard, writer->transaction) != writer->tid)
         return NULL;
     struct aion_place place = aion_place_of_version(shard, key, &version);
     if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &place))
@@ -90,15 +99,17 @@ static const struct aion_entry *version_of(const struct iso_aion_shard *shard,
     return found->transaction == writer->transaction ? found : NULL;
 }
 
-static bool is_same(const struct aion_overlap_count_writer *one, const struct aion_overlap_count_writer *other)
+static bool is_same(const struct aion_overlap_count_writer *one,
+                    const struct aion_overlap_count_writer *other)
 {
-    return one->tid == other->tid && one->time == other->time && one->start == other->start && one->key == other->key &&
-           one->transaction == other->transaction;
+    return one->tid == other->tid && one->time == other->time && one->start == other->start &&
+           one->key == other->key && one->transaction == other->transaction;
 }
 
 /* Where it stands, or may. */
-static struct aion_overlap_count_writer *slot_of_writer(const struct aion_overlap_count_writers *writers,
-                                                        const struct aion_overlap_count_writer *writer)
+static struct aion_overlap_count_writer *
+slot_of_writer(const struct aion_overlap_count_writers *writers,
+               const struct aion_overlap_count_writer *writer)
 {
     uint32_t slot = (uint32_t)iso_hash_number(writer->tid) & writers->mask;
     while (writers->slots[slot].tid && !is_same(&writers->slots[slot], writer))
@@ -127,7 +138,8 @@ static void rebuild_writers(struct iso_aion_shard *shard)
     iso_free(old.slots);
 }
 
-static void add_writer(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+static void add_writer(struct iso_aion_shard *shard, const struct aion_key *key,
+                       const struct aion_entry *version)
 {
     struct aion_overlap_count_writers *writers = &shard->overlap_count_writers;
     struct aion_overlap_count_writer writer = {.tid = tid_of(shard, version->transaction),
@@ -160,7 +172,8 @@ static uint64_t steps_of(const struct aion_overlap_count *overlap_count)
 }
 
 static void add_to_overlap_count(struct iso_aion_shard *shard, const struct aion_key *key,
-                                 struct aion_overlap_count *overlap_count, const struct aion_entry *version)
+                                 struct aion_overlap_count *overlap_count,
+                                 const struct aion_entry *version)
 {
     uint64_t before = steps_of(overlap_count);
     aion_overlaps_add(overlap_count->all, version->start, version->time, is_judged(version));
@@ -172,7 +185,8 @@ static void add_to_overlap_count(struct iso_aion_shard *shard, const struct aion
 }
 
 /* Whose sets are as the versions are. */
-static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard, const struct aion_key *key)
+static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
+                                                   const struct aion_key *key)
 {
     assert(key->cold && !(key->flags & AION_KEY_FREE));
     struct aion_cold *cold = &shard->cold.list[key->cold];
@@ -190,27 +204,32 @@ static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
     return cold->overlap_count;
 }
 
-struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version)
+struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key *key,
+                                   const struct aion_entry *version)
 {
     struct aion_overlap_count *overlap_count = overlap_count_of(shard, key);
     struct aion_commits window = aion_window_of(shard, key, version->time);
     uint64_t before = steps_of(overlap_count), start = version->start, time = version->time;
-    struct aion_pairs pairs = {.count = aion_overlaps_count(overlap_count->all, start, time, 0, UINT64_MAX)};
+    struct aion_pairs pairs = {
+        .count = aion_overlaps_count(overlap_count->all, start, time, 0, UINT64_MAX)};
     uint64_t left = pairs.count;
     if (left && shard->options.conflict_window)
         left = aion_overlaps_count(overlap_count->all, start, time, window.from, window.to);
     pairs.excused = pairs.count - left;
     if (left && shard->options.is_doubted)
-        pairs.doubtful = aion_is_doubted(shard, version)
-                             ? left
-                             : aion_overlaps_count(overlap_count->doubted, start, time, window.from, window.to);
+        pairs.doubtful =
+            aion_is_doubted(shard, version)
+                ? left
+                : aion_overlaps_count(overlap_count->doubted, start, time, window.from, window.to);
     shard->stats.steps += steps_of(overlap_count) - before;
     return pairs;
 }
 
-void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version)
+void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key,
+                            const struct aion_entry *version)
 {
-    struct aion_overlap_count *overlap_count = key->cold ? shard->cold.list[key->cold].overlap_count : NULL;
+    struct aion_overlap_count *overlap_count =
+        key->cold ? shard->cold.list[key->cold].overlap_count : NULL;
     if (overlap_count)
         add_to_overlap_count(shard, key, overlap_count, version);
 }
@@ -242,7 +261,8 @@ static void index_writers(struct iso_aion_shard *shard)
     shard->overlap_count_writers.ready = true;
     for (uint32_t i = 0; i < shard->keys.count; i++) {
         const struct aion_key *key = &shard->keys.list[i];
-        const struct aion_cold *cold = key->flags & AION_KEY_FREE || !key->cold ? NULL : &shard->cold.list[key->cold];
+        const struct aion_cold *cold =
+            key->flags & AION_KEY_FREE || !key->cold ? NULL : &shard->cold.list[key->cold];
         if (cold && (cold->unlisted || cold->overlap_count))
             index_key(shard, key);
     }
@@ -255,15 +275,17 @@ static uint64_t doubt_version(struct iso_aion_shard *shard, const struct aion_ke
     struct aion_overlap_count *overlap_count = overlap_count_of(shard, key);
     struct aion_commits window = aion_window_of(shard, key, version->time);
     uint64_t before = steps_of(overlap_count), start = version->start, time = version->time;
-    uint64_t certain = aion_overlaps_count(overlap_count->all, start, time, window.from, window.to) -
-                       aion_overlaps_count(overlap_count->doubted, start, time, window.from, window.to);
+    uint64_t certain =
+        aion_overlaps_count(overlap_count->all, start, time, window.from, window.to) -
+        aion_overlaps_count(overlap_count->doubted, start, time, window.from, window.to);
     aion_overlaps_add(overlap_count->doubted, start, time, true);
     shard->stats.steps += steps_of(overlap_count) - before;
     return certain - (time >= start); /* itself */
 }
 
 /* Those of the tid, in a list of their own: the table may move while their pairs are counted. */
-static struct aion_overlap_count_writer *writers_of(struct iso_aion_shard *shard, uint64_t tid, uint32_t *count)
+static struct aion_overlap_count_writer *writers_of(struct iso_aion_shard *shard, uint64_t tid,
+                                                    uint32_t *count)
 {
     const struct aion_overlap_count_writers *writers = &shard->overlap_count_writers;
     struct aion_overlap_count_writer *list = NULL;

@@ -16,7 +16,8 @@ struct aion_commits {
     uint64_t from, to;
 };
 
-/* A version in the table of who writes crowded keys, by tid: made when the first contradiction comes. */
+/* A version in the table of who writes crowded keys, by tid: made when the first contradiction
+ * comes. */
 struct aion_overlap_count_writer {
     uint64_t tid; /* digest; 0: free */
     uint64_t time, start;

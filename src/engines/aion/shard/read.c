@@ -1,4 +1,5 @@
-/* External reads: judged when they come, kept while a late version may change the verdict, judged again then.
+/* External reads: judged when they come, kept while a late version may change the verdict, judged
+ * again then.
  */
 
 #include "aion/shard/shard_private.h"
@@ -18,13 +19,14 @@ static bool is_not_final(const void *context, const struct aion_entry *nonversio
     return nonversion->detail == AION_NONVERSION_UNKNOWN;
 }
 
-/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final value or,
- * to a list, at all. Non-version writes of unknown ones stand at the end of their run in the order of their values, and
- * of one value those that are not final first, each by when they started (stands_among_unknown in write.c): two looks
- * suffice.
+/* True if a transaction of unknown outcome that started below `before` wrote `value`, as its final
+ * value or, to a list, at all. Non-version writes of unknown ones stand at the end of their run in
+ * the order of their values, and of one value those that are not final first, each by when they
+ * started (stands_among_unknown in write.c): two looks suffice.
  */
-static bool may_be_written(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *nonversions, bool list,
-                           uint32_t value, uint64_t before)
+static bool may_be_written(const struct iso_aion_shard *shard,
+                           const struct aion_sorted_chunks *nonversions, bool list, uint32_t value,
+                           uint64_t before)
 {
     uint64_t time = aion_unknown_time(value);
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, nonversions, time);
@@ -35,18 +37,22 @@ static bool may_be_written(const struct iso_aion_shard *shard, const struct aion
         if (list && started_below(nonversion, before))
             return true;
         nonversion = aion_sorted_chunks_get(
-            &shard->pool, nonversions, aion_sorted_chunks_among(&shard->pool, nonversions, time, is_not_final, NULL));
+            &shard->pool, nonversions,
+            aion_sorted_chunks_among(&shard->pool, nonversions, time, is_not_final, NULL));
     }
     return nonversion && nonversion->time == time && started_below(nonversion, before);
 }
 
-/* Whether what is kept of the key says who wrote the value: versions down to the newest below the floor, and a bounded
- * number of them. */
-static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+/* Whether what is kept of the key says who wrote the value: versions down to the newest below the
+ * floor, and a bounded number of them. */
+static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key,
+                       uint32_t value)
 {
     struct aion_place place = aion_sorted_chunks_end(&shard->pool, &key->versions);
-    for (int left = WRITERS; left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place); left--) {
-        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    for (int left = WRITERS;
+         left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place); left--) {
+        const struct aion_entry *version =
+            aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (version->value == value)
             return true;
         if (version->time < shard->time.floor)
@@ -55,8 +61,8 @@ static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key
     return false;
 }
 
-/* True if one that was forgotten may have: where nobody else did; or where it may have ended after the newest version
- * that the read had to see. A list shows all of them. */
+/* True if one that was forgotten may have: where nobody else did; or where it may have ended after
+ * the newest version that the read had to see. A list shows all of them. */
 static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *key,
                     const struct aion_observed *observed)
 {
@@ -67,7 +73,8 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
         return aged;
     if (key->newest_time < observed->visible_below)
         return key->newest_time <= aged;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    struct aion_place place =
+        aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
     if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &place))
         return true;
     return aion_sorted_chunks_get(&shard->pool, &key->versions, place)->time <= aged;
@@ -79,8 +86,10 @@ static bool is_deferred(const struct iso_aion_shard *shard, const struct aion_ke
 {
     if (is_aged(shard, key, observed))
         return true;
-    const struct aion_sorted_chunks *nonversions = key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
-    if (!nonversions || !nonversions->count || !aion_is_unknown(aion_sorted_chunks_last(&shard->pool, nonversions)))
+    const struct aion_sorted_chunks *nonversions =
+        key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
+    if (!nonversions || !nonversions->count ||
+        !aion_is_unknown(aion_sorted_chunks_last(&shard->pool, nonversions)))
         return false;
     if (!aion_key_is_list(key))
         return may_be_written(shard, nonversions, false, observed->value, observed->before);
@@ -105,8 +114,8 @@ static bool is_whole_row(const struct iso_aion_shard *shard, const struct aion_k
 }
 
 bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion_key *key,
-                           const struct aion_observed *observed, uint32_t transaction, enum iso_unjudged *reason,
-                           bool *waits)
+                           const struct aion_observed *observed, uint32_t transaction,
+                           enum iso_unjudged *reason, bool *waits)
 {
     const struct iso_atoms *atoms = &shard->values.atoms;
     *waits = false;
@@ -115,19 +124,22 @@ bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion
     uint32_t expected = aion_expected(shard, key, observed, transaction);
     *reason = ISO_UNJUDGED_SCHEMA;
     if (!iso_value_is_unknown(atoms, expected))
-        return is_whole_row(shard, key) && iso_rows_cannot_compare(atoms, expected, atoms, observed->value);
+        return is_whole_row(shard, key) &&
+               iso_rows_cannot_compare(atoms, expected, atoms, observed->value);
     *reason = iso_value_unjudged(atoms, expected);
     *waits = iso_value_waits(atoms, expected);
     return true;
 }
 
 /* A read that does not agree with what it had to see. */
-static enum aion_state state_of_wrong(const struct iso_aion_shard *shard, const struct aion_key *key,
+static enum aion_state state_of_wrong(const struct iso_aion_shard *shard,
+                                      const struct aion_key *key,
                                       const struct aion_observed *observed, uint32_t transaction)
 {
     enum iso_unjudged reason;
     bool waits;
-    if (is_deferred(shard, key, observed) || aion_is_unknown_value(shard, key, observed, transaction, &reason, &waits))
+    if (is_deferred(shard, key, observed) ||
+        aion_is_unknown_value(shard, key, observed, transaction, &reason, &waits))
         return AION_DEFERRED;
     return AION_WRONG;
 }
@@ -143,9 +155,10 @@ enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *
 static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                               const struct aion_observed *observed)
 {
-    uint32_t cold = shard->keys.list[key].cold, latest = cold ? shard->cold.list[cold].first_pending : 0;
-    if (latest &&
-        shard->pending.list[latest - 1].transaction == transaction) { /* all reads of the key are of the group */
+    uint32_t cold = shard->keys.list[key].cold,
+             latest = cold ? shard->cold.list[cold].first_pending : 0;
+    if (latest && shard->pending.list[latest - 1].transaction ==
+                      transaction) { /* all reads of the key are of the group */
         aion_pending_add(shard, latest - 1, observed);
         return latest - 1;
     }
@@ -155,24 +168,27 @@ static uint32_t group_pending(struct iso_aion_shard *shard, uint32_t key, uint32
     return number;
 }
 
-static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_observed *observed,
-                      uint32_t transaction, uint32_t detail)
+static void keep_read(struct iso_aion_shard *shard, struct aion_key *key,
+                      const struct aion_observed *observed, uint32_t transaction, uint32_t detail)
 {
     struct aion_entry entry = {.time = observed->visible_below,
                                .start = observed->before,
                                .value = observed->value,
                                .transaction = transaction,
                                .detail = detail,
-                               .operation = observed->operation | (observed->own ? AION_READ_OWN : 0)};
+                               .operation =
+                                   observed->operation | (observed->own ? AION_READ_OWN : 0)};
     if (aion_sorted_chunks_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
         aion_sorted_chunks_make_room(&shard->pool, &key->reads);
     }
-    struct aion_place place = observed->visible_below >= key->last_read
-                                  ? aion_sorted_chunks_end(&shard->pool, &key->reads)
-                                  : aion_sorted_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
+    struct aion_place place =
+        observed->visible_below >= key->last_read
+            ? aion_sorted_chunks_end(&shard->pool, &key->reads)
+            : aion_sorted_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
     aion_sorted_chunks_insert(&shard->pool, &key->reads, place, &entry);
-    key->last_read = observed->visible_below > key->last_read ? observed->visible_below : key->last_read;
+    key->last_read =
+        observed->visible_below > key->last_read ? observed->visible_below : key->last_read;
     if (observed->own)
         key->flags |= AION_KEY_OWN;
     if (aion_key_is_list(key) || aion_value_is_entry(observed->value))
@@ -185,11 +201,13 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key, const 
 static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
 {
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
-    if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) || key->newest_time < reader->cts)
+    if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) ||
+        key->newest_time < reader->cts)
         return;
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
     for (;; aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+        const struct aion_entry *version =
+            aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (!version || version->time != reader->cts)
             return;
         if (version->transaction != transaction) {
@@ -199,12 +217,13 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     }
 }
 
-/* Empties the run of reads if no version to come can change the latest of them: asked of the key's line only.
+/* Empties the run of reads if no version to come can change the latest of them: asked of the key's
+ * line only.
  */
 static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) || (key->flags & AION_KEY_ENTRIES) ||
-        aion_sorted_chunks_chunks(&key->reads) > 1)
+    if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
+        (key->flags & AION_KEY_ENTRIES) || aion_sorted_chunks_chunks(&key->reads) > 1)
         return;
     shard->stats.open_reads -= key->reads.count;
     key->reads.count = 0;
@@ -212,10 +231,11 @@ static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key 
     key->flags &= ~AION_KEY_OWN;
 }
 
-/* The short way of nearly every read: of the newest version, right, in order, and there is room to keep it.
- * False: nothing was done that counts. */
-static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
-                               struct aion_key *key, uint32_t transaction)
+/* The short way of nearly every read: of the newest version, right, in order, and there is room to
+ * keep it. False: nothing was done that counts. */
+static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_part *part,
+                               const struct aion_step *step, struct aion_key *key,
+                               uint32_t transaction)
 {
     if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
         key->newest_time >= part->visible_below || step->value != key->newest_value)
@@ -239,10 +259,10 @@ static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_p
     return true;
 }
 
-/* The value that a register was read with: mostly that of the newest version, which is cheaper to compare with than to
- * look up. */
-static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const struct aion_key *key,
-                           iso_atom value)
+/* The value that a register was read with: mostly that of the newest version, which is cheaper to
+ * compare with than to look up. */
+static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                           const struct aion_key *key, iso_atom value)
 {
     bool here = atoms == &shard->values.atoms;
     if (!here && aion_value_is_entry(value) && !aion_key_is_list(key) &&
@@ -251,8 +271,10 @@ static uint32_t value_read(struct iso_aion_shard *shard, const struct iso_atoms 
     return aion_values_take(&shard->values, atoms, value);
 }
 
-static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                             const struct aion_part *part, const struct aion_step *step,
+static struct aion_observed observed_read_of(struct iso_aion_shard *shard,
+                                             const struct aion_batch *batch,
+                                             const struct aion_part *part,
+                                             const struct aion_step *step,
                                              const struct aion_key *key)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
@@ -264,40 +286,45 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard, const
     if (step->kind == AION_READ)
         observed.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
-        observed.value = aion_list_new(shard, batch->atoms, batch->elements ? batch->elements + step->value : NULL,
+        observed.value = aion_list_new(shard, batch->atoms,
+                                       batch->elements ? batch->elements + step->value : NULL,
                                        detail->count, detail->tail);
     return observed;
 }
 
-/* The value of the version that a read of a register sees, if that stands near the end of the versions. */
-static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
-                              uint32_t *value)
+/* The value of the version that a read of a register sees, if that stands near the end of the
+ * versions. */
+static inline bool value_near(const struct iso_aion_shard *shard, const struct aion_key *key,
+                              uint64_t visible_below, uint32_t *value)
 {
     struct aion_near near;
     *value = key->newest_value;
     if (key->newest_time < visible_below)
         return true;
-    if (!key->versions.count || !aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) ||
-        !near.index)
+    if (!key->versions.count ||
+        !aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) || !near.index)
         return false;
     *value = near.entries[near.index - 1].value;
     return true;
 }
 
-/* The way of most others: right, of one of the last versions, among the last reads. False: nothing was done
- * that counts. */
-static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part, const struct aion_step *step,
-                             struct aion_key *key, uint32_t transaction)
+/* The way of most others: right, of one of the last versions, among the last reads. False: nothing
+ * was done that counts. */
+static inline bool read_near(struct iso_aion_shard *shard, const struct aion_part *part,
+                             const struct aion_step *step, struct aion_key *key,
+                             uint32_t transaction)
 {
     uint32_t expected;
     struct aion_near near;
-    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
+    if (step->kind != AION_READ || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) ||
         (shard->options.level == ISO_SER && key->newest_time >= part->cts) ||
         !value_near(shard, key, part->visible_below, &expected) || step->value != expected)
         return false;
     if (aion_may_drop_read(shard, part->visible_below))
         return true;
-    if (!key->reads.count || !aion_sorted_chunks_near(&shard->pool, &key->reads, part->visible_below, &near) ||
+    if (!key->reads.count ||
+        !aion_sorted_chunks_near(&shard->pool, &key->reads, part->visible_below, &near) ||
         !near.has_room)
         return false;
     struct aion_entry entry = {.time = part->visible_below,
@@ -312,26 +339,31 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     return true;
 }
 
-/* The way of a read from long ago, right, of a version that is in the spill file and stays there. False: nothing was
- * done that counts, and all versions that the read looks at are in memory. */
-static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                       const struct aion_step *step, struct aion_key *key)
+/* The way of a read from long ago, right, of a version that is in the spill file and stays there.
+ * False: nothing was done that counts, and all versions that the read looks at are in memory. */
+static bool read_paged(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_part *part, const struct aion_step *step,
+                       struct aion_key *key)
 {
     if (!(key->flags & AION_KEY_PAGED))
         return false;
-    uint64_t visible_below = step->detail ? batch->details[step->detail - 1].time : part->visible_below;
+    uint64_t visible_below =
+        step->detail ? batch->details[step->detail - 1].time : part->visible_below;
     bool alone = step->kind == AION_READ && !(step->flags & (AION_OWN | AION_GROUP)) &&
                  !(shard->options.level == ISO_SER && key->newest_time >= part->cts);
     if (alone && aion_may_drop_read(shard, visible_below) &&
         aion_reads_paged(shard, key, visible_below, batch->atoms, step->value))
         return true;
-    aion_page_in(shard, key, step->flags & AION_OWN ? 0 : visible_below < part->cts ? visible_below : part->cts);
+    aion_page_in(shard, key,
+                 step->flags & AION_OWN      ? 0
+                 : visible_below < part->cts ? visible_below
+                                             : part->cts);
     return false;
 }
 
-__attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+__attribute__((noinline)) static void
+read_with_care(struct iso_aion_shard *shard, const struct aion_batch *batch,
+               const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys.list[step->key];
     if (read_near(shard, part, step, key, transaction) || read_paged(shard, batch, part, step, key))
@@ -345,7 +377,8 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
         note_tie(shard, key, transaction);
     if (step->flags & AION_GROUP) {
         detail = group_pending(shard, step->key, transaction, &observed) + 1;
-    } else if (observed.state != AION_RIGHT && (observed.state != AION_UNDECIDED || shard->keys.have_cells)) {
+    } else if (observed.state != AION_RIGHT &&
+               (observed.state != AION_UNDECIDED || shard->keys.have_cells)) {
         detail = aion_pending_new(shard, step->key, transaction, &observed) + 1;
         aion_pending_start(shard, detail - 1, ISO_NONE);
     }
@@ -356,12 +389,14 @@ __attribute__((noinline)) static void read_with_care(struct iso_aion_shard *shar
 }
 
 /* The reader of a key that it has a version of, as that names it. */
-static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t transaction)
+static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aion_key *key,
+                            uint32_t transaction)
 {
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
     const struct aion_entry *version;
-    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place)) && version->time == reader->cts;
+    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place)) &&
+           version->time == reader->cts;
          aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         if (shard->transactions.list[version->transaction].tid == reader->tid)
             return version->transaction;
@@ -370,8 +405,9 @@ static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aio
 }
 
 /* Below SI: one that the front has judged (deferred.h). No version to come changes that. */
-static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                         const struct aion_step *step, uint32_t transaction)
+static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                         const struct aion_part *part, const struct aion_step *step,
+                         uint32_t transaction)
 {
     struct aion_key *key = &shard->keys.list[step->key];
     if (key->flags & AION_KEY_PAGED)
@@ -384,13 +420,15 @@ static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *
         shard->stats.reads_undecided++;
     if (step->flags & AION_GROUP)
         group_pending(shard, step->key, transaction, &observed);
-    else if (observed.state != AION_RIGHT && (observed.state != AION_UNDECIDED || shard->keys.have_cells))
-        aion_pending_start(shard, aion_pending_new(shard, step->key, transaction, &observed), ISO_NONE);
+    else if (observed.state != AION_RIGHT &&
+             (observed.state != AION_UNDECIDED || shard->keys.have_cells))
+        aion_pending_start(shard, aion_pending_new(shard, step->key, transaction, &observed),
+                           ISO_NONE);
     aion_value_drop(shard, key, observed.value);
 }
 
-void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-               const struct aion_step *step, uint32_t transaction)
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
+               const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     if (shard->options.holds != ISO_SI)
         read_flagged(shard, batch, part, step, transaction);
@@ -401,8 +439,8 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, con
 /* ---- judging again ---- */
 
 /* What a pending verdict says of a read that was judged again. */
-static void recheck_pending(struct iso_aion_shard *shard, struct aion_entry *read, uint32_t operation,
-                            enum aion_state state, uint32_t cause)
+static void recheck_pending(struct iso_aion_shard *shard, struct aion_entry *read,
+                            uint32_t operation, enum aion_state state, uint32_t cause)
 {
     aion_pending_set(shard, read->detail - 1, operation, state, cause);
     if (state == AION_RIGHT && !shard->pending.list[read->detail - 1].rechecks &&
@@ -411,8 +449,8 @@ static void recheck_pending(struct iso_aion_shard *shard, struct aion_entry *rea
 }
 
 /* `version`: the read, of a register, sees it now; NULL: what it sees is looked up. */
-static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read,
-                         const struct aion_entry *version, uint32_t cause)
+static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key,
+                         struct aion_entry *read, const struct aion_entry *version, uint32_t cause)
 {
     uint32_t number = (uint32_t)(key - shard->keys.list);
     struct aion_observed observed = {.visible_below = read->time,
@@ -443,8 +481,9 @@ static void recheck_read(struct iso_aion_shard *shard, struct aion_key *key, str
 }
 
 /* The reads that see a version of a register now, where they stand near the end. */
-static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_near *near,
-                         const struct aion_entry *version, uint64_t successor)
+static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key,
+                         const struct aion_near *near, const struct aion_entry *version,
+                         uint64_t successor)
 {
     for (uint32_t i = near->index; i < near->count && near->entries[i].time <= successor; i++) {
         if (near->entries[i].transaction != version->transaction)
@@ -452,10 +491,10 @@ static void recheck_near(struct iso_aion_shard *shard, struct aion_key *key, con
     }
 }
 
-/* A version has come: of registers, the reads between it and its successor see it now; of lists all above it
- * do. */
-void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
-                          uint64_t successor)
+/* A version has come: of registers, the reads between it and its successor see it now; of lists all
+ * above it do. */
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
+                          const struct aion_entry *version, uint64_t successor)
 {
     if (key->last_read <= version->time || !key->reads.count)
         return;
@@ -468,7 +507,8 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, co
         return;
     }
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(from));
-    for (uint32_t scanned = 0;; scanned++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
+    for (uint32_t scanned = 0;;
+         scanned++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
         struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         if (!read || (!all && read->time > successor)) {
             if (scanned > aion_many(shard))
@@ -486,8 +526,10 @@ void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, ui
     if (!key->cold)
         return;
     struct aion_cold *cold = &shard->cold.list[key->cold];
-    if (cold->pending > aion_many(shard) && (uint64_t)++cold->stale * aion_many(shard) < cold->pending)
-        return; /* a look at all of them for so many changes; each looks by itself when it is final (throttled.c) */
+    if (cold->pending > aion_many(shard) &&
+        (uint64_t)++cold->stale * aion_many(shard) < cold->pending)
+        return; /* a look at all of them for so many changes; each looks by itself when it is final
+                   (throttled.c) */
     cold->stale = 0;
     if (key->flags & AION_KEY_PAGED && cold->first_pending)
         aion_page_in_all(shard, key);
@@ -495,7 +537,8 @@ void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, ui
         next = shard->pending.list[at - 1].next;
         for (uint32_t i = 0; i < shard->pending.list[at - 1].observed_count; i++) {
             struct aion_pending *subject = &shard->pending.list[at - 1];
-            const struct aion_observed *observed = subject->more ? &subject->more[i] : &subject->observed;
+            const struct aion_observed *observed =
+                subject->more ? &subject->more[i] : &subject->observed;
             if (observed->state != AION_WRONG && observed->state != AION_DEFERRED)
                 continue;
             enum aion_state state = aion_judge(shard, key, observed, subject->transaction);

@@ -1,10 +1,11 @@
-/* Rows and their cells: where a transaction read wrongly that a row is there, what it read of the row's cells at the same
- * moment is no finding of its own.
+/* Rows and their cells: where a transaction read wrongly that a row is there, what it read of the
+ * row's cells at the same moment is no finding of its own.
  *
- * Keys of a row and of its cells are in one shard (key_cache.c). Pending verdicts of one transaction on them know each
- * other: that of the row, and a chain of those of cells. A cell's read notes whether the row's is wrong at its bound, and
- * is held, not wrong, as long as that is so; when the row's changes, they are judged again. What is made final comes in
- * this order: the row, then its cells (pending.c).
+ * Keys of a row and of its cells are in one shard (key_cache.c). Pending verdicts of one
+ * transaction on them know each other: that of the row, and a chain of those of cells. A cell's
+ * read notes whether the row's is wrong at its bound, and is held, not wrong, as long as that is
+ * so; when the row's changes, they are judged again. What is made final comes in this order: the
+ * row, then its cells (pending.c).
  */
 #include <assert.h>
 
@@ -35,23 +36,24 @@ bool aion_is_cell(const struct iso_atoms *atoms, iso_atom key, struct iso_json_t
     return is_cell;
 }
 
-static bool row_name(const struct iso_aion_shard *shard, uint32_t number, struct iso_json_text *name,
-                     char buffer[ISO_ATOM_TEXT_MAX])
+static bool row_name(const struct iso_aion_shard *shard, uint32_t number,
+                     struct iso_json_text *name, char buffer[ISO_ATOM_TEXT_MAX])
 {
     uint32_t key = shard->pending.list[number].key;
     return aion_is_cell(&shard->values.atoms, shard->keys.list[key].atom, name, buffer);
 }
 
 /* Below SI a transaction may have two numbers (aion_is_same). */
-static uint64_t hash_of(const struct iso_aion_shard *shard, uint32_t transaction, struct iso_json_text name)
+static uint64_t hash_of(const struct iso_aion_shard *shard, uint32_t transaction,
+                        struct iso_json_text name)
 {
     bool by_number = shard->options.holds == ISO_SI;
     uint64_t who = by_number ? transaction : shard->transactions.list[transaction].cts;
     return iso_hash_number(iso_hash_text(name.at, name.length) + who);
 }
 
-static bool is_of(const struct iso_aion_shard *shard, const struct aion_row *row, uint32_t transaction,
-                  struct iso_json_text name)
+static bool is_of(const struct iso_aion_shard *shard, const struct aion_row *row,
+                  uint32_t transaction, struct iso_json_text name)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text own;
@@ -76,7 +78,8 @@ static uint32_t add_row(struct aion_rows *rows)
 }
 
 /* The row of the transaction, new or known. */
-static uint32_t find_row(struct iso_aion_shard *shard, uint32_t transaction, struct iso_json_text name)
+static uint32_t find_row(struct iso_aion_shard *shard, uint32_t transaction,
+                         struct iso_json_text name)
 {
     struct aion_rows *rows = &shard->pending.rows;
     uint64_t hash = hash_of(shard, transaction, name);
@@ -95,21 +98,23 @@ static uint32_t find_row(struct iso_aion_shard *shard, uint32_t transaction, str
 /* The pending verdict of the row itself, or ISO_NONE: of a cell's. */
 static uint32_t row_itself(const struct iso_aion_shard *shard, const struct aion_pending *subject)
 {
-    return subject->row && subject->is_cell ? shard->pending.rows.list[subject->row - 1].itself - 1 : ISO_NONE;
+    return subject->row && subject->is_cell ? shard->pending.rows.list[subject->row - 1].itself - 1
+                                            : ISO_NONE;
 }
 
 /* ---- what is wrong ---- */
 
-/* Whether a read of the row at this bound is in one of two states. Below SI a read has no moment that is said beforehand:
- * all of a transaction count as one. */
-static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t visible_below, enum aion_state state,
-                   enum aion_state other)
+/* Whether a read of the row at this bound is in one of two states. Below SI a read has no moment
+ * that is said beforehand: all of a transaction count as one. */
+static bool row_is(struct iso_aion_shard *shard, uint32_t itself, uint64_t visible_below,
+                   enum aion_state state, enum aion_state other)
 {
     if (itself == ISO_NONE)
         return false;
     struct aion_pending *row = pending_at(shard, itself);
     for (uint32_t i = 0; i < row->observed_count; i++, shard->stats.steps++)
-        if ((observed_of(row)[i].visible_below == visible_below || shard->options.holds != ISO_SI) &&
+        if ((observed_of(row)[i].visible_below == visible_below ||
+             shard->options.holds != ISO_SI) &&
             (observed_of(row)[i].state == state || observed_of(row)[i].state == other))
             return true;
     return false;
@@ -124,7 +129,8 @@ static bool row_is_wrong(struct iso_aion_shard *shard, uint32_t itself, uint64_t
 void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed)
 {
     struct aion_pending *subject = &shard->pending.list[number];
-    observed->row_is_wrong = row_is_wrong(shard, row_itself(shard, subject), observed->visible_below);
+    observed->row_is_wrong =
+        row_is_wrong(shard, row_itself(shard, subject), observed->visible_below);
     if (observed->row_is_wrong && observed->state == AION_WRONG)
         observed->state = AION_DEFERRED;
 }
@@ -154,7 +160,8 @@ void aion_row_join(struct iso_aion_shard *shard, uint32_t number)
     aion_row_note(shard, number, &subject->observed);
 }
 
-static void free_row(struct iso_aion_shard *shard, uint32_t at, uint32_t transaction, struct iso_json_text name)
+static void free_row(struct iso_aion_shard *shard, uint32_t at, uint32_t transaction,
+                     struct iso_json_text name)
 {
     struct aion_rows *rows = &shard->pending.rows;
     iso_index_remove(&rows->index, hash_of(shard, transaction, name), at);
@@ -198,7 +205,8 @@ struct cells {
 static struct cells cells_of(struct iso_aion_shard *shard, uint32_t row)
 {
     struct cells cells = {NULL, 0, 0};
-    for (uint32_t at = shard->pending.rows.list[row].cells; at; at = shard->pending.list[at - 1].row_next) {
+    for (uint32_t at = shard->pending.rows.list[row].cells; at;
+         at = shard->pending.list[at - 1].row_next) {
         ISO_GROW(cells.list, cells.count + 1, cells.capacity);
         cells.list[cells.count++] = at - 1;
         cells.list[cells.count++] = shard->pending.list[at - 1].generation;
@@ -243,7 +251,8 @@ void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number)
          at = shard->pending.list[at - 1].row_next) {
         struct aion_pending *cell = pending_at(shard, at - 1);
         for (uint32_t o = 0; o < cell->observed_count; o++)
-            if (row_is(shard, number, observed_of(cell)[o].visible_below, AION_DEFERRED, AION_DEFERRED))
+            if (row_is(shard, number, observed_of(cell)[o].visible_below, AION_DEFERRED,
+                       AION_DEFERRED))
                 aion_pending_excuse(shard, at - 1, &observed_of(cell)[o], true, ISO_NONE);
     }
 }
@@ -270,7 +279,8 @@ bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number)
     uint32_t itself = row_itself(shard, subject);
     for (uint32_t i = 0; itself != ISO_NONE && i < subject->observed_count; i++)
         if (observed_of(subject)[i].state == AION_WRONG &&
-            row_is(shard, itself, observed_of(subject)[i].visible_below, AION_DEFERRED, AION_DEFERRED))
+            row_is(shard, itself, observed_of(subject)[i].visible_below, AION_DEFERRED,
+                   AION_DEFERRED))
             return true;
     return false;
 }
@@ -291,7 +301,8 @@ void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard
         uint32_t member = rows->list[i].itself ? rows->list[i].itself : rows->list[i].cells;
         const struct aion_pending *first = shard->pending.list + (member ? member - 1 : 0);
         struct iso_json_text name;
-        if (!member || member > shard->pending.count || !first->observed_count || first->row != i + 1)
+        if (!member || member > shard->pending.count || !first->observed_count ||
+            first->row != i + 1)
             continue; /* a free one: what it names by chance has gone, or is another's */
         row_name(shard, member - 1, &name, buffer);
         iso_index_add(&rows->index, hash_of(shard, first->transaction, name), i);
@@ -301,14 +312,16 @@ void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard
 void aion_rows_validate(const struct iso_aion_shard *shard)
 {
     uint32_t members = 0, free = 0;
-    for (uint32_t at = shard->pending.rows.free; at; at = shard->pending.rows.list[at - 1].cells, free++)
+    for (uint32_t at = shard->pending.rows.free; at;
+         at = shard->pending.rows.list[at - 1].cells, free++)
         assert(at <= shard->pending.rows.count && !shard->pending.rows.list[at - 1].itself);
     for (uint32_t i = 0; i < shard->pending.count; i++) {
         const struct aion_pending *subject = &shard->pending.list[i];
         if (!subject->observed_count || !subject->row)
             continue;
         const struct aion_row *row = &shard->pending.rows.list[subject->row - 1];
-        bool is_first = subject->is_cell ? row->cells == i + 1 && !row->itself : row->itself == i + 1;
+        bool is_first =
+            subject->is_cell ? row->cells == i + 1 && !row->itself : row->itself == i + 1;
         assert(subject->row <= shard->pending.rows.count);
         assert(subject->is_cell || row->itself == i + 1);
         assert(!subject->is_cell || subject->row_previous || row->cells == i + 1);

@@ -7,8 +7,9 @@
 #include "base/heap.h"
 #include "base/memory.h"
 
-/* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end of the run that the
- * step will change, and again some later its last chunk where it has a directory. */
+/* Parts ahead, whose first steps are looked at: the key's line is fetched, some steps later the end
+ * of the run that the step will change, and again some later its last chunk where it has a
+ * directory. */
 enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 
 /* So many keys, and the ends of their runs, stay in the second level cache. */
@@ -35,7 +36,8 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
     aion_crowds_release(shard);
     iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
-    iso_column_free(shard->transactions.list, shard->transactions.capacity * sizeof *shard->transactions.list);
+    iso_column_free(shard->transactions.list,
+                    shard->transactions.capacity * sizeof *shard->transactions.list);
     iso_column_free(shard->pending.list, shard->pending.capacity * sizeof *shard->pending.list);
     iso_free(shard->pending.finals.heap);
     iso_free(shard->pending.deadlines.heap);
@@ -58,13 +60,16 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
 
 /* ---- transactions ---- */
 
-uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction)
+uint32_t aion_transaction_add(struct iso_aion_shard *shard,
+                              const struct aion_transaction *transaction)
 {
     uint32_t number = shard->transactions.free - 1;
     if (shard->transactions.free) {
         shard->transactions.free = shard->transactions.list[number].tid;
-        __builtin_prefetch(&shard->transactions.list[shard->transactions.free ? shard->transactions.free - 1 : number],
-                           1);
+        __builtin_prefetch(
+            &shard->transactions
+                 .list[shard->transactions.free ? shard->transactions.free - 1 : number],
+            1);
     } else {
         if (shard->transactions.count == shard->transactions.capacity) {
             size_t old = shard->transactions.capacity, next = old ? old * 2 : 16384;
@@ -82,13 +87,14 @@ uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_tr
 static uint32_t new_transaction(struct iso_aion_shard *shard, const struct aion_batch *batch,
                                 const struct aion_part *part)
 {
-    struct aion_transaction transaction = {.sts = part->sts,
-                                           .cts = part->cts,
-                                           .origin = part->origin,
-                                           .arrival = part->arrival,
-                                           .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
-                                           .references = 1,
-                                           .flags = part->flags};
+    struct aion_transaction transaction = {
+        .sts = part->sts,
+        .cts = part->cts,
+        .origin = part->origin,
+        .arrival = part->arrival,
+        .tid = aion_values_take(&shard->values, batch->atoms, part->tid),
+        .references = 1,
+        .flags = part->flags};
     return aion_transaction_add(shard, &transaction);
 }
 
@@ -109,10 +115,12 @@ void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t number)
     shard->transactions.free = number + 1;
 }
 
-/* Lets go of one whose line has long left the caches: asks for the line now and comes back for it later. */
+/* Lets go of one whose line has long left the caches: asks for the line now and comes back for it
+ * later. */
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 {
-    uint32_t *place = &shard->transactions.leaving[shard->transactions.leaving_at++ % AION_LEAVING], before = *place;
+    uint32_t *place = &shard->transactions.leaving[shard->transactions.leaving_at++ % AION_LEAVING],
+             before = *place;
     __builtin_prefetch(&shard->transactions.list[number], 1);
     *place = number + 1;
     if (before)
@@ -124,11 +132,12 @@ void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t number)
 static void add_reader(struct iso_aion_shard *shard, uint32_t transaction)
 {
     ISO_GROW_COLUMN(shard->readers.list, shard->readers.count, shard->readers.capacity);
-    shard->readers.list[shard->readers.count++] = (struct aion_reader){shard->readers.last_visible_below, transaction};
+    shard->readers.list[shard->readers.count++] =
+        (struct aion_reader){shard->readers.last_visible_below, transaction};
 }
 
-/* Lets go of those whose reads the watermark has passed. Each is looked at a few times: only once they have
- * doubled they are all gone through. */
+/* Lets go of those whose reads the watermark has passed. Each is looked at a few times: only once
+ * they have doubled they are all gone through. */
 void aion_readers_advance(struct iso_aion_shard *shard)
 {
     uint32_t left = 0;
@@ -168,34 +177,43 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 
 /* ---- batches ---- */
 
-ISO_FETCH fetch_end(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks)
+ISO_FETCH fetch_end(const struct iso_aion_shard *shard,
+                    const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (!sorted_chunks->at)
         return;
     if (chunks > 1)
-        __builtin_prefetch((const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1, 1);
-    else if (aion_sorted_chunks_full(&shard->pool, sorted_chunks)) /* it will be trimmed: from its start */
+        __builtin_prefetch(
+            (const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1, 1);
+    else if (aion_sorted_chunks_full(&shard->pool,
+                                     sorted_chunks)) /* it will be trimmed: from its start */
         __builtin_prefetch(aion_pool_at(&shard->pool, sorted_chunks->at), 1);
     else
         __builtin_prefetch(
-            (const struct aion_entry *)aion_pool_at(&shard->pool, sorted_chunks->at) + sorted_chunks->count, 1);
+            (const struct aion_entry *)aion_pool_at(&shard->pool, sorted_chunks->at) +
+                sorted_chunks->count,
+            1);
 }
 
 /* A read of an older version than the newest looks at the versions too. */
-static inline bool looks_back(const struct aion_part *part, const struct aion_step *step, const struct aion_key *key)
+static inline bool looks_back(const struct aion_part *part, const struct aion_step *step,
+                              const struct aion_key *key)
 {
     return step->kind == AION_READ && part->visible_below <= key->newest_time;
 }
 
 /* Of a run with a directory: the end of its last chunk. */
-ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks)
+ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard,
+                           const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (chunks < 2)
         return;
-    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1;
-    __builtin_prefetch((const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
+    const struct aion_ref *ref =
+        (const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1;
+    __builtin_prefetch(
+        (const struct aion_entry *)aion_pool_at(&shard->pool, ref->at) + ref->count - 1, 1);
 }
 
 /* Parts in an order: as they stand in a batch, or, if there is none, as it is their turn. */
@@ -208,14 +226,17 @@ struct march {
 
 static inline const struct aion_batch *batch_at(const struct march *march, uint32_t number)
 {
-    return march->batch ? march->batch : &march->pages[march->turns[number].subject >> AION_REORDER_PAGE_BITS].batch;
+    return march->batch
+               ? march->batch
+               : &march->pages[march->turns[number].subject >> AION_REORDER_PAGE_BITS].batch;
 }
 
 static inline const struct aion_part *part_at(const struct march *march, uint32_t number)
 {
     if (march->batch)
         return &march->batch->parts[number];
-    return &batch_at(march, number)->parts[march->turns[number].subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
+    return &batch_at(march, number)
+                ->parts[march->turns[number].subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
 }
 
 ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *march, uint32_t number)
@@ -226,7 +247,8 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
     const struct aion_batch *batch = batch_at(march, number);
     const struct aion_step *step = &batch->steps[part->first_step];
     bool entered = batch->atoms == &shard->values.atoms;
-    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left;
+         left--, step++) {
         __builtin_prefetch(&shard->keys.list[step->key], 1);
         if (step->kind == AION_VERSION && aion_value_is_entry(step->value) && !entered)
             aion_values_fetch_slot(&shard->values, aion_atom_hash(batch->atoms, step->value));
@@ -234,15 +256,18 @@ ISO_FETCH fetch_keys(const struct iso_aion_shard *shard, const struct march *mar
 }
 
 /* `chunks`: what the end of the run's directory names, which has been fetched before. */
-ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number, bool chunks)
+ISO_FETCH fetch_runs(const struct iso_aion_shard *shard, const struct march *march, uint32_t number,
+                     bool chunks)
 {
     if (number >= march->count)
         return;
     const struct aion_part *part = part_at(march, number);
     const struct aion_step *step = &batch_at(march, number)->steps[part->first_step];
-    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left; left--, step++) {
+    for (uint32_t left = part->step_count < FETCH_STEPS ? part->step_count : FETCH_STEPS; left;
+         left--, step++) {
         const struct aion_key *key = &shard->keys.list[step->key];
-        const struct aion_sorted_chunks *sorted_chunks = step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
+        const struct aion_sorted_chunks *sorted_chunks =
+            step->kind <= AION_READ_LIST ? &key->reads : &key->versions;
         bool too = looks_back(part, step, key);
         if (step->kind == AION_READ && aion_value_is_entry(step->value)) {
             if (chunks)
@@ -269,8 +294,9 @@ ISO_FETCH fetch_step(const struct iso_aion_shard *shard, const struct march *mar
     fetch_runs(shard, march, at + march->ahead, true);
 }
 
-static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                       const struct aion_step *step, uint32_t transaction)
+static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                       const struct aion_part *part, const struct aion_step *step,
+                       uint32_t transaction)
 {
     switch ((enum aion_step_kind)step->kind) {
     case AION_READ:
@@ -287,7 +313,8 @@ static void apply_step(struct iso_aion_shard *shard, const struct aion_batch *ba
     }
 }
 
-void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                     const struct aion_part *part)
 {
     if (part->flags & AION_FORGET) {
         aion_forget(shard, batch, part);
@@ -333,7 +360,8 @@ void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch 
     apply_all(shard, &march);
 }
 
-void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count)
+void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns,
+                          uint32_t count)
 {
     struct march march = {.pages = shard->reorder.pages, .turns = turns, .count = count};
     apply_all(shard, &march);
@@ -346,7 +374,8 @@ void iso_aion_shard_emit(struct iso_aion_shard *shard)
 
 /* ---- time ---- */
 
-void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed, uint64_t floor, uint64_t now)
+void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64_t passed,
+                            uint64_t floor, uint64_t now)
 {
     shard->time.now = now > shard->time.now ? now : shard->time.now;
     shard->time.limit = limit > shard->time.limit ? limit : shard->time.limit;
@@ -354,7 +383,8 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     shard->time.passed = passed > shard->time.passed ? passed : shard->time.passed;
     floor = floor < shard->time.passed ? floor : shard->time.passed;
     shard->time.floor = floor > shard->time.floor ? floor : shard->time.floor;
-    aion_pending_emit_fresh(shard); /* of what has just been released: final at once where the watermark has come */
+    aion_pending_emit_fresh(
+        shard); /* of what has just been released: final at once where the watermark has come */
     aion_ties_advance(shard);
     aion_pending_advance(shard);
     aion_readers_advance(shard);
@@ -410,14 +440,16 @@ uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard)
            (uint64_t)shard->readers.count * sizeof *shard->readers.list +
            (uint64_t)shard->pending.count * sizeof *shard->pending.list +
            (uint64_t)shard->pending.rows.count * sizeof *shard->pending.rows.list +
-           aion_reorder_buffer_bytes(&shard->reorder) + iso_index_bytes(&shard->keys.index) + aion_store_bytes(shard);
+           aion_reorder_buffer_bytes(&shard->reorder) + iso_index_bytes(&shard->keys.index) +
+           aion_store_bytes(shard);
 }
 
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats)
 {
     const struct iso_aion_stats *own = &shard->stats;
     stats->keys += shard->keys.known;
-    stats->reads_judged += own->reads_judged; /* wraps: what the front counted and was not judged in the end */
+    stats->reads_judged +=
+        own->reads_judged; /* wraps: what the front counted and was not judged in the end */
     stats->reads_unjudged += own->reads_unjudged;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += own->unjudged[reason];

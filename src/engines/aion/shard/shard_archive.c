@@ -26,9 +26,11 @@ static uint32_t hash_of_key(const void *context, uint32_t number)
 static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
     aion_index_archive(archive, &shard->keys.index);
-    ISO_ARCHIVE_ANY(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys.list, shard->keys.count, shard->keys.capacity);
+    ISO_ARCHIVE_ANY(archive, "keys", ISO_ARCHIVE_COLUMN, shard->keys.list, shard->keys.count,
+                    shard->keys.capacity);
     uint32_t cold = shard->cold.list ? shard->cold.count : 0;
-    ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->cold.list, cold, shard->cold.capacity);
+    ISO_ARCHIVE_ANY(archive, "rares", ISO_ARCHIVE_COLUMN, shard->cold.list, cold,
+                    shard->cold.capacity);
     shard->cold.count = cold ? cold : 1; /* 0 stands for none */
     for (uint32_t i = 1; archive->restoring && i < cold; i++)
         shard->cold.list[i].overlap_count = NULL; /* of another process */
@@ -40,23 +42,25 @@ static void archive_keys(struct iso_archive *archive, struct iso_aion_shard *sha
     if (archive->restoring)
         iso_column_huge(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
     if (archive->restoring && archive->error->status == ISO_OK)
-        iso_archive_expect(archive, iso_index_refill(&shard->keys.index, shard->keys.count, hash_of_key, shard));
+        iso_archive_expect(
+            archive, iso_index_refill(&shard->keys.index, shard->keys.count, hash_of_key, shard));
 }
 
 static void archive_transactions(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
-    ISO_ARCHIVE_ANY(archive, "transactions", ISO_ARCHIVE_COLUMN, shard->transactions.list, shard->transactions.count,
-                    shard->transactions.capacity);
+    ISO_ARCHIVE_ANY(archive, "transactions", ISO_ARCHIVE_COLUMN, shard->transactions.list,
+                    shard->transactions.count, shard->transactions.capacity);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.free);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.in_use);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.leaving);
     ISO_ARCHIVE_VALUE(archive, shard->transactions.leaving_at);
-    ISO_ARCHIVE_ANY(archive, "readers", ISO_ARCHIVE_COLUMN, shard->readers.list, shard->readers.count,
-                    shard->readers.capacity);
+    ISO_ARCHIVE_ANY(archive, "readers", ISO_ARCHIVE_COLUMN, shard->readers.list,
+                    shard->readers.count, shard->readers.capacity);
     ISO_ARCHIVE_VALUE(archive, shard->readers.left);
     ISO_ARCHIVE_VALUE(archive, shard->readers.passed);
     if (archive->restoring)
-        iso_column_huge(shard->transactions.list, shard->transactions.capacity * sizeof *shard->transactions.list);
+        iso_column_huge(shard->transactions.list,
+                        shard->transactions.capacity * sizeof *shard->transactions.list);
 }
 
 /* The reads of pending verdicts that have several, which alone are behind a pointer. */
@@ -94,9 +98,12 @@ static void archive_pending(struct iso_archive *archive, struct iso_aion_shard *
 
 static void archive_batch(struct iso_archive *archive, struct aion_batch *batch)
 {
-    ISO_ARCHIVE_ANY(archive, "parts", ISO_ARCHIVE_HEAP, batch->parts, batch->part_count, batch->part_capacity);
-    ISO_ARCHIVE_ANY(archive, "steps", ISO_ARCHIVE_HEAP, batch->steps, batch->step_count, batch->step_capacity);
-    ISO_ARCHIVE_ANY(archive, "details", ISO_ARCHIVE_HEAP, batch->details, batch->detail_count, batch->detail_capacity);
+    ISO_ARCHIVE_ANY(archive, "parts", ISO_ARCHIVE_HEAP, batch->parts, batch->part_count,
+                    batch->part_capacity);
+    ISO_ARCHIVE_ANY(archive, "steps", ISO_ARCHIVE_HEAP, batch->steps, batch->step_count,
+                    batch->step_capacity);
+    ISO_ARCHIVE_ANY(archive, "details", ISO_ARCHIVE_HEAP, batch->details, batch->detail_count,
+                    batch->detail_capacity);
     ISO_ARCHIVE_ANY(archive, "elements", ISO_ARCHIVE_HEAP, batch->elements, batch->element_count,
                     batch->element_capacity);
 }
@@ -104,13 +111,16 @@ static void archive_batch(struct iso_archive *archive, struct aion_batch *batch)
 static void archive_reorder_buffer(struct iso_archive *archive, struct iso_aion_shard *shard)
 {
     struct aion_reorder_buffer *waiting = &shard->reorder;
-    ISO_ARCHIVE_ANY(archive, "pages", ISO_ARCHIVE_HEAP, waiting->pages, waiting->page_count, waiting->page_capacity);
-    ISO_ARCHIVE_ANY(archive, "free pages", ISO_ARCHIVE_HEAP_TWIN, waiting->free, waiting->page_count,
+    ISO_ARCHIVE_ANY(archive, "pages", ISO_ARCHIVE_HEAP, waiting->pages, waiting->page_count,
                     waiting->page_capacity);
+    ISO_ARCHIVE_ANY(archive, "free pages", ISO_ARCHIVE_HEAP_TWIN, waiting->free,
+                    waiting->page_count, waiting->page_capacity);
     ISO_ARCHIVE_VALUE(archive, waiting->free_count);
     ISO_ARCHIVE_VALUE(archive, waiting->shared);
-    iso_archive_expect(archive, waiting->free_count <= waiting->page_count && waiting->shared <= waiting->page_count);
-    for (uint32_t i = 0; archive->restoring && i < waiting->page_count; i++) /* pointers of another process */
+    iso_archive_expect(archive, waiting->free_count <= waiting->page_count &&
+                                    waiting->shared <= waiting->page_count);
+    for (uint32_t i = 0; archive->restoring && i < waiting->page_count;
+         i++) /* pointers of another process */
         waiting->pages[i].batch = (struct aion_batch){.atoms = &shard->values.atoms};
     for (uint32_t i = 0; i < waiting->page_count; i++)
         archive_batch(archive, &waiting->pages[i].batch);

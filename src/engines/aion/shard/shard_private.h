@@ -52,26 +52,32 @@ struct iso_aion_shard {
 };
 
 /* shard.c */
-void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns, uint32_t count);
-void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
-uint32_t aion_transaction_add(struct iso_aion_shard *shard, const struct aion_transaction *transaction);
+void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns,
+                          uint32_t count);
+void aion_apply_part(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                     const struct aion_part *part);
+uint32_t aion_transaction_add(struct iso_aion_shard *shard,
+                              const struct aion_transaction *transaction);
 void aion_transaction_drop(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_transaction_drop_later(struct iso_aion_shard *shard, uint32_t transaction);
 void aion_readers_advance(struct iso_aion_shard *shard);
 void aion_dues_push(struct aion_dues *dues, uint64_t time, uint32_t subject, uint32_t generation);
 struct aion_due aion_dues_pop(struct aion_dues *dues);
 
-static inline uint32_t aion_transaction_reference(struct iso_aion_shard *shard, uint32_t transaction)
+static inline uint32_t aion_transaction_reference(struct iso_aion_shard *shard,
+                                                  uint32_t transaction)
 {
     shard->transactions.list[transaction].references++;
     return transaction;
 }
 
-/* Notes that a read stands in its key's run: the transaction stays until the watermark passes it. */
+/* Notes that a read stands in its key's run: the transaction stays until the watermark passes
+ * it. */
 static inline void aion_note_reader(struct iso_aion_shard *shard, uint64_t visible_below)
 {
-    shard->readers.last_visible_below =
-        visible_below > shard->readers.last_visible_below ? visible_below : shard->readers.last_visible_below;
+    shard->readers.last_visible_below = visible_below > shard->readers.last_visible_below
+                                            ? visible_below
+                                            : shard->readers.last_visible_below;
     shard->readers.keeps_reads = true;
 }
 
@@ -80,38 +86,45 @@ static inline bool aion_key_is_list(const struct aion_key *key)
     return key->flags & ISO_KEY_LIST;
 }
 
-/* A read that no version to come can change; at SER one tick later, until ties at its cts are reported. */
+/* A read that no version to come can change; at SER one tick later, until ties at its cts are
+ * reported. */
 static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64_t visible_below)
 {
-    return shard->options.level == ISO_SER ? visible_below < shard->time.passed : visible_below <= shard->time.passed;
+    return shard->options.level == ISO_SER ? visible_below < shard->time.passed
+                                           : visible_below <= shard->time.passed;
 }
 
-/* What was committed from here on came too late for the read. Where it had a choice of moments (deferred.h), `bound`
- * is the one that it is told by, and transactions that it may rest on started before the last one. */
-static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard, const struct aion_observed *observed)
+/* What was committed from here on came too late for the read. Where it had a choice of moments
+ * (deferred.h), `bound` is the one that it is told by, and transactions that it may rest on started
+ * before the last one. */
+static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard,
+                                               const struct aion_observed *observed)
 {
     if (shard->options.holds == ISO_SI)
         return observed->visible_below;
     return shard->options.has_snapshot_boundaries ? observed->before : aion_above(observed->before);
 }
 
-/* Whether both are one transaction: a part that came later than its writes has a number of its own. */
+/* Whether both are one transaction: a part that came later than its writes has a number of its
+ * own. */
 static inline bool aion_is_same(const struct iso_aion_shard *shard, uint32_t one, uint32_t other)
 {
     const struct aion_transaction *transactions = shard->transactions.list;
     if (one == other || shard->options.holds == ISO_SI || one == ISO_NONE || other == ISO_NONE)
         return one == other;
-    return transactions[one].tid == transactions[other].tid && transactions[one].cts == transactions[other].cts;
+    return transactions[one].tid == transactions[other].tid &&
+           transactions[one].cts == transactions[other].cts;
 }
 
 /* key.c */
 struct aion_cold *aion_cold_of(struct iso_aion_shard *shard, struct aion_key *key);
 /* `assumed`: a read reported it. */
-void aion_set_initial(struct iso_aion_shard *shard, uint32_t key, const struct iso_atoms *atoms, iso_atom value,
-                      bool assumed);
+void aion_set_initial(struct iso_aion_shard *shard, uint32_t key, const struct iso_atoms *atoms,
+                      iso_atom value, bool assumed);
 void aion_key_free(struct iso_aion_shard *shard, uint32_t number); /* its runs are empty */
-void aion_keys_shrink(struct iso_aion_shard *shard);               /* if much of the table is free */
-static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const struct aion_key *key)
+void aion_keys_shrink(struct iso_aion_shard *shard); /* if much of the table is free */
+static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard,
+                                       const struct aion_key *key)
 {
     return aion_atom_digest(&shard->values.atoms, key->atom);
 }
@@ -120,21 +133,22 @@ static inline uint64_t aion_key_digest(const struct iso_aion_shard *shard, const
 void aion_page_out(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key);
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key);
-bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
-                      const struct iso_atoms *atoms, iso_atom value);
+bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
+                      uint64_t visible_below, const struct iso_atoms *atoms, iso_atom value);
 
 /* Whoever looks at versions from below `time` on: what is in the spill file comes back first. */
 static inline void aion_page_in(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
 {
     if (key->flags & AION_KEY_PAGED &&
-        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time >= time)
+        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time >=
+            time)
         aion_page_in_all(shard, key);
 }
 
-/* Fetches what versions of a register name, to be written or let go soon; `leaving`: when that is there, what leads on
- * from it. */
-ISO_FETCH aion_fetch_versions(const struct iso_aion_shard *shard, const struct aion_entry *versions, uint32_t count,
-                              bool leaving)
+/* Fetches what versions of a register name, to be written or let go soon; `leaving`: when that is
+ * there, what leads on from it. */
+ISO_FETCH aion_fetch_versions(const struct iso_aion_shard *shard, const struct aion_entry *versions,
+                              uint32_t count, bool leaving)
 {
     for (; count; count--, versions++) {
         if (leaving) {
@@ -147,7 +161,8 @@ ISO_FETCH aion_fetch_versions(const struct iso_aion_shard *shard, const struct a
 }
 
 /* evict.c */
-void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
+void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
+                       const struct aion_entry *version);
 uint64_t aion_store_bytes(const struct iso_aion_shard *shard); /* in memory */
 void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *spilt);
 
@@ -156,9 +171,10 @@ void aion_reorder_buffer_release(struct aion_reorder_buffer *waiting);
 uint64_t aion_reorder_buffer_bytes(const struct aion_reorder_buffer *waiting);
 
 /* list.c: lists; the frontier of a key, be it a list or a register */
-uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms, const iso_atom *elements,
-                       uint32_t count, uint32_t tail);
-uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+uint32_t aion_list_new(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
+                       const iso_atom *elements, uint32_t count, uint32_t tail);
+uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_key *key,
+                              uint32_t value);
 void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
 /* What a read of a register had to see. */
@@ -166,42 +182,46 @@ uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key
                        const struct aion_observed *observed, uint32_t transaction);
 enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
                              const struct aion_observed *observed, uint32_t transaction);
-struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t visible_below,
-                                uint32_t own);
+struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                uint64_t visible_below, uint32_t own);
 /* What it had to see; `own`: but of that transaction. */
-const struct aion_entry *aion_required(const struct iso_aion_shard *shard, const struct aion_key *key,
+const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
+                                       const struct aion_key *key,
                                        const struct aion_observed *observed, uint32_t own);
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
                                       const struct aion_observed *observed, uint32_t own);
 /* How many elements a list has, and what was read of it. */
 uint64_t aion_count_elements(const struct iso_aion_shard *shard, const struct aion_key *key,
                              const struct aion_observed *observed);
-struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
+struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct aion_key *key,
+                                   uint32_t value);
 
 /* read.c */
-void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-               const struct aion_step *step, uint32_t transaction);
+void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
+               const struct aion_part *part, const struct aion_step *step, uint32_t transaction);
 enum aion_state aion_judge(struct iso_aion_shard *shard, const struct aion_key *key,
                            const struct aion_observed *observed, uint32_t transaction);
-void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
-                          uint64_t successor);
+void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
+                          const struct aion_entry *version, uint64_t successor);
 void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause);
 /* Its initial value has changed. */
 void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key);
 /* Why a read that waits does: for an outcome (false), or for what `*value`, unknown, stands for. */
 bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion_key *key,
-                           const struct aion_observed *observed, uint32_t transaction, enum iso_unjudged *reason,
-                           bool *waits);
+                           const struct aion_observed *observed, uint32_t transaction,
+                           enum iso_unjudged *reason, bool *waits);
 
 /* write.c */
 /* Behind all that stand before it in the order of versions, or at its place. */
-struct aion_place aion_place_of_version(const struct iso_aion_shard *shard, const struct aion_key *key,
+struct aion_place aion_place_of_version(const struct iso_aion_shard *shard,
+                                        const struct aion_key *key,
                                         const struct aion_entry *version);
-void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                  const struct aion_step *step, uint32_t transaction);
-void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                     uint32_t transaction);
-void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part);
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                  const struct aion_part *part, const struct aion_step *step, uint32_t transaction);
+void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                     const struct aion_step *step, uint32_t transaction);
+void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                 const struct aion_part *part);
 
 /* overlap_count.c: keys with more overlapping writers than are listed */
 bool aion_is_crowded(const struct iso_aion_shard *shard, const struct aion_key *key);
@@ -211,11 +231,13 @@ void aion_note_overlap_count(struct iso_aion_shard *shard, struct aion_key *key,
 void aion_note_unlisted(struct iso_aion_shard *shard, struct aion_key *key);
 struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key *key,
                                    const struct aion_entry *version);
-void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version);
+void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key,
+                            const struct aion_entry *version);
 void aion_overlap_count_free(struct aion_overlap_count *overlap_count);
 void aion_crowds_release(struct iso_aion_shard *shard);
 
-struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint64_t cts);
+struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                   uint64_t cts);
 bool aion_is_doubted(const struct iso_aion_shard *shard, const struct aion_entry *version);
 
 /* throttled.c: reads that are judged again too often wait until they are final */
@@ -225,9 +247,11 @@ static inline uint32_t aion_many(const struct iso_aion_shard *shard)
 {
     return shard->options.throttles_soon ? 1 : AION_MANY;
 }
-void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end, uint32_t scanned);
+void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end,
+                        uint32_t scanned);
 void aion_trim_idle(struct iso_aion_shard *shard, struct aion_key *key);
-static inline bool aion_is_stale(const struct iso_aion_shard *shard, const struct aion_pending *subject)
+static inline bool aion_is_stale(const struct iso_aion_shard *shard,
+                                 const struct aion_pending *subject)
 {
     return subject->throttled || shard->cold.list[shard->keys.list[subject->key].cold].stale;
 }
@@ -237,23 +261,27 @@ static inline bool aion_is_stale(const struct iso_aion_shard *shard, const struc
 void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number);
 uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                           const struct aion_observed *observed);
-void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_observed *observed);
+void aion_pending_add(struct iso_aion_shard *shard, uint32_t number,
+                      const struct aion_observed *observed);
 /* All observed reads are there. */
 void aion_pending_start(struct iso_aion_shard *shard, uint32_t number, uint32_t cause);
 void aion_pending_age(struct iso_aion_shard *shard, const struct aion_key *key);
 void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t visible_below,
                                 struct iso_aion_waiting *waiting);
-void aion_reorder_count_waiting(const struct iso_aion_shard *shard, struct iso_aion_waiting *waiting);
-bool aion_pending_end(struct iso_aion_shard *shard, uint32_t number); /* one right read: gone; else false */
-void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
-                      uint32_t cause);
+void aion_reorder_count_waiting(const struct iso_aion_shard *shard,
+                                struct iso_aion_waiting *waiting);
+bool aion_pending_end(struct iso_aion_shard *shard,
+                      uint32_t number); /* one right read: gone; else false */
+void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation,
+                      enum aion_state state, uint32_t cause);
 void aion_pending_advance(struct iso_aion_shard *shard);
 void aion_pending_emit_fresh(struct iso_aion_shard *shard);
 void aion_pending_tick(struct iso_aion_shard *shard);
 
-/* A read of a cell: whether that of its row is wrong has changed; `observed` is one of the pending verdict's. */
-void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed,
-                         bool row_is_wrong, uint32_t cause);
+/* A read of a cell: whether that of its row is wrong has changed; `observed` is one of the pending
+ * verdict's. */
+void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number,
+                         struct aion_observed *observed, bool row_is_wrong, uint32_t cause);
 /* What it waited for may be there. */
 void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number);
 
@@ -263,13 +291,17 @@ bool aion_is_cell(const struct iso_atoms *atoms, iso_atom key, struct iso_json_t
 void aion_row_join(struct iso_aion_shard *shard, uint32_t number); /* a new pending verdict */
 /* One that goes; true: it is a row's, and some are left of its cells. */
 bool aion_row_leave(struct iso_aion_shard *shard, uint32_t number);
-void aion_row_note(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed); /* one more read */
-void aion_row_changed(struct iso_aion_shard *shard, uint32_t number, uint32_t cause); /* the state of some read of it */
-void aion_row_doubt(struct iso_aion_shard *shard, uint32_t number); /* what it waits for was forgotten */
-void aion_row_gone(struct iso_aion_shard *shard, uint32_t row);     /* the row's own pending verdict */
+void aion_row_note(struct iso_aion_shard *shard, uint32_t number,
+                   struct aion_observed *observed); /* one more read */
+void aion_row_changed(struct iso_aion_shard *shard, uint32_t number,
+                      uint32_t cause); /* the state of some read of it */
+void aion_row_doubt(struct iso_aion_shard *shard,
+                    uint32_t number); /* what it waits for was forgotten */
+void aion_row_gone(struct iso_aion_shard *shard, uint32_t row); /* the row's own pending verdict */
 uint32_t aion_row_before(const struct iso_aion_shard *shard,
-                         uint32_t number);                          /* of a cell: the row's; ISO_NONE: none */
-bool aion_row_waits(struct iso_aion_shard *shard, uint32_t number); /* whether a wrong cell is a finding is not known */
+                         uint32_t number); /* of a cell: the row's; ISO_NONE: none */
+bool aion_row_waits(struct iso_aion_shard *shard,
+                    uint32_t number); /* whether a wrong cell is a finding is not known */
 void aion_rows_archive(struct iso_archive *archive, struct iso_aion_shard *shard);
 void aion_rows_validate(const struct iso_aion_shard *shard);
 
@@ -281,12 +313,13 @@ struct aion_value_writers { /* of the value that was read, as transactions, or I
     uint32_t unknown;
     bool initial;
 };
-void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
-                            bool is_version);
-void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
-                             bool is_version);
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key,
+                            const struct aion_entry *write, bool is_version);
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_entry *write, bool is_version);
 void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
-                             const struct aion_observed *observed, struct aion_value_writers *found);
+                             const struct aion_observed *observed,
+                             struct aion_value_writers *found);
 
 /* kind.c */
 /* The same of one that is not listed, of a register. */
@@ -300,11 +333,13 @@ void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uin
 void aion_ties_advance(struct iso_aion_shard *shard);
 
 /* finding.c */
-struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key);
+struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what,
+                                      uint32_t key);
 /* Whether a violation more of the key is reported in full: it takes `weight` of the list then. */
 bool aion_list(struct iso_aion_shard *shard, struct aion_key *key, uint32_t weight);
 bool aion_list_is_full(const struct iso_aion_shard *shard, const struct aion_key *key);
-struct aion_party aion_party_of(struct iso_aion_shard *shard, uint32_t transaction); /* ISO_NONE: nobody */
+struct aion_party aion_party_of(struct iso_aion_shard *shard,
+                                uint32_t transaction); /* ISO_NONE: nobody */
 
 /* trim.c */
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key);

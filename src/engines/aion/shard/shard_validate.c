@@ -1,6 +1,8 @@
-/* Whether a shard is what its files take it for: run in builds that validate (ISO_VALIDATE), after each step.
+/* Whether a shard is what its files take it for: run in builds that validate (ISO_VALIDATE), after
+ * each step.
  *
- * Counted anew and compared: who stands in which run, in which order, and how often each transaction is named. */
+ * Counted anew and compared: who stands in which run, in which order, and how often each
+ * transaction is named. */
 #include "aion/shard/shard_private.h"
 
 #ifdef ISO_VALIDATE
@@ -10,17 +12,21 @@
 
 /* ---- runs ---- */
 
-/* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of their starts. */
-void aion_sorted_chunks_validate(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks)
+/* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of
+ * their starts. */
+void aion_sorted_chunks_validate(const struct aion_pool *pool,
+                                 const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), found = 0;
     uint64_t last = 0;
     assert(!sorted_chunks->count || sorted_chunks->at);
     for (uint32_t chunk = 0; sorted_chunks->count && chunk < (chunks > 1 ? chunks : 1); chunk++) {
         uint32_t count;
-        const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
+        const struct aion_entry *entries =
+            aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
         const struct aion_ref *ref =
-            chunks > 1 ? (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk : NULL;
+            chunks > 1 ? (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk
+                       : NULL;
         assert(count && count <= AION_CHUNK);
         assert(!ref || ref->first <= entries[0].time);
         for (uint32_t i = 0; i < count; i++) {
@@ -74,7 +80,8 @@ static void validate_newest(const struct iso_aion_shard *shard, const struct aio
         assert(entry->time <= entry->start || entry->time - entry->start <= key->span);
 }
 
-static void validate_chain(const struct iso_aion_shard *shard, uint32_t number, const struct aion_cold *cold)
+static void validate_chain(const struct iso_aion_shard *shard, uint32_t number,
+                           const struct aion_cold *cold)
 {
     uint32_t count = 0, previous = 0;
     for (uint32_t at = cold->first_pending; at; at = shard->pending.list[at - 1].next, count++) {
@@ -106,7 +113,8 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
         unknown += aion_is_unknown(entry);
     }
     if (cold->value_writers.at)
-        assert(cold->value_writers.count == key->versions.count + cold->nonversions.count - unknown);
+        assert(cold->value_writers.count ==
+               key->versions.count + cold->nonversions.count - unknown);
 }
 
 static void validate_key(struct census *census, uint32_t number)
@@ -116,8 +124,10 @@ static void validate_key(struct census *census, uint32_t number)
     aion_sorted_chunks_validate(&shard->pool, &key->versions);
     aion_sorted_chunks_validate(&shard->pool, &key->reads);
     validate_newest(shard, key);
-    assert(!key->reads.count || aion_sorted_chunks_last(&shard->pool, &key->reads)->time <= key->last_read);
-    assert(!(key->flags & AION_KEY_PAGED) || (key->cold && shard->cold.list[key->cold].pages.count));
+    assert(!key->reads.count ||
+           aion_sorted_chunks_last(&shard->pool, &key->reads)->time <= key->last_read);
+    assert(!(key->flags & AION_KEY_PAGED) ||
+           (key->cold && shard->cold.list[key->cold].pages.count));
     name_all(census, &key->versions);
     if (key->cold)
         validate_cold(census, number, key);
@@ -158,7 +168,8 @@ static void validate_pending(struct census *census)
         const struct aion_observed *observed = subject->more ? subject->more : &subject->observed;
         uint64_t visible_below = 0;
         for (uint32_t j = 0; j < subject->observed_count; j++)
-            visible_below = observed[j].visible_below > visible_below ? observed[j].visible_below : visible_below;
+            visible_below = observed[j].visible_below > visible_below ? observed[j].visible_below
+                                                                      : visible_below;
         if (!subject->observed_count)
             continue;
         used++;
@@ -188,7 +199,8 @@ static void validate_transactions(struct census *census)
         assert(shard->transactions.list[i].references == census->names[i]);
         in_use += census->names[i] != 0;
     }
-    for (uint32_t at = shard->transactions.free; at; at = shard->transactions.list[at - 1].tid, free++)
+    for (uint32_t at = shard->transactions.free; at;
+         at = shard->transactions.list[at - 1].tid, free++)
         assert(at <= shard->transactions.count && !shard->transactions.list[at - 1].references);
     assert(in_use == shard->transactions.in_use && in_use + free == shard->transactions.count);
 }
@@ -197,7 +209,8 @@ static void validate_transactions(struct census *census)
 
 void aion_reorder_queue_validate(const struct aion_reorder_queue *queue)
 {
-    assert(queue->first <= queue->sorted && queue->sorted <= queue->end && queue->end <= queue->capacity);
+    assert(queue->first <= queue->sorted && queue->sorted <= queue->end &&
+           queue->end <= queue->capacity);
     for (uint32_t i = queue->first + 1; i < queue->sorted; i++)
         assert(queue->turns[i - 1].time <= queue->turns[i].time);
 }
@@ -216,13 +229,14 @@ static void validate_reorder(const struct aion_reorder_buffer *buffer)
 
 uint64_t aion_shard_size(const struct iso_aion_shard *shard)
 {
-    return shard->keys.count + shard->transactions.count + shard->pending.count + shard->stats.versions +
-           shard->stats.open_reads;
+    return shard->keys.count + shard->transactions.count + shard->pending.count +
+           shard->stats.versions + shard->stats.open_reads;
 }
 
 void aion_shard_validate(const struct iso_aion_shard *shard)
 {
-    struct census census = {shard, iso_allocate_zeroed(shard->transactions.count + 1u, sizeof *census.names)};
+    struct census census = {
+        shard, iso_allocate_zeroed(shard->transactions.count + 1u, sizeof *census.names)};
     assert(shard->time.floor <= shard->time.passed && shard->time.limit <= shard->time.passed);
     assert(!shard->findings.count); /* they were delivered */
     validate_keys(&census);

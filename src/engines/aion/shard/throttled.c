@@ -1,17 +1,20 @@
 /* Reads that are judged again too often.
  *
- * A version that comes late is compared with the reads that see it now. Where many reads of a key stand open and
- * versions come below them one after the other, each of them would be judged again by each of these. So who was passed
- * over often enough, among many, is tired: it leaves the run of open reads, and its pending verdict alone is left,
- * which is judged when it is final, or its deadline comes. So a read costs no more than so many looks, and what is
- * reported at the end is the same.
+ * A version that comes late is compared with the reads that see it now. Where many reads of a key
+ * stand open and versions come below them one after the other, each of them would be judged again
+ * by each of these. So who was passed over often enough, among many, is tired: it leaves the run of
+ * open reads, and its pending verdict alone is left, which is judged when it is final, or its
+ * deadline comes. So a read costs no more than so many looks, and what is reported at the end is
+ * the same.
  *
- * Of reads at SER the time stays, in the key's `idle`: transactions at one cts still have to hear of each other (tie.c).
+ * Of reads at SER the time stays, in the key's `idle`: transactions at one cts still have to hear
+ * of each other (tie.c).
  */
 
 #include "aion/shard/shard_private.h"
 
-static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *read)
+static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion_key *key,
+                                       struct aion_entry *read)
 {
     if (!read->detail) {
         struct aion_observed observed = {.visible_below = read->time,
@@ -20,7 +23,9 @@ static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion
                                          .operation = read->operation & ~AION_READ_OWN,
                                          .state = AION_RIGHT,
                                          .own = read->operation & AION_READ_OWN};
-        read->detail = aion_pending_new(shard, (uint32_t)(key - shard->keys.list), read->transaction, &observed) + 1;
+        read->detail = aion_pending_new(shard, (uint32_t)(key - shard->keys.list),
+                                        read->transaction, &observed) +
+                       1;
         aion_pending_start(shard, read->detail - 1, ISO_NONE);
     }
     return &shard->pending.list[read->detail - 1];
@@ -33,15 +38,18 @@ static void retire_read(struct iso_aion_shard *shard, struct aion_key *key, stru
     if (shard->options.level == ISO_SER) {
         struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
         struct aion_entry entry = {.time = read.time, .transaction = read.transaction};
-        aion_sorted_chunks_insert(&shard->pool, idle, aion_sorted_chunks_lower(&shard->pool, idle, read.time), &entry);
+        aion_sorted_chunks_insert(&shard->pool, idle,
+                                  aion_sorted_chunks_lower(&shard->pool, idle, read.time), &entry);
     }
     aion_sorted_chunks_remove(&shard->pool, &key->reads, place);
     aion_value_drop(shard, key, read.value);
     shard->stats.open_reads--;
 }
 
-/* The last `scanned` reads before `end` were judged again. From the end on, so that places before stay what they are. */
-void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end, uint32_t scanned)
+/* The last `scanned` reads before `end` were judged again. From the end on, so that places before
+ * stay what they are. */
+void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end,
+                        uint32_t scanned)
 {
     struct aion_place place = end;
     for (; scanned && aion_sorted_chunks_before(&shard->pool, &key->reads, &place); scanned--) {

@@ -1,5 +1,6 @@
-/* SER: keys that are read and written, or written twice, at one cts. What the front needs to report shared-cts
- * and cts-cycle from it: once the watermark has passed the cts, all readers and writers of the key there. */
+/* SER: keys that are read and written, or written twice, at one cts. What the front needs to report
+ * shared-cts and cts-cycle from it: once the watermark has passed the cts, all readers and writers
+ * of the key there. */
 #include "aion/shard/shard_private.h"
 
 void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uint64_t time)
@@ -7,8 +8,8 @@ void aion_tie_note(struct iso_aion_shard *shard, const struct aion_key *key, uin
     aion_dues_push(&shard->ties, time, (uint32_t)(key - shard->keys.list), 0);
 }
 
-static void report_readers(struct iso_aion_shard *shard, const struct aion_sorted_chunks *reads, uint64_t time,
-                           uint32_t number)
+static void report_readers(struct iso_aion_shard *shard, const struct aion_sorted_chunks *reads,
+                           uint64_t time, uint32_t number)
 {
     if (!reads->count || time < shard->readers.passed)
         return;
@@ -19,7 +20,8 @@ static void report_readers(struct iso_aion_shard *shard, const struct aion_sorte
             break;
         const struct aion_transaction *reader = &shard->transactions.list[read->transaction];
         if (reader->cts == time && !(reader->flags & ISO_POINT))
-            aion_finding_new(shard, AION_FOUND_READER, number)->transaction = aion_party_of(shard, read->transaction);
+            aion_finding_new(shard, AION_FOUND_READER, number)->transaction =
+                aion_party_of(shard, read->transaction);
     }
 }
 
@@ -28,10 +30,12 @@ static void report_tie(struct iso_aion_shard *shard, uint64_t time, uint32_t num
     const struct aion_key *key = &shard->keys.list[number];
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, time);
     for (;; aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+        const struct aion_entry *version =
+            aion_sorted_chunks_get(&shard->pool, &key->versions, place);
         if (!version || version->time != time)
             break;
-        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction = aion_party_of(shard, version->transaction);
+        aion_finding_new(shard, AION_FOUND_WRITER, number)->transaction =
+            aion_party_of(shard, version->transaction);
     }
     if (key->cold)
         report_readers(shard, &shard->cold.list[key->cold].idle, time, number);
@@ -42,7 +46,8 @@ void aion_ties_advance(struct iso_aion_shard *shard)
 {
     struct aion_due last = {0};
     bool any = false;
-    while (shard->ties.count && (shard->time.ended || shard->ties.heap[0].time < shard->time.passed)) {
+    while (shard->ties.count &&
+           (shard->time.ended || shard->ties.heap[0].time < shard->time.passed)) {
         struct aion_due due = aion_dues_pop(&shard->ties);
         if (any && due.time == last.time && due.subject == last.subject)
             continue;

@@ -6,8 +6,8 @@
 
 #include "aion/aion.h"
 
-/* A transaction: one cache line, as long as a version, a non-version write, a pending verdict or, until the watermark
- * has passed it (see `readers`), a read names it. */
+/* A transaction: one cache line, as long as a version, a non-version write, a pending verdict or,
+ * until the watermark has passed it (see `readers`), a read names it. */
 struct aion_transaction {
     uint64_t sts, cts, origin, arrival;
     uint32_t tid;
@@ -17,7 +17,8 @@ struct aion_transaction {
     uint64_t unused[2];
 };
 
-static inline void aion_note_oldest(struct iso_aion_oldest *oldest, const struct aion_transaction *transaction)
+static inline void aion_note_oldest(struct iso_aion_oldest *oldest,
+                                    const struct aion_transaction *transaction)
 {
     if (transaction->arrival < oldest->since)
         *oldest = (struct iso_aion_oldest){transaction->arrival, transaction->origin};
@@ -40,8 +41,8 @@ struct aion_readers {
         uint32_t transaction;
     } * list;
     uint32_t count, capacity;
-    uint32_t left;               /* of them when they were last gone through */
-    uint64_t passed;             /* the shard's at that time: what reads below it name is nobody any more */
+    uint32_t left;   /* of them when they were last gone through */
+    uint64_t passed; /* the shard's at that time: what reads below it name is nobody any more */
     uint64_t last_visible_below; /* of the reads that the part at hand keeps */
     bool keeps_reads;            /* it does */
 };

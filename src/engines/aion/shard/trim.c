@@ -4,8 +4,8 @@
 #include "aion/shard/shard_private.h"
 
 /* How many entries stand before a place. */
-static uint32_t position(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks,
-                         struct aion_place place)
+static uint32_t position(const struct iso_aion_shard *shard,
+                         const struct aion_sorted_chunks *sorted_chunks, struct aion_place place)
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
@@ -15,35 +15,41 @@ static uint32_t position(const struct iso_aion_shard *shard, const struct aion_s
     return before;
 }
 
-/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is short. Looked
- * up without a search: in the directory, or in the only chunk. */
-static bool is_too_little(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *sorted_chunks,
-                          uint64_t first_kept)
+/* Dropping moves what stays: below a quarter of the run it is not worth that, unless memory is
+ * short. Looked up without a search: in the directory, or in the only chunk. */
+static bool is_too_little(const struct iso_aion_shard *shard,
+                          const struct aion_sorted_chunks *sorted_chunks, uint64_t first_kept)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (shard->time.thorough)
         return false;
     if (chunks > 1)
-        return ((const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at))[(chunks + 2) / 4].first >=
-               first_kept;
-    return ((const struct aion_entry *)aion_pool_at(&shard->pool, sorted_chunks->at))[sorted_chunks->count / 4].time >=
-           first_kept;
+        return ((const struct aion_ref *)aion_pool_at(&shard->pool,
+                                                      sorted_chunks->at))[(chunks + 2) / 4]
+                   .first >= first_kept;
+    return ((const struct aion_entry *)aion_pool_at(&shard->pool,
+                                                    sorted_chunks->at))[sorted_chunks->count / 4]
+               .time >= first_kept;
 }
 
 void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
-    uint64_t first_kept = shard->options.level == ISO_SER || shard->time.passed == UINT64_MAX ? shard->time.passed
-                                                                                              : shard->time.passed + 1;
+    uint64_t first_kept = shard->options.level == ISO_SER || shard->time.passed == UINT64_MAX
+                              ? shard->time.passed
+                              : shard->time.passed + 1;
     aion_trim_idle(shard, key);
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
     struct aion_place place = aion_sorted_chunks_begin();
-    uint32_t count = position(shard, &key->reads, aion_sorted_chunks_lower(&shard->pool, &key->reads, first_kept));
+    uint32_t count = position(shard, &key->reads,
+                              aion_sorted_chunks_lower(&shard->pool, &key->reads, first_kept));
     if (!count)
         return;
     bool entries = key->flags & AION_KEY_ENTRIES;
-    for (uint32_t i = 0; entries && i < count; i++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
-        aion_value_drop(shard, key, aion_sorted_chunks_get(&shard->pool, &key->reads, place)->value);
+    for (uint32_t i = 0; entries && i < count;
+         i++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
+        aion_value_drop(shard, key,
+                        aion_sorted_chunks_get(&shard->pool, &key->reads, place)->value);
     aion_sorted_chunks_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count) {
@@ -67,7 +73,8 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->time.floor))
         return;
     uint32_t old =
-        position(shard, &key->versions, aion_sorted_chunks_lower(&shard->pool, &key->versions, shard->time.floor));
+        position(shard, &key->versions,
+                 aion_sorted_chunks_lower(&shard->pool, &key->versions, shard->time.floor));
     if (old < 2)
         return;
     if (key->flags & AION_KEY_PAGED)
@@ -77,7 +84,8 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
         fold_versions(shard, key, old);
     uint32_t left = old - 1, count;
     for (uint32_t chunk = 0; left; chunk++) {
-        const struct aion_entry *version = aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunk, &count);
+        const struct aion_entry *version =
+            aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunk, &count);
         if (!aion_key_is_list(key) && aion_value_is_entry(version->value)) {
             aion_fetch_versions(shard, version, count < left ? count : left, false);
             aion_fetch_versions(shard, version, count < left ? count : left, true);
@@ -101,7 +109,8 @@ static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key
     struct aion_place place = aion_sorted_chunks_begin();
     uint32_t count = 0;
     for (;; aion_sorted_chunks_next(&shard->pool, nonversions, &place), count++) {
-        const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
+        const struct aion_entry *nonversion =
+            aion_sorted_chunks_get(&shard->pool, nonversions, place);
         if (!nonversion || nonversion->time >= shard->time.floor || aion_is_unknown(nonversion))
             break;
         aion_value_writers_drop(shard, key, nonversion, false);
@@ -128,7 +137,8 @@ static void sweep_key(struct iso_aion_shard *shard, struct aion_key *key)
     aion_trim(shard, key);
 }
 
-/* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go too. */
+/* A hand goes round the keys, one for 64 steps, so that a key which nobody touches any more lets go
+ * too. */
 void aion_sweep_some(struct iso_aion_shard *shard)
 {
     uint64_t count = shard->keys.work / 64;
@@ -138,9 +148,11 @@ void aion_sweep_some(struct iso_aion_shard *shard)
     if (count > shard->keys.count)
         count = shard->keys.count;
     for (; count; count--) {
-        shard->keys.clock_hand = shard->keys.clock_hand + 1 < shard->keys.count ? shard->keys.clock_hand + 1 : 0;
-        __builtin_prefetch(
-            &shard->keys.list[shard->keys.clock_hand + 8 < shard->keys.count ? shard->keys.clock_hand + 8 : 0]);
+        shard->keys.clock_hand =
+            shard->keys.clock_hand + 1 < shard->keys.count ? shard->keys.clock_hand + 1 : 0;
+        __builtin_prefetch(&shard->keys.list[shard->keys.clock_hand + 8 < shard->keys.count
+                                                 ? shard->keys.clock_hand + 8
+                                                 : 0]);
         sweep_key(shard, &shard->keys.list[shard->keys.clock_hand]);
     }
 }

@@ -1,4 +1,5 @@
-/* Versions: their place, the writers they overlap, the reads they change. And writes that are no version. */
+/* Versions: their place, the writers they overlap, the reads they change. And writes that are no
+ * version. */
 #include "aion/shard/shard_private.h"
 
 /* Order of versions at one cts: by when the writer took the key, then by tid. */
@@ -22,35 +23,43 @@ static bool stands_before_it(const void *context, const struct aion_entry *other
     return !stands_before(standing->shard, standing->version, other);
 }
 
-struct aion_place aion_place_of_version(const struct iso_aion_shard *shard, const struct aion_key *key,
+struct aion_place aion_place_of_version(const struct iso_aion_shard *shard,
+                                        const struct aion_key *key,
                                         const struct aion_entry *version)
 {
     if (!key->versions.count || key->newest_time < version->time)
         return aion_sorted_chunks_end(&shard->pool, &key->versions);
     struct standing standing = {shard, version};
-    return aion_sorted_chunks_among(&shard->pool, &key->versions, version->time, stands_before_it, &standing);
+    return aion_sorted_chunks_among(&shard->pool, &key->versions, version->time, stands_before_it,
+                                    &standing);
 }
 
 /* ---- NOCONFLICT ---- */
 
-/* Two that overlap. `unlisted`: NULL, or pairs of `one` over what is listed, of which this is one (NULL: not known
- * with whom). */
-static void emit_conflict(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *one,
-                          const struct aion_entry *other, const struct aion_pairs *unlisted)
+/* Two that overlap. `unlisted`: NULL, or pairs of `one` over what is listed, of which this is one
+ * (NULL: not known with whom). */
+static void emit_conflict(struct iso_aion_shard *shard, const struct aion_key *key,
+                          const struct aion_entry *one, const struct aion_entry *other,
+                          const struct aion_pairs *unlisted)
 {
-    bool later = !other || (one->time != other->time ? one->time > other->time : stands_before(shard, other, one));
-    struct aion_finding *finding = aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys.list));
+    bool later = !other || (one->time != other->time ? one->time > other->time
+                                                     : stands_before(shard, other, one));
+    struct aion_finding *finding =
+        aion_finding_new(shard, AION_FOUND_CONFLICT, (uint32_t)(key - shard->keys.list));
     finding->state = ISO_AION_FINAL;
     finding->operation = later ? one->operation : other->operation;
     finding->transaction = aion_party_of(shard, later ? one->transaction : other->transaction);
-    finding->other = aion_party_of(shard, !other ? ISO_NONE : later ? other->transaction : one->transaction);
+    finding->other = aion_party_of(shard, !other  ? ISO_NONE
+                                          : later ? other->transaction
+                                                  : one->transaction);
     if (unlisted)
         finding->unlisted = *unlisted;
 }
 
 static bool is_overlap(const struct aion_entry *one, const struct aion_entry *other)
 {
-    return !(other->detail & AION_VERSION_UNJUDGED) && other->time >= one->start && one->time >= other->start;
+    return !(other->detail & AION_VERSION_UNJUDGED) && other->time >= one->start &&
+           one->time >= other->start;
 }
 
 /* Writers that a version overlaps, as they are met. */
@@ -94,9 +103,9 @@ static void meet_writer(struct meeting *meeting, const struct aion_entry *other)
         count_unlisted(meeting, other);
 }
 
-/* The writers whose intervals overlap that of a version about to stand at `place`: before it those that
- * committed after it took the key; after it those that took the key before it committed, no further away than
- * the longest interval of the key. */
+/* The writers whose intervals overlap that of a version about to stand at `place`: before it those
+ * that committed after it took the key; after it those that took the key before it committed, no
+ * further away than the longest interval of the key. */
 static void meet_around(struct meeting *meeting, struct aion_place place)
 {
     struct iso_aion_shard *shard = meeting->shard;
@@ -115,9 +124,11 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
     }
     if (key->newest_time < version->time)
         return;
-    uint64_t last = version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
+    uint64_t last =
+        version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
     for (at = place;; aion_sorted_chunks_next(&shard->pool, &key->versions, &at)) {
-        uint32_t skipped = aion_sorted_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
+        uint32_t skipped =
+            aion_sorted_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
         meeting->wasted += skipped;
         shard->stats.steps += skipped;
         other = aion_sorted_chunks_get(&shard->pool, &key->versions, at);
@@ -137,7 +148,8 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
     if (met.count && !aion_list_is_full(shard, key))
         return true;
     first = aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
-    if (key->flags & AION_KEY_DROPPED && (first->time >= version->start || (!place.chunk && !place.index)))
+    if (key->flags & AION_KEY_DROPPED &&
+        (first->time >= version->start || (!place.chunk && !place.index)))
         shard->stats.writes_undecided++;
     shard->stats.counts[ISO_NOCONFLICT] += met.count;
     newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
@@ -148,12 +160,13 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
     return false;
 }
 
-static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key, const struct aion_entry *version,
-                         struct aion_place place)
+static void meet_writers(struct iso_aion_shard *shard, struct aion_key *key,
+                         const struct aion_entry *version, struct aion_place place)
 {
     struct meeting meeting = {.shard = shard, .key = key, .version = version};
     if (!key->versions.count || key->newest_time < version->start)
-        return; /* all were there before: the newest's time stands in the key, no entry is touched */
+        return; /* all were there before: the newest's time stands in the key, no entry is touched
+                 */
     if (aion_is_crowded(shard, key) && !meet_by_counting(&meeting, place))
         return;
     meet_around(&meeting, place);
@@ -172,31 +185,35 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
     const struct aion_entry *rested;
     if (key->cold && shard->cold.list[key->cold].idle.count) {
         const struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
-        rested =
-            aion_sorted_chunks_get(&shard->pool, idle, aion_sorted_chunks_lower(&shard->pool, idle, version->time));
+        rested = aion_sorted_chunks_get(
+            &shard->pool, idle, aion_sorted_chunks_lower(&shard->pool, idle, version->time));
         if (rested && rested->time == version->time)
             return true; /* maybe: whoever reports the tie looks */
     }
-    if (key->last_read < version->time || version->time < shard->readers.passed || !key->reads.count)
+    if (key->last_read < version->time || version->time < shard->readers.passed ||
+        !key->reads.count)
         return false;
     struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, version->time);
-    for (uint32_t looked = 0;; looked++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
+    for (uint32_t looked = 0;;
+         looked++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
         const struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         if (!read || read->time != version->time)
             return false;
         if (looked == aion_many(shard))
             return true;
         const struct aion_transaction *reader = &shard->transactions.list[read->transaction];
-        if (read->transaction != version->transaction && reader->cts == version->time && !(reader->flags & ISO_POINT))
+        if (read->transaction != version->transaction && reader->cts == version->time &&
+            !(reader->flags & ISO_POINT))
             return true;
     }
 }
 
-static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *version,
-                      struct aion_place place)
+static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
+                      const struct aion_entry *version, struct aion_place place)
 {
     struct aion_place before = place;
-    const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place), *previous = NULL;
+    const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place),
+                            *previous = NULL;
     if (key->versions.count && aion_sorted_chunks_before(&shard->pool, &key->versions, &before))
         previous = aion_sorted_chunks_get(&shard->pool, &key->versions, before);
     if ((next && next->time == version->time) || (previous && previous->time == version->time) ||
@@ -212,7 +229,8 @@ static bool is_dropped_ground(const struct aion_key *key, struct aion_place plac
 }
 
 static struct aion_entry version_of(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                    const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
+                                    const struct aion_part *part, const struct aion_step *step,
+                                    uint32_t transaction)
 {
     const struct aion_detail *detail = step->detail ? &batch->details[step->detail - 1] : NULL;
     struct aion_entry version = {.time = part->cts,
@@ -223,7 +241,8 @@ static struct aion_entry version_of(struct iso_aion_shard *shard, const struct a
     if (step->kind == AION_VERSION)
         version.value = aion_values_take(&shard->values, batch->atoms, step->value);
     else
-        version.value = aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
+        version.value =
+            aion_list_new(shard, batch->atoms, batch->elements + step->value, detail->count, 0);
     return version;
 }
 
@@ -242,17 +261,19 @@ static inline bool judges_overlaps(const struct iso_aion_shard *shard)
     return shard->options.level == ISO_SI && !shard->options.overlaps;
 }
 
-/* The short way of nearly every version: newer than all versions and reads of its key, it overlaps none of
- * them, and there is room. False: nothing was done. */
+/* The short way of nearly every version: newer than all versions and reads of its key, it overlaps
+ * none of them, and there is room. False: nothing was done. */
 static inline bool append_version(struct iso_aion_shard *shard, const struct aion_part *part,
-                                  const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+                                  const struct aion_step *step, struct aion_key *key,
+                                  uint32_t transaction)
 {
     uint64_t time = part->cts;
     bool overlaps = judges_overlaps(shard) && key->newest_time >= part->start_bound;
-    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || overlaps ||
-        !key->versions.count || key->newest_time >= time || key->last_read >= time)
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
+        overlaps || !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
-    struct aion_entry *entry = aion_sorted_chunks_append(&shard->pool, &key->versions, part->start_bound);
+    struct aion_entry *entry =
+        aion_sorted_chunks_append(&shard->pool, &key->versions, part->start_bound);
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = time,
@@ -270,19 +291,22 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
     return true;
 }
 
-/* The way of most late versions: among the last of its key, and it overlaps none of them. False: nothing was
- * done. */
+/* The way of most late versions: among the last of its key, and it overlaps none of them. False:
+ * nothing was done. */
 static inline bool insert_version_near(struct iso_aion_shard *shard, const struct aion_part *part,
-                                       const struct aion_step *step, struct aion_key *key, uint32_t transaction)
+                                       const struct aion_step *step, struct aion_key *key,
+                                       uint32_t transaction)
 {
     struct aion_near near, ties;
-    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) || aion_key_is_list(key) ||
-        !key->versions.count || !aion_sorted_chunks_near(&shard->pool, &key->versions, part->cts, &near) ||
+    if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
+        aion_key_is_list(key) || !key->versions.count ||
+        !aion_sorted_chunks_near(&shard->pool, &key->versions, part->cts, &near) ||
         !near.has_room || !near.index)
         return false;
     bool met = judges_overlaps(shard) && near.entries[near.index - 1].time >= part->start_bound;
     for (uint32_t i = near.index; i < near.count; i++)
-        met |= near.entries[i].time == part->cts || (judges_overlaps(shard) && near.entries[i].start <= part->cts);
+        met |= near.entries[i].time == part->cts ||
+               (judges_overlaps(shard) && near.entries[i].start <= part->cts);
     if (met)
         return false;
     if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
@@ -305,13 +329,14 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
         key->newest_time = part->cts;
         key->newest_value = step->value;
     }
-    aion_recheck_version(shard, key, &version, last ? UINT64_MAX : near.entries[near.index + 1].time);
+    aion_recheck_version(shard, key, &version,
+                         last ? UINT64_MAX : near.entries[near.index + 1].time);
     return true;
 }
 
-__attribute__((noinline)) static void insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
-                                                     const struct aion_part *part, const struct aion_step *step,
-                                                     uint32_t transaction)
+__attribute__((noinline)) static void
+insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+               const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     struct aion_key *key = &shard->keys.list[step->key];
     if (insert_version_near(shard, part, step, key, transaction))
@@ -337,7 +362,8 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
     if (version.time > version.start && version.time - version.start > key->span)
         key->span = version.time - version.start;
     aion_sorted_chunks_next(&shard->pool, &key->versions, &place);
-    const struct aion_entry *successor = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    const struct aion_entry *successor =
+        aion_sorted_chunks_get(&shard->pool, &key->versions, place);
     if (!successor) {
         key->newest_time = version.time;
         key->newest_value = version.value;
@@ -347,8 +373,8 @@ __attribute__((noinline)) static void insert_version(struct iso_aion_shard *shar
         aion_recheck_pending(shard, key, version.transaction);
 }
 
-void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part,
-                  const struct aion_step *step, uint32_t transaction)
+void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                  const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
     if (!append_version(shard, part, step, &shard->keys.list[step->key], transaction))
         insert_version(shard, batch, part, step, transaction);
@@ -365,8 +391,8 @@ static enum aion_nonversion nonversion_of(const struct aion_step *step, uint8_t 
     return step->flags & AION_FINAL_VALUE ? AION_NONVERSION_UNKNOWN_FINAL : AION_NONVERSION_UNKNOWN;
 }
 
-/* Of the non-version writes of unknown transactions that have one value: see may_be_written in read.c. The tid tells
- * apart what is left. */
+/* Of the non-version writes of unknown transactions that have one value: see may_be_written in
+ * read.c. The tid tells apart what is left. */
 static bool stands_among_unknown(const void *context, const struct aion_entry *other)
 {
     const struct standing *standing = context;
@@ -386,11 +412,12 @@ static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard,
     struct standing standing = {shard, nonversion};
     if (!aion_is_unknown(nonversion))
         return aion_sorted_chunks_lower(&shard->pool, nonversions, nonversion->time);
-    return aion_sorted_chunks_among(&shard->pool, nonversions, nonversion->time, stands_among_unknown, &standing);
+    return aion_sorted_chunks_among(&shard->pool, nonversions, nonversion->time,
+                                    stands_among_unknown, &standing);
 }
 
-void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_step *step,
-                     uint32_t number)
+void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                     const struct aion_step *step, uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[step->key];
     struct aion_sorted_chunks *nonversions = &aion_cold_of(shard, key)->nonversions;
@@ -399,7 +426,8 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
     bool has_sts = transaction->flags & ISO_HAS_STS;
     struct aion_entry nonversion = {.start = has_sts ? transaction->sts + 1 : 0,
                                     .detail = nonversion_of(step, status),
-                                    .value = aion_values_take(&shard->values, batch->atoms, step->value),
+                                    .value =
+                                        aion_values_take(&shard->values, batch->atoms, step->value),
                                     .transaction = aion_transaction_reference(shard, number),
                                     .operation = step->operation};
     if (status == ISO_UNKNOWN)
@@ -412,15 +440,16 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
         nonversion.time = aion_unknown_time(0) - 1;
     if (aion_sorted_chunks_full(&shard->pool, nonversions))
         aion_trim(shard, key);
-    aion_sorted_chunks_insert(&shard->pool, nonversions, place_of_nonversion(shard, nonversions, &nonversion),
-                              &nonversion);
+    aion_sorted_chunks_insert(&shard->pool, nonversions,
+                              place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
     aion_value_writers_add(shard, key, &nonversion, false);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
         aion_recheck_pending(shard, key, number);
 }
 
-/* A non-version write of an unknown transaction that is to be found again: as stands_among_unknown has them. */
+/* A non-version write of an unknown transaction that is to be found again: as stands_among_unknown
+ * has them. */
 struct forgotten {
     const struct iso_aion_shard *shard;
     uint64_t start;
@@ -438,15 +467,15 @@ static bool stands_before_forgotten(const void *context, const struct aion_entry
 }
 
 /* Takes back one non-version write of an unknown transaction. */
-static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, const struct forgotten *forgotten,
-                         uint32_t value)
+static void forget_write(struct iso_aion_shard *shard, struct aion_key *key,
+                         const struct forgotten *forgotten, uint32_t value)
 {
     if (!key->cold)
         return;
     struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place =
-        aion_sorted_chunks_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
+    struct aion_place place = aion_sorted_chunks_among(&shard->pool, nonversions, time,
+                                                       stands_before_forgotten, forgotten);
     const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
     if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
         nonversion->start == forgotten->start &&
@@ -459,7 +488,8 @@ static void forget_write(struct iso_aion_shard *shard, struct aion_key *key, con
     aion_recheck_pending(shard, key, ISO_NONE);
 }
 
-/* What it wrote is not known any more: it may be what a read saw that found nothing newer (read.c). */
+/* What it wrote is not known any more: it may be what a read saw that found nothing newer
+ * (read.c). */
 static void note_aged(struct iso_aion_shard *shard, struct aion_key *key, uint64_t until)
 {
     if (key->flags & AION_KEY_PAGED)
@@ -469,10 +499,12 @@ static void note_aged(struct iso_aion_shard *shard, struct aion_key *key, uint64
     key->flags |= AION_KEY_CHANGED;
 }
 
-void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch, const struct aion_part *part)
+void aion_forget(struct iso_aion_shard *shard, const struct aion_batch *batch,
+                 const struct aion_part *part)
 {
     uint32_t tid = aion_values_take(&shard->values, batch->atoms, part->tid);
-    struct forgotten forgotten = {.shard = shard, .tid = tid, .start = part->flags & ISO_HAS_STS ? part->sts + 1 : 0};
+    struct forgotten forgotten = {
+        .shard = shard, .tid = tid, .start = part->flags & ISO_HAS_STS ? part->sts + 1 : 0};
     for (uint32_t i = part->first_step; i < part->first_step + part->step_count; i++) {
         const struct aion_step *step = &batch->steps[i];
         uint32_t value = aion_values_take(&shard->values, batch->atoms, step->value);

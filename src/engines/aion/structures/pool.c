@@ -30,13 +30,14 @@ static void grow_pool(struct aion_pool *pool, uint64_t need)
         next = UINT32_MAX;
     if (next < need)
         iso_out_of_memory((size_t)need * AION_UNIT);
-    pool->base = iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
+    pool->base =
+        iso_column_grow(pool->base, (size_t)pool->capacity * AION_UNIT, (size_t)next * AION_UNIT);
     pool->capacity = (uint32_t)next;
     iso_column_huge(pool->base, (size_t)pool->capacity * AION_UNIT);
 }
 
-/* A part of a larger block that waits, or 0: where more than a fifth of the pool does, it does not grow for a small
- * one. */
+/* A part of a larger block that waits, or 0: where more than a fifth of the pool does, it does not
+ * grow for a small one. */
 static uint32_t split_block(struct aion_pool *pool, unsigned size)
 {
     unsigned from = size + 1;

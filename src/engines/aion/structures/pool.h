@@ -1,9 +1,11 @@
-/* Memory of a shard: blocks of 64 bytes times a power of two, named by 32-bit numbers instead of pointers.
+/* Memory of a shard: blocks of 64 bytes times a power of two, named by 32-bit numbers instead of
+ * pointers.
  *
- * A block is a number of 64-byte units from the start of one growing column, so that state can be saved as it
- * is and read back at another address. A block that is given back waits for the next one of its size, or is split for
- * smaller ones where much waits. Pointers are good until the next aion_pool_take. Cost: taking and giving back touch
- * one cache line, the block's first. Threads: one at a time.
+ * A block is a number of 64-byte units from the start of one growing column, so that state can be
+ * saved as it is and read back at another address. A block that is given back waits for the next
+ * one of its size, or is split for smaller ones where much waits. Pointers are good until the next
+ * aion_pool_take. Cost: taking and giving back touch one cache line, the block's first. Threads:
+ * one at a time.
  */
 #pragma once
 

@@ -10,18 +10,21 @@ enum { NEAR_END = 2 };
 /* A chunk up to this size stays when all its entries go. */
 enum { KEPT_SIZE = 3 };
 
-static struct aion_ref *refs_of(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks)
+static struct aion_ref *refs_of(const struct aion_pool *pool,
+                                const struct aion_sorted_chunks *sorted_chunks)
 {
     return aion_pool_at(pool, sorted_chunks->at);
 }
 
-static void set_block(struct aion_sorted_chunks *sorted_chunks, uint32_t at, uint32_t chunks, unsigned size)
+static void set_block(struct aion_sorted_chunks *sorted_chunks, uint32_t at, uint32_t chunks,
+                      unsigned size)
 {
     sorted_chunks->at = at;
     sorted_chunks->chunks = chunks | size << AION_CHUNKS_BITS;
 }
 
-struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks)
+struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool,
+                                         const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (chunks <= 1)
@@ -43,10 +46,11 @@ static uint32_t find_chunk(const struct aion_ref *refs, uint32_t chunks, uint64_
     return low;
 }
 
-/* The first of `count` entries, with times from about `from` to about `to`, whose time is not below `time`.
- * Times mostly grow evenly: the search starts where `time` would stand then, and widens its steps from there,
- * so that it touches one or two cache lines. */
-static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time, uint64_t from, uint64_t to)
+/* The first of `count` entries, with times from about `from` to about `to`, whose time is not below
+ * `time`. Times mostly grow evenly: the search starts where `time` would stand then, and widens its
+ * steps from there, so that it touches one or two cache lines. */
+static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_t time,
+                       uint64_t from, uint64_t to)
 {
     uint32_t low = 0, high = count, step = 2, guess = 0;
     if (time > from && to > from)
@@ -65,10 +69,12 @@ static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_
     return low;
 }
 
-struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
+                                           const struct aion_sorted_chunks *sorted_chunks,
                                            uint64_t time)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), chunk = chunks ? chunks - 1 : 0, count;
+    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), chunk = chunks ? chunks - 1 : 0,
+             count;
     if (!sorted_chunks->count)
         return (struct aion_place){0, 0};
     const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
@@ -90,20 +96,23 @@ struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool, const s
     return (struct aion_place){chunk, index};
 }
 
-struct aion_place aion_sorted_chunks_among(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                                           uint64_t time,
-                                           bool (*stands_before)(const void *context, const struct aion_entry *entry),
-                                           const void *context)
+struct aion_place aion_sorted_chunks_among(
+    const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
+    bool (*stands_before)(const void *context, const struct aion_entry *entry), const void *context)
 {
     struct aion_place place = aion_sorted_chunks_lower(pool, sorted_chunks, time);
     const struct aion_entry *first = aion_sorted_chunks_get(pool, sorted_chunks, place);
     if (!first || first->time != time || !stands_before(context, first))
         return place;
     uint32_t low = place.chunk,
-             high = aion_sorted_chunks_chunks(sorted_chunks) ? aion_sorted_chunks_chunks(sorted_chunks) : 1, count;
+             high = aion_sorted_chunks_chunks(sorted_chunks)
+                        ? aion_sorted_chunks_chunks(sorted_chunks)
+                        : 1,
+             count;
     while (high - low > 1) { /* the last chunk that begins with one of those before */
         uint32_t middle = low + (high - low) / 2;
-        const struct aion_entry *entry = aion_sorted_chunks_chunk(pool, sorted_chunks, middle, &count);
+        const struct aion_entry *entry =
+            aion_sorted_chunks_chunk(pool, sorted_chunks, middle, &count);
         if (entry->time == time && stands_before(context, entry))
             low = middle;
         else
@@ -123,7 +132,8 @@ struct aion_place aion_sorted_chunks_among(const struct aion_pool *pool, const s
     return (struct aion_place){low, from};
 }
 
-uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool,
+                                 const struct aion_sorted_chunks *sorted_chunks,
                                  struct aion_place *place, uint64_t start)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), from = place->chunk;
@@ -139,7 +149,8 @@ uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool, const struct aion
 
 /* ---- inserting ---- */
 
-static void put_entry(struct aion_entry *entries, uint32_t count, uint32_t index, const struct aion_entry *entry)
+static void put_entry(struct aion_entry *entries, uint32_t count, uint32_t index,
+                      const struct aion_entry *entry)
 {
     if (index < count)
         memmove(entries + index + 1, entries + index, (count - index) * sizeof *entries);
@@ -158,7 +169,8 @@ static void widen_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorte
 
 void aion_sorted_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
 {
-    if (aion_sorted_chunks_chunks(sorted_chunks) == 1 && aion_sorted_chunks_size(sorted_chunks) < AION_CHUNK_SIZE &&
+    if (aion_sorted_chunks_chunks(sorted_chunks) == 1 &&
+        aion_sorted_chunks_size(sorted_chunks) < AION_CHUNK_SIZE &&
         sorted_chunks->count > 1u << aion_sorted_chunks_size(sorted_chunks))
         widen_chunk(pool, sorted_chunks);
 }
@@ -190,21 +202,24 @@ static void start_directory(struct aion_pool *pool, struct aion_sorted_chunks *s
 }
 
 /* Room for one more ref. */
-static void widen_directory(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t chunks)
+static void widen_directory(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                            uint32_t chunks)
 {
     unsigned size = aion_sorted_chunks_size(sorted_chunks);
     if ((chunks + 1) * sizeof(struct aion_ref) <= (size_t)AION_UNIT << size)
         return;
     uint32_t wider = aion_pool_take(pool, size + 1);
-    memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, sorted_chunks->at), chunks * sizeof(struct aion_ref));
+    memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, sorted_chunks->at),
+           chunks * sizeof(struct aion_ref));
     aion_pool_give(pool, sorted_chunks->at, size);
     set_block(sorted_chunks, wider, chunks, size + 1);
 }
 
-/* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to a new one.
+/* Splits full chunk `chunk` of a directory; its upper half (nothing at the end of the run) goes to
+ * a new one.
  */
-static void split_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t chunk,
-                        uint32_t chunks, bool at_end)
+static void split_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                        uint32_t chunk, uint32_t chunks, bool at_end)
 {
     uint32_t kept = at_end ? AION_CHUNK : AION_CHUNK / 2, moved = AION_CHUNK - kept;
     uint32_t block = aion_pool_take(pool, AION_CHUNK_SIZE);
@@ -221,8 +236,10 @@ static void split_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorte
     set_block(sorted_chunks, sorted_chunks->at, chunks + 1, aion_sorted_chunks_size(sorted_chunks));
 }
 
-static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                                             struct aion_place place, const struct aion_entry *entry)
+static struct aion_place insert_in_directory(struct aion_pool *pool,
+                                             struct aion_sorted_chunks *sorted_chunks,
+                                             struct aion_place place,
+                                             const struct aion_entry *entry)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
@@ -245,7 +262,8 @@ static struct aion_place insert_in_directory(struct aion_pool *pool, struct aion
     return place;
 }
 
-struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool,
+                                            struct aion_sorted_chunks *sorted_chunks,
                                             struct aion_place place, const struct aion_entry *entry)
 {
     if (!sorted_chunks->at)
@@ -258,7 +276,8 @@ struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool, struct aion_
         }
         if (sorted_chunks->count == 2u << size)
             widen_chunk(pool, sorted_chunks);
-        put_entry(aion_pool_at(pool, sorted_chunks->at), sorted_chunks->count++, place.index, entry);
+        put_entry(aion_pool_at(pool, sorted_chunks->at), sorted_chunks->count++, place.index,
+                  entry);
         return place;
     }
     return insert_in_directory(pool, sorted_chunks, place, entry);
@@ -274,15 +293,16 @@ static void end_directory(struct aion_pool *pool, struct aion_sorted_chunks *sor
     set_block(sorted_chunks, ref.at, 1, AION_CHUNK_SIZE);
 }
 
-static void drop_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t first,
-                        uint32_t count)
+static void drop_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                        uint32_t first, uint32_t count)
 {
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     for (uint32_t i = first; i < first + count; i++)
         aion_pool_give(pool, refs[i].at, AION_CHUNK_SIZE);
     memmove(refs + first, refs + first + count, (chunks - first - count) * sizeof *refs);
-    set_block(sorted_chunks, sorted_chunks->at, chunks - count, aion_sorted_chunks_size(sorted_chunks));
+    set_block(sorted_chunks, sorted_chunks->at, chunks - count,
+              aion_sorted_chunks_size(sorted_chunks));
     if (chunks - count == 1)
         end_directory(pool, sorted_chunks);
 }
@@ -293,7 +313,8 @@ void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks
     uint32_t count;
     struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
     assert(place.index < count);
-    memmove(entries + place.index, entries + place.index + 1, (count - place.index - 1) * sizeof *entries);
+    memmove(entries + place.index, entries + place.index + 1,
+            (count - place.index - 1) * sizeof *entries);
     sorted_chunks->count--;
     if (!sorted_chunks->count) {
         aion_sorted_chunks_release(pool, sorted_chunks);
@@ -306,7 +327,8 @@ void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks
     }
 }
 
-void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, struct aion_place *place)
+void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                             struct aion_place *place)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), count;
     aion_sorted_chunks_remove(pool, sorted_chunks, *place);
@@ -324,9 +346,11 @@ void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *
     }
 }
 
-/* Drops `left` entries from the only chunk; one that is then at most a quarter full becomes a smaller one. Else one
- * that was widened for a moment stayed wide for good, and in time all of them did. */
-static void narrow_sorted_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t left)
+/* Drops `left` entries from the only chunk; one that is then at most a quarter full becomes a
+ * smaller one. Else one that was widened for a moment stayed wide for good, and in time all of them
+ * did. */
+static void narrow_sorted_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                                 uint32_t left)
 {
     unsigned size = aion_sorted_chunks_size(sorted_chunks),
              smaller = aion_pool_size(2 * sorted_chunks->count * sizeof(struct aion_entry));
@@ -342,7 +366,8 @@ static void narrow_sorted_chunks(struct aion_pool *pool, struct aion_sorted_chun
     set_block(sorted_chunks, block, 1, smaller);
 }
 
-void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t count)
+void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                             uint32_t count)
 {
     assert(count <= sorted_chunks->count);
     if (count == sorted_chunks->count && aion_sorted_chunks_chunks(sorted_chunks) == 1 &&

@@ -1,19 +1,19 @@
 /* A run: entries in the order of their time, most of which arrive near the end.
  *
- *   one chunk:      run -> [e e e e . . . .]                 2 to 64 entries of 32 bytes, doubled when full
- *   more:           run -> [ref ref ref .] directory         a ref: first time, least `start`, chunk, count
+ *   one chunk:      run -> [e e e e . . . .] 2 to 64 entries of 32 bytes, doubled when full
+ *   more:           run -> [ref ref ref .] directory a ref: first time, least `start`, chunk, count
  *                            |   |   |
  *                          chunks of up to 64 entries
  *
- * Looking up: at the end first (one line), else binary search in the directory and in a chunk. Inserting
- * moves at most 63 entries; a full chunk splits in two, at the end of the run it starts a new one, so that
- * chunks filled in order stay full. The directory moves by memmove, one ref for 32 inserts at least: with a
- * million entries in random order that is half a microsecond an insert. Dropping from the front frees whole
- * chunks.
+ * Looking up: at the end first (one line), else binary search in the directory and in a chunk.
+ * Inserting moves at most 63 entries; a full chunk splits in two, at the end of the run it starts a
+ * new one, so that chunks filled in order stay full. The directory moves by memmove, one ref for 32
+ * inserts at least: with a million entries in random order that is half a microsecond an insert.
+ * Dropping from the front frees whole chunks.
  *
- * `time` orders; equal times stand in the order in which the caller puts them. All else is the caller's, but
- * the directory keeps the least `start` of a chunk (an underestimate after removals), so that a search for
- * entries with a small one can pass chunks by.
+ * `time` orders; equal times stand in the order in which the caller puts them. All else is the
+ * caller's, but the directory keeps the least `start` of a chunk (an underestimate after removals),
+ * so that a search for entries with a small one can pass chunks by.
  */
 #pragma once
 
@@ -59,26 +59,29 @@ static inline unsigned aion_sorted_chunks_size(const struct aion_sorted_chunks *
 }
 
 /* Chunk `chunk` and how many entries it has. */
-static inline struct aion_entry *aion_sorted_chunks_chunk(const struct aion_pool *pool,
-                                                          const struct aion_sorted_chunks *sorted_chunks,
-                                                          uint32_t chunk, uint32_t *count)
+static inline struct aion_entry *
+aion_sorted_chunks_chunk(const struct aion_pool *pool,
+                         const struct aion_sorted_chunks *sorted_chunks, uint32_t chunk,
+                         uint32_t *count)
 {
     if (aion_sorted_chunks_chunks(sorted_chunks) <= 1) {
         *count = sorted_chunks->count;
         return aion_pool_at(pool, sorted_chunks->at);
     }
-    const struct aion_ref *ref = (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk;
+    const struct aion_ref *ref =
+        (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk;
     *count = ref->count;
     return aion_pool_at(pool, ref->at);
 }
 
-void aion_sorted_chunks_validate(const struct aion_pool *pool,
-                                 const struct aion_sorted_chunks *sorted_chunks); /* shard_validate.c */
+void aion_sorted_chunks_validate(
+    const struct aion_pool *pool,
+    const struct aion_sorted_chunks *sorted_chunks); /* shard_validate.c */
 
 /* The entry at a place, or NULL at the end. */
-static inline struct aion_entry *aion_sorted_chunks_get(const struct aion_pool *pool,
-                                                        const struct aion_sorted_chunks *sorted_chunks,
-                                                        struct aion_place place)
+static inline struct aion_entry *
+aion_sorted_chunks_get(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+                       struct aion_place place)
 {
     uint32_t count;
     if (!sorted_chunks->count)
@@ -91,10 +94,12 @@ static inline struct aion_place aion_sorted_chunks_begin(void)
 {
     return (struct aion_place){0, 0};
 }
-struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks);
+struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool,
+                                         const struct aion_sorted_chunks *sorted_chunks);
 
 /* Steps to the next entry (or the end), and to the one before; false if there is none before. */
-static inline void aion_sorted_chunks_next(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+static inline void aion_sorted_chunks_next(const struct aion_pool *pool,
+                                           const struct aion_sorted_chunks *sorted_chunks,
                                            struct aion_place *place)
 {
     uint32_t count;
@@ -104,7 +109,8 @@ static inline void aion_sorted_chunks_next(const struct aion_pool *pool, const s
 }
 
 static inline bool aion_sorted_chunks_before(const struct aion_pool *pool,
-                                             const struct aion_sorted_chunks *sorted_chunks, struct aion_place *place)
+                                             const struct aion_sorted_chunks *sorted_chunks,
+                                             struct aion_place *place)
 {
     if (place->index) {
         place->index--;
@@ -119,47 +125,57 @@ static inline bool aion_sorted_chunks_before(const struct aion_pool *pool,
 }
 
 /* The last entry; the run is not empty. */
-static inline struct aion_entry *aion_sorted_chunks_last(const struct aion_pool *pool,
-                                                         const struct aion_sorted_chunks *sorted_chunks)
+static inline struct aion_entry *
+aion_sorted_chunks_last(const struct aion_pool *pool,
+                        const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t count, chunks = aion_sorted_chunks_chunks(sorted_chunks);
-    struct aion_entry *chunk = aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
+    struct aion_entry *chunk =
+        aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
     return chunk + count - 1;
 }
 
 /* The first entry whose time is not below `time`. */
-struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
+                                           const struct aion_sorted_chunks *sorted_chunks,
                                            uint64_t time);
 
-/* Of entries of one time, which the caller has put into an order of its own: the first that does not stand before
- * what `context` is. However many share the time, it looks at few. */
-struct aion_place aion_sorted_chunks_among(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                                           uint64_t time,
-                                           bool (*stands_before)(const void *context, const struct aion_entry *entry),
-                                           const void *context);
+/* Of entries of one time, which the caller has put into an order of its own: the first that does
+ * not stand before what `context` is. However many share the time, it looks at few. */
+struct aion_place
+aion_sorted_chunks_among(const struct aion_pool *pool,
+                         const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
+                         bool (*stands_before)(const void *context, const struct aion_entry *entry),
+                         const void *context);
 
-/* Steps over chunks in which no entry starts below `start`, and says over how many; stays where it is if that chunk
- * may have one. */
-uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+/* Steps over chunks in which no entry starts below `start`, and says over how many; stays where it
+ * is if that chunk may have one. */
+uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool,
+                                 const struct aion_sorted_chunks *sorted_chunks,
                                  struct aion_place *place, uint64_t start);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
-static inline bool aion_sorted_chunks_full(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks)
+static inline bool aion_sorted_chunks_full(const struct aion_pool *pool,
+                                           const struct aion_sorted_chunks *sorted_chunks)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (chunks <= 1)
-        return sorted_chunks->count == (2u << aion_sorted_chunks_size(sorted_chunks)) || !sorted_chunks->at;
-    return ((const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at))[chunks - 1].count == AION_CHUNK;
+        return sorted_chunks->count == (2u << aion_sorted_chunks_size(sorted_chunks)) ||
+               !sorted_chunks->at;
+    return ((const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at))[chunks - 1].count ==
+           AION_CHUNK;
 }
 
-/* An entry more at the end where the last chunk has room for it, or NULL: then it takes aion_sorted_chunks_insert. The
- * caller fills it in. */
+/* An entry more at the end where the last chunk has room for it, or NULL: then it takes
+ * aion_sorted_chunks_insert. The caller fills it in. */
 static inline struct aion_entry *aion_sorted_chunks_append(const struct aion_pool *pool,
-                                                           struct aion_sorted_chunks *sorted_chunks, uint64_t start)
+                                                           struct aion_sorted_chunks *sorted_chunks,
+                                                           uint64_t start)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     if (chunks <= 1) {
-        if (!sorted_chunks->at || sorted_chunks->count == 2u << aion_sorted_chunks_size(sorted_chunks))
+        if (!sorted_chunks->at ||
+            sorted_chunks->count == 2u << aion_sorted_chunks_size(sorted_chunks))
             return NULL;
         return (struct aion_entry *)aion_pool_at(pool, sorted_chunks->at) + sorted_chunks->count++;
     }
@@ -174,29 +190,34 @@ static inline struct aion_entry *aion_sorted_chunks_append(const struct aion_poo
 /* A place among the last few entries of the last chunk, where nearly all that is late belongs. */
 struct aion_near {
     struct aion_entry *entries; /* the chunk */
-    uint32_t index, count;      /* the first entry whose time is not below the one asked for, or the end */
-    bool has_room;              /* one more fits into the chunk */
+    uint32_t index,
+        count;     /* the first entry whose time is not below the one asked for, or the end */
+    bool has_room; /* one more fits into the chunk */
 };
 enum { AION_NEAR = 8 };
 
 /* False if the place is not there: then it takes aion_sorted_chunks_lower. The run is not empty. */
-static inline bool aion_sorted_chunks_near(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
+static inline bool aion_sorted_chunks_near(const struct aion_pool *pool,
+                                           const struct aion_sorted_chunks *sorted_chunks,
                                            uint64_t time, struct aion_near *near)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), count;
-    const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
+    const struct aion_entry *entries =
+        aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
     uint32_t index = count, least = count > AION_NEAR ? count - AION_NEAR : 0;
     while (index > least && entries[index - 1].time >= time)
         index--;
-    *near =
-        (struct aion_near){(struct aion_entry *)entries, index, count,
-                           count < (chunks > 1 ? (uint32_t)AION_CHUNK : 2u << aion_sorted_chunks_size(sorted_chunks))};
+    *near = (struct aion_near){
+        (struct aion_entry *)entries, index, count,
+        count < (chunks > 1 ? (uint32_t)AION_CHUNK : 2u << aion_sorted_chunks_size(sorted_chunks))};
     return index > least || (!index && chunks <= 1);
 }
 
 /* Puts an entry into a place that has room, before all or before others in the same chunk. */
-static inline void aion_sorted_chunks_put_near(const struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                                               const struct aion_near *near, const struct aion_entry *entry)
+static inline void aion_sorted_chunks_put_near(const struct aion_pool *pool,
+                                               struct aion_sorted_chunks *sorted_chunks,
+                                               const struct aion_near *near,
+                                               const struct aion_entry *entry)
 {
     uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
     for (uint32_t i = near->count; i > near->index; i--)
@@ -204,26 +225,31 @@ static inline void aion_sorted_chunks_put_near(const struct aion_pool *pool, str
     near->entries[near->index] = *entry;
     sorted_chunks->count++;
     if (chunks > 1) {
-        struct aion_ref *ref = (struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunks - 1;
+        struct aion_ref *ref =
+            (struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunks - 1;
         ref->low = entry->start < ref->low ? entry->start : ref->low;
         ref->count++;
     }
 }
 
 /* Puts an entry before `place`; says where it is now. */
-struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                                            struct aion_place place, const struct aion_entry *entry);
+struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool,
+                                            struct aion_sorted_chunks *sorted_chunks,
+                                            struct aion_place place,
+                                            const struct aion_entry *entry);
 
-/* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again soon. */
+/* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again
+ * soon. */
 void aion_sorted_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
 
 /* Takes out the entry at `place`, which is then that of the one behind. */
 void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                              struct aion_place *place);
 
-/* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty keeps its
- * chunk for those to come: aion_sorted_chunks_release gives it back. */
+/* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty
+ * keeps its chunk for those to come: aion_sorted_chunks_release gives it back. */
 void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                                struct aion_place place);
-void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks, uint32_t count);
+void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                             uint32_t count);
 void aion_sorted_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);

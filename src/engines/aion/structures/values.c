@@ -64,15 +64,18 @@ static inline uint32_t hash_of(uint32_t form, uint64_t payload, const char *text
 static uint32_t hash_of_entry(const struct iso_atoms *atoms, uint32_t entry)
 {
     uint32_t form = atoms->form[entry];
-    return hash_of(form, atoms->payload[entry], form < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[entry] : NULL);
+    return hash_of(form, atoms->payload[entry],
+                   form < ISO_FORM_NEGATIVE ? atoms->text + atoms->payload[entry] : NULL);
 }
 
 uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom)
 {
-    return aion_value_is_entry(atom) ? hash_of_entry(atoms, atom & ~ISO_ATOM_TABLE) : (uint32_t)iso_hash_number(atom);
+    return aion_value_is_entry(atom) ? hash_of_entry(atoms, atom & ~ISO_ATOM_TABLE)
+                                     : (uint32_t)iso_hash_number(atom);
 }
 
-bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right, iso_atom other)
+bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct iso_atoms *right,
+                     iso_atom other)
 {
     uint32_t i = one & ~ISO_ATOM_TABLE, j = other & ~ISO_ATOM_TABLE;
     if (!aion_value_is_entry(one) || !aion_value_is_entry(other))
@@ -81,7 +84,8 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
         return false;
     if (left->form[i] >= ISO_FORM_NEGATIVE)
         return left->payload[i] == right->payload[j];
-    return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) == 0;
+    return memcmp(left->text + left->payload[i], right->text + right->payload[j], left->form[i]) ==
+           0;
 }
 
 bool aion_values_refill(struct aion_values *values)
@@ -96,7 +100,8 @@ bool aion_values_refill(struct aion_values *values)
         bool is_text = atoms->form[entry] < ISO_FORM_NEGATIVE;
         if (!values->references[entry])
             continue;
-        if (is_text && (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload))
+        if (is_text &&
+            (payload > atoms->text_size || atoms->form[entry] > atoms->text_size - payload))
             return false;
         values->hash[entry] = hash_of_entry(atoms, entry);
         iso_index_add(&values->table, values->hash[entry], entry);
@@ -125,7 +130,8 @@ static void grow_entries(struct aion_values *values)
 
 /* Stands before each text. */
 struct block {
-    uint32_t entry; /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
+    uint32_t
+        entry; /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
     uint32_t units; /* of the block, of TEXT_UNIT bytes */
 };
 #define FREE UINT32_MAX
@@ -178,7 +184,8 @@ static void make_room_for_text(struct aion_values *values, size_t bytes)
     iso_column_huge(atoms->text, next);
 }
 
-static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text, uint32_t length)
+static uint64_t store_text(struct aion_values *values, uint32_t entry, const char *text,
+                           uint32_t length)
 {
     struct iso_atoms *atoms = &values->atoms;
     struct block block = {entry, (uint32_t)units_of(length)};
@@ -186,12 +193,14 @@ static uint64_t store_text(struct aion_values *values, uint32_t entry, const cha
     uint64_t at;
     if (block.units <= AION_TEXTS && values->free_text[block.units]) {
         at = values->free_text[block.units] - 1;
-        memcpy(&values->free_text[block.units], atoms->text + at + sizeof block, sizeof values->free_text[0]);
+        memcpy(&values->free_text[block.units], atoms->text + at + sizeof block,
+               sizeof values->free_text[0]);
         values->garbage -= bytes;
         if (values->free_text[block.units]) /* the next one of this size */
             __builtin_prefetch(atoms->text + values->free_text[block.units] - 1, 1);
     } else {
-        if (atoms->text_size + bytes > atoms->text_capacity || values->garbage > atoms->text_size / 2)
+        if (atoms->text_size + bytes > atoms->text_capacity ||
+            values->garbage > atoms->text_size / 2)
             make_room_for_text(values, bytes);
         at = atoms->text_size;
         atoms->text_size += bytes;
@@ -209,13 +218,15 @@ static void free_text(struct aion_values *values, uint64_t payload, uint32_t len
     memcpy(values->atoms.text + at, &block, sizeof block);
     if (block.units > AION_TEXTS)
         return;
-    memcpy(values->atoms.text + payload, &values->free_text[block.units], sizeof values->free_text[0]);
+    memcpy(values->atoms.text + payload, &values->free_text[block.units],
+           sizeof values->free_text[0]);
     values->free_text[block.units] = at + 1;
 }
 
 /* ---- entries ---- */
 
-static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t payload, const char *text, uint32_t hash)
+static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t payload,
+                          const char *text, uint32_t hash)
 {
     struct iso_atoms *atoms = &values->atoms;
     uint32_t entry = values->first_free - 1;
@@ -237,8 +248,8 @@ static uint32_t new_entry(struct aion_values *values, uint32_t form, uint64_t pa
     return entry;
 }
 
-static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t form, uint64_t payload,
-                        const char *text)
+static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t form,
+                        uint64_t payload, const char *text)
 {
     if (atoms->form[entry] != form)
         return false;
@@ -246,7 +257,8 @@ static bool is_entry_of(const struct iso_atoms *atoms, uint32_t entry, uint32_t 
                                      : memcmp(atoms->text + atoms->payload[entry], text, form) == 0;
 }
 
-uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload, const char *text)
+uint32_t aion_values_enter_text(struct aion_values *values, uint32_t form, uint64_t payload,
+                                const char *text)
 {
     uint32_t hash = hash_of(form, payload, text);
     iso_index_reserve(&values->table, 1);
@@ -267,7 +279,8 @@ uint32_t aion_values_enter(struct aion_values *values, const struct iso_atoms *f
     uint32_t index = atom & ~ISO_ATOM_TABLE, form = from->form[index];
     assert(from != &values->atoms);
     return aion_values_enter_text(values, form, from->payload[index],
-                                  form < ISO_FORM_NEGATIVE ? from->text + from->payload[index] : NULL);
+                                  form < ISO_FORM_NEGATIVE ? from->text + from->payload[index]
+                                                           : NULL);
 }
 
 void aion_values_leave(struct aion_values *values, uint32_t value)

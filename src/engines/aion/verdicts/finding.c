@@ -2,7 +2,8 @@
 #include "aion/shard/shard_private.h"
 #include "base/memory.h"
 
-struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what, uint32_t key)
+struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what,
+                                      uint32_t key)
 {
     ISO_GROW(shard->findings.list, shard->findings.count, shard->findings.capacity);
     struct aion_finding *finding = &shard->findings.list[shard->findings.count++];
@@ -20,7 +21,8 @@ struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_fi
 
 bool aion_list_is_full(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    return shard->options.max_per_key && key->cold && shard->cold.list[key->cold].listed >= shard->options.max_per_key;
+    return shard->options.max_per_key && key->cold &&
+           shard->cold.list[key->cold].listed >= shard->options.max_per_key;
 }
 
 bool aion_list(struct iso_aion_shard *shard, struct aion_key *key, uint32_t weight)
@@ -56,7 +58,8 @@ static void drop_words(struct iso_aion_shard *shard, struct aion_words *words)
     iso_free(words->elements);
 }
 
-const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard, uint32_t *count)
+const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard,
+                                                   uint32_t *count)
 {
     *count = shard->findings.count;
     return shard->findings.list;

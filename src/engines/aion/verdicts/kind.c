@@ -1,8 +1,8 @@
 /* Why an external read is wrong: its kind and its writers, reported when the verdict is final.
  *
- * The first that fits of uncommitted, intermediate, future, absent, stale, among everything that is kept of
- * what other transactions wrote to the key. Where older versions were dropped and nothing kept has the value,
- * no kind is reported: it may have been a version.
+ * The first that fits of uncommitted, intermediate, future, absent, stale, among everything that is
+ * kept of what other transactions wrote to the key. Where older versions were dropped and nothing
+ * kept has the value, no kind is reported: it may have been a version.
  */
 #include "aion/shard/shard_private.h"
 #include "base/number_map.h"
@@ -13,12 +13,14 @@ static uint32_t smaller(const struct iso_aion_shard *shard, uint32_t left, uint3
     if (left == ISO_NONE)
         return right;
     const struct aion_transaction *transactions = shard->transactions.list;
-    int order = iso_atom_compare(&shard->values.atoms, transactions[left].tid, transactions[right].tid);
+    int order =
+        iso_atom_compare(&shard->values.atoms, transactions[left].tid, transactions[right].tid);
     return order <= 0 ? left : right;
 }
 
-static void find_nonversion_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                    uint32_t value, struct aion_value_writers *writers)
+static void find_nonversion_writers(struct iso_aion_shard *shard, const struct aion_key *key,
+                                    uint32_t reader, uint32_t value,
+                                    struct aion_value_writers *writers)
 {
     if (!key->cold)
         return;
@@ -39,8 +41,9 @@ static void find_nonversion_writers(struct iso_aion_shard *shard, const struct a
     }
 }
 
-static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                 const struct aion_observed *observed, struct aion_value_writers *writers)
+static void find_version_writers(struct iso_aion_shard *shard, const struct aion_key *key,
+                                 uint32_t reader, const struct aion_observed *observed,
+                                 struct aion_value_writers *writers)
 {
     struct aion_place place = aion_sorted_chunks_begin();
     const struct aion_entry *version;
@@ -56,17 +59,21 @@ static void find_version_writers(struct iso_aion_shard *shard, const struct aion
     }
 }
 
-static enum iso_violation_kind kind_of_register(const struct aion_key *key, const struct aion_observed *observed,
-                                                const struct aion_value_writers *writers, uint32_t *actual)
+static enum iso_violation_kind kind_of_register(const struct aion_key *key,
+                                                const struct aion_observed *observed,
+                                                const struct aion_value_writers *writers,
+                                                uint32_t *actual)
 {
-    bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE && writers->visible == ISO_NONE &&
-                  !writers->initial && observed->value != ISO_ABSENT;
+    bool nobody = writers->intermediate == ISO_NONE && writers->future == ISO_NONE &&
+                  writers->visible == ISO_NONE && !writers->initial &&
+                  observed->value != ISO_ABSENT;
     *actual = writers->aborted;
     if (writers->aborted != ISO_NONE)
         return ISO_UNCOMMITTED;
     *actual = writers->unknown;
     if (nobody)
-        return writers->unknown == ISO_NONE && key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE : ISO_UNCOMMITTED;
+        return writers->unknown == ISO_NONE && key->flags & AION_KEY_DROPPED ? ISO_KIND_NONE
+                                                                             : ISO_UNCOMMITTED;
     *actual = writers->intermediate;
     if (writers->intermediate != ISO_NONE)
         return ISO_INTERMEDIATE;
@@ -80,11 +87,14 @@ static enum iso_violation_kind kind_of_register(const struct aion_key *key, cons
 static bool is_initial(const struct iso_aion_shard *shard, const struct aion_key *key,
                        const struct aion_observed *observed)
 {
-    return observed->value == (key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial);
+    return observed->value ==
+           (key->cold ? shard->cold.list[key->cold].initial : shard->keys.initial);
 }
 
-static enum iso_violation_kind explain_register(struct iso_aion_shard *shard, const struct aion_key *key,
-                                                uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
+static enum iso_violation_kind explain_register(struct iso_aion_shard *shard,
+                                                const struct aion_key *key, uint32_t reader,
+                                                const struct aion_observed *observed,
+                                                uint32_t *actual)
 {
     struct aion_value_writers writers = {ISO_NONE, ISO_NONE, ISO_NONE,
                                          ISO_NONE, ISO_NONE, is_initial(shard, key, observed)};
@@ -114,11 +124,13 @@ static struct source find_source(const struct sources *sources, uint32_t element
     return number == ISO_NUMBER_NONE ? (struct source){ISO_NONE, NOWHERE} : sources->list[number];
 }
 
-/* An element appended by several: the class that comes first in the order of kinds, then the smallest tid. */
-static void add_source(const struct iso_aion_shard *shard, struct sources *sources, uint32_t element, uint32_t writer,
-                       enum source_class class)
+/* An element appended by several: the class that comes first in the order of kinds, then the
+ * smallest tid. */
+static void add_source(const struct iso_aion_shard *shard, struct sources *sources,
+                       uint32_t element, uint32_t writer, enum source_class class)
 {
-    static const uint8_t rank[] = {[ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
+    static const uint8_t rank[] = {
+        [ABORTED] = 0, [FUTURE] = 1, [VISIBLE] = 2, [INITIAL] = 3, [UNKNOWN] = 4};
     uint32_t number = iso_number_map_add(&sources->by_element, element, sources->count);
     if (number == sources->count) {
         ISO_GROW(sources->list, sources->count, sources->capacity);
@@ -137,8 +149,8 @@ static const struct aion_list *list_of(const struct iso_aion_shard *shard, uint3
     return value == ISO_ABSENT ? NULL : aion_pool_at(&shard->pool, value);
 }
 
-static void gather_cold(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                        struct sources *sources)
+static void gather_cold(const struct iso_aion_shard *shard, const struct aion_key *key,
+                        uint32_t reader, struct sources *sources)
 {
     if (!key->cold)
         return;
@@ -150,14 +162,15 @@ static void gather_cold(const struct iso_aion_shard *shard, const struct aion_ke
     const struct aion_entry *nonversion;
     for (; (nonversion = aion_sorted_chunks_get(&shard->pool, &cold->nonversions, place));
          aion_sorted_chunks_next(&shard->pool, &cold->nonversions, &place)) {
-        if (!aion_is_same(shard, nonversion->transaction, reader) && nonversion->detail != AION_NONVERSION_INTERMEDIATE)
+        if (!aion_is_same(shard, nonversion->transaction, reader) &&
+            nonversion->detail != AION_NONVERSION_INTERMEDIATE)
             add_source(shard, sources, nonversion->value, nonversion->transaction,
                        nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : UNKNOWN);
     }
 }
 
-static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                           uint64_t visible_below, struct sources *sources)
+static void gather_sources(const struct iso_aion_shard *shard, const struct aion_key *key,
+                           uint32_t reader, uint64_t visible_below, struct sources *sources)
 {
     gather_cold(shard, key, reader, sources);
     struct aion_place place = aion_sorted_chunks_begin();
@@ -165,7 +178,8 @@ static void gather_sources(const struct iso_aion_shard *shard, const struct aion
     for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
          aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
         const struct aion_list *list = list_of(shard, version->value);
-        for (uint32_t i = 0; list && !aion_is_same(shard, version->transaction, reader) && i < list->count; i++)
+        for (uint32_t i = 0;
+             list && !aion_is_same(shard, version->transaction, reader) && i < list->count; i++)
             add_source(shard, sources, list->elements[i], version->transaction,
                        version->time < visible_below ? VISIBLE : FUTURE);
     }
@@ -194,8 +208,8 @@ static bool is_read_in_part(const struct aion_list *read, const struct aion_list
 }
 
 /* The writer of the first element of the prefix that comes from a version read in part. */
-static uint32_t find_intermediate(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t reader,
-                                  const struct aion_list *read)
+static uint32_t find_intermediate(const struct iso_aion_shard *shard, const struct aion_key *key,
+                                  uint32_t reader, const struct aion_list *read)
 {
     uint32_t found = ISO_NONE, found_at = UINT32_MAX;
     struct aion_place place = aion_sorted_chunks_begin();
@@ -209,7 +223,8 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
         uint32_t at = 0;
         while (!list_contains(appended, read->elements[at]))
             at++;
-        if (at < found_at || (at == found_at && smaller(shard, found, version->transaction) != found)) {
+        if (at < found_at ||
+            (at == found_at && smaller(shard, found, version->transaction) != found)) {
             found = version->transaction;
             found_at = at;
         }
@@ -217,8 +232,9 @@ static uint32_t find_intermediate(const struct iso_aion_shard *shard, const stru
     return found;
 }
 
-static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, const struct aion_key *key,
-                                            uint32_t reader, const struct aion_observed *observed, uint32_t *actual)
+static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard,
+                                            const struct aion_key *key, uint32_t reader,
+                                            const struct aion_observed *observed, uint32_t *actual)
 {
     const struct aion_list *read = list_of(shard, observed->value);
     struct sources sources = {0};
@@ -253,10 +269,12 @@ static enum iso_violation_kind explain_list(const struct iso_aion_shard *shard, 
 }
 
 static void set_writers(struct iso_aion_shard *shard, const struct aion_pending *subject,
-                        const struct aion_observed *observed, uint32_t actual, struct aion_finding *finding)
+                        const struct aion_observed *observed, uint32_t actual,
+                        struct aion_finding *finding)
 {
-    const struct aion_entry *expected = aion_required(shard, &shard->keys.list[subject->key], observed,
-                                                      observed->own ? subject->transaction : ISO_NONE);
+    const struct aion_entry *expected =
+        aion_required(shard, &shard->keys.list[subject->key], observed,
+                      observed->own ? subject->transaction : ISO_NONE);
     finding->writer_expected = aion_party_of(shard, expected ? expected->transaction : ISO_NONE);
     finding->writer_actual = aion_party_of(shard, actual);
 }

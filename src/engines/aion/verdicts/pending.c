@@ -1,4 +1,5 @@
-/* Pending verdicts: EXT verdicts that are, or once were, not plainly right; their life until they are final. */
+/* Pending verdicts: EXT verdicts that are, or once were, not plainly right; their life until they
+ * are final. */
 #include "aion/shard/shard_private.h"
 
 #include <assert.h>
@@ -22,14 +23,15 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
         ISO_GROW_COLUMN(shard->pending.list, shard->pending.count, shard->pending.capacity);
         number = shard->pending.count++;
     }
-    shard->pending.list[number] = (struct aion_pending){.key = key,
-                                                        .transaction = aion_transaction_reference(shard, transaction),
-                                                        .next = cold->first_pending,
-                                                        .observed_count = 1,
-                                                        .observed = *observed,
-                                                        .visible_below = observed->visible_below,
-                                                        .deadline = UINT64_MAX,
-                                                        .generation = generation};
+    shard->pending.list[number] =
+        (struct aion_pending){.key = key,
+                              .transaction = aion_transaction_reference(shard, transaction),
+                              .next = cold->first_pending,
+                              .observed_count = 1,
+                              .observed = *observed,
+                              .visible_below = observed->visible_below,
+                              .deadline = UINT64_MAX,
+                              .generation = generation};
     if (shard->options.finality_timeout_ms)
         shard->pending.list[number].deadline =
             shard->transactions.list[transaction].arrival + shard->options.finality_timeout_ms;
@@ -42,18 +44,21 @@ uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t t
     return number;
 }
 
-void aion_pending_add(struct iso_aion_shard *shard, uint32_t number, const struct aion_observed *observed)
+void aion_pending_add(struct iso_aion_shard *shard, uint32_t number,
+                      const struct aion_observed *observed)
 {
     struct aion_pending *subject = &shard->pending.list[number];
     assert(number < shard->pending.count && subject->observed_count);
-    struct aion_observed *more = iso_reallocate(subject->more, (subject->observed_count + 1) * sizeof *more);
+    struct aion_observed *more =
+        iso_reallocate(subject->more, (subject->observed_count + 1) * sizeof *more);
     if (!subject->more)
         more[0] = subject->observed;
     more[subject->observed_count] = *observed;
     aion_row_note(shard, number, &more[subject->observed_count++]);
     subject->more = more;
-    subject->visible_below =
-        observed->visible_below > subject->visible_below ? observed->visible_below : subject->visible_below;
+    subject->visible_below = observed->visible_below > subject->visible_below
+                                 ? observed->visible_below
+                                 : subject->visible_below;
     aion_value_reference(shard, &shard->keys.list[subject->key], observed->value);
 }
 
@@ -104,9 +109,11 @@ static void fill_values(struct iso_aion_shard *shard, struct aion_pending *subje
     struct aion_key *key = &shard->keys.list[subject->key];
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
-    finding->expected = aion_expected_words(shard, key, observed, observed->own ? subject->transaction : ISO_NONE);
+    finding->expected =
+        aion_expected_words(shard, key, observed, observed->own ? subject->transaction : ISO_NONE);
     finding->actual = aion_value_words(shard, key, observed->value);
-    finding->assumed = key->flags & AION_KEY_ASSUMED && !aion_visible(shard, key, observed->visible_below, ISO_NONE);
+    finding->assumed = key->flags & AION_KEY_ASSUMED &&
+                       !aion_visible(shard, key, observed->visible_below, ISO_NONE);
 }
 
 /* Values, and when it is final why. */
@@ -118,7 +125,8 @@ static void fill_finding(struct iso_aion_shard *shard, struct aion_pending *subj
         aion_explain(shard, subject, observed, finding);
 }
 
-/* What one that is not listed rests on, at a cost that does not grow with its key. Of a list that is all of it. */
+/* What one that is not listed rests on, at a cost that does not grow with its key. Of a list that
+ * is all of it. */
 static void fill_provenance(struct iso_aion_shard *shard, struct aion_pending *subject,
                             const struct aion_observed *observed, struct aion_finding *finding)
 {
@@ -133,10 +141,12 @@ static void fill_provenance(struct iso_aion_shard *shard, struct aion_pending *s
     finding->kind = observed->value == ISO_ABSENT ? ISO_ABSENT_READ : ISO_KIND_NONE;
 }
 
-/* Long lists take more of the key's list of violations, so that this one is bounded in elements, too. */
+/* Long lists take more of the key's list of violations, so that this one is bounded in elements,
+ * too. */
 enum { ELEMENTS = 64 };
 
-static bool is_listed(struct iso_aion_shard *shard, struct aion_pending *subject, const struct aion_observed *observed)
+static bool is_listed(struct iso_aion_shard *shard, struct aion_pending *subject,
+                      const struct aion_observed *observed)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
     uint64_t elements = aion_key_is_list(key) ? aion_count_elements(shard, key, observed) : 0;
@@ -147,8 +157,8 @@ static bool is_listed(struct iso_aion_shard *shard, struct aion_pending *subject
     return subject->listed;
 }
 
-static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_aion_state state,
-                         uint32_t cause)
+static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subject,
+                         enum iso_aion_state state, uint32_t cause)
 {
     const struct aion_observed *observed = first_wrong_read(subject);
     bool listed = is_listed(shard, subject, observed);
@@ -177,7 +187,8 @@ static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subj
     shard->stats.retracted += state == ISO_AION_RETRACTED;
 }
 
-static void emit_by_deadline(struct iso_aion_shard *shard, struct aion_pending *subject, uint32_t cause)
+static void emit_by_deadline(struct iso_aion_shard *shard, struct aion_pending *subject,
+                             uint32_t cause)
 {
     emit_pending(shard, subject, ISO_AION_FINAL, cause);
     shard->findings.list[shard->findings.count - 1].by_deadline = true;
@@ -212,12 +223,13 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_pending *subject
     if (subject->fresh)
         return;
     ISO_GROW(fresh->heap, fresh->count, fresh->capacity);
-    fresh->heap[fresh->count++] = (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation};
+    fresh->heap[fresh->count++] =
+        (struct aion_due){0, (uint32_t)(subject - shard->pending.list), subject->generation};
     subject->fresh = true;
 }
 
-static void change_state(struct iso_aion_shard *shard, struct aion_pending *subject, enum aion_state state,
-                         uint32_t cause)
+static void change_state(struct iso_aion_shard *shard, struct aion_pending *subject,
+                         enum aion_state state, uint32_t cause)
 {
     enum aion_state old = subject->state;
     subject->state = state;
@@ -236,8 +248,8 @@ static void change_state(struct iso_aion_shard *shard, struct aion_pending *subj
     }
 }
 
-void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number, struct aion_observed *observed,
-                         bool row_is_wrong, uint32_t cause)
+void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number,
+                         struct aion_observed *observed, bool row_is_wrong, uint32_t cause)
 {
     struct aion_pending *subject = &shard->pending.list[number];
     struct aion_key *key = &shard->keys.list[subject->key];
@@ -265,25 +277,27 @@ void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number)
     for (uint32_t i = 0; i < shard->pending.list[number].observed_count; i++) {
         struct aion_pending *subject = &shard->pending.list[number];
         const struct aion_observed observed = observed_of(subject)[i];
-        const struct aion_entry *seen =
-            aion_visible(shard, key, observed.visible_below, observed.own ? subject->transaction : ISO_NONE);
+        const struct aion_entry *seen = aion_visible(
+            shard, key, observed.visible_below, observed.own ? subject->transaction : ISO_NONE);
         if (observed.state == AION_UNDECIDED)
             continue;
         uint32_t cause = seen ? seen->transaction : ISO_NONE;
         shard->stats.rechecks++;
         shard->stats.steps++;
-        aion_pending_set(shard, number, observed.operation, aion_judge(shard, key, &observed, subject->transaction),
-                         cause);
+        aion_pending_set(shard, number, observed.operation,
+                         aion_judge(shard, key, &observed, subject->transaction), cause);
     }
 }
 
-/* Before a violation is explained: writers that wait for their turn are known too. Of a cell, its row comes first. */
+/* Before a violation is explained: writers that wait for their turn are known too. Of a cell, its
+ * row comes first. */
 static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
 {
     uint32_t row = aion_row_before(shard, number), since = shard->pending.list[number].generation;
     if (row != ISO_NONE)
         release_writers_of(shard, row);
-    if (!shard->pending.list[number].observed_count || shard->pending.list[number].generation != since)
+    if (!shard->pending.list[number].observed_count ||
+        shard->pending.list[number].generation != since)
         return;
     const struct aion_pending *subject = &shard->pending.list[number];
     uint32_t generation = subject->generation;
@@ -295,8 +309,8 @@ static void release_writers_of(struct iso_aion_shard *shard, uint32_t number)
 }
 
 /* Why a pending verdict waits: the first of its reads that does says it. */
-static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged *reason,
-                         bool *waits)
+static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subject,
+                         enum iso_unjudged *reason, bool *waits)
 {
     struct aion_key *key = &shard->keys.list[subject->key];
     const struct aion_observed *observed = observed_of(subject);
@@ -304,12 +318,14 @@ static bool is_for_value(struct iso_aion_shard *shard, struct aion_pending *subj
         observed++;
     if (observed->row_is_wrong && key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
-    if (observed->row_is_wrong && aion_judge(shard, key, observed, subject->transaction) == AION_WRONG) {
+    if (observed->row_is_wrong &&
+        aion_judge(shard, key, observed, subject->transaction) == AION_WRONG) {
         *reason = ISO_UNJUDGED_WRONG_ROW;
         *waits = false;
         return true;
     }
-    return aion_is_unknown_value(shard, &shard->keys.list[subject->key], observed, subject->transaction, reason, waits);
+    return aion_is_unknown_value(shard, &shard->keys.list[subject->key], observed,
+                                 subject->transaction, reason, waits);
 }
 
 static void finalise_pending(struct iso_aion_shard *shard, uint32_t number);
@@ -332,8 +348,8 @@ static void stop_waiting(struct iso_aion_shard *shard, struct aion_pending *subj
     *(subject->initial ? &shard->stats.waiting_initial : &shard->stats.waiting_unknown) -= 1;
 }
 
-/* What stood there before the stream began, and no stream will say: what the read lowest in position saw. Reads become
- * final in that order. */
+/* What stood there before the stream began, and no stream will say: what the read lowest in
+ * position saw. Reads become final in that order. */
 static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_pending *subject = &shard->pending.list[number];
@@ -347,7 +363,8 @@ static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
 }
 
 /* `reason`: where the whole pending verdict waits. */
-static void count_unjudged(struct iso_aion_shard *shard, struct aion_pending *subject, enum iso_unjudged reason)
+static void count_unjudged(struct iso_aion_shard *shard, struct aion_pending *subject,
+                           enum iso_unjudged reason)
 {
     shard->stats.reads_unjudged += subject->state == AION_DEFERRED;
     shard->stats.unjudged[reason] += subject->state == AION_DEFERRED;
@@ -389,15 +406,18 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
         aion_pending_refresh(shard, number);
         subject = &shard->pending.list[number];
     }
-    bool waits = false, for_value = subject->state == AION_DEFERRED && is_for_value(shard, subject, &reason, &waits);
+    bool waits = false, for_value = subject->state == AION_DEFERRED &&
+                                    is_for_value(shard, subject, &reason, &waits);
     if (for_value && reason == ISO_UNJUDGED_BEFORE_START && (!waits || shard->time.ended)) {
         assume_initial(shard, number); /* and the pending verdicts of the key are judged again */
         subject = &shard->pending.list[number];
         if (!subject->observed_count || subject->generation != generation)
             return;
-        for_value = subject->state == AION_DEFERRED && is_for_value(shard, subject, &reason, &waits);
+        for_value =
+            subject->state == AION_DEFERRED && is_for_value(shard, subject, &reason, &waits);
     }
-    bool is_aged = shard->keys.list[subject->key].cold && shard->cold.list[shard->keys.list[subject->key].cold].aged;
+    bool is_aged = shard->keys.list[subject->key].cold &&
+                   shard->cold.list[shard->keys.list[subject->key].cold].aged;
     if (subject->state == AION_DEFERRED && !shard->time.ended && (for_value ? waits : !is_aged)) {
         start_waiting(shard, subject, for_value);
         return;
@@ -447,8 +467,8 @@ bool aion_pending_end(struct iso_aion_shard *shard, uint32_t number)
     return true;
 }
 
-void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation, enum aion_state state,
-                      uint32_t cause)
+void aion_pending_set(struct iso_aion_shard *shard, uint32_t number, uint32_t operation,
+                      enum aion_state state, uint32_t cause)
 {
     struct aion_pending *subject = &shard->pending.list[number];
     struct aion_observed *observed = observed_of(subject);
@@ -485,7 +505,8 @@ void aion_pending_count_waiting(const struct iso_aion_shard *shard, uint64_t vis
                 continue; /* stands among the key's reads */
             if (subject->visible_below > visible_below)
                 waiting->reads++;
-            if (subject->visible_below > visible_below || !subject->waiting || observed->state != AION_DEFERRED)
+            if (subject->visible_below > visible_below || !subject->waiting ||
+                observed->state != AION_DEFERRED)
                 continue;
             *(subject->initial ? &waiting->for_initial : &waiting->for_outcome) += 1;
             aion_note_oldest(subject->initial ? &waiting->initial : &waiting->outcome,
@@ -513,7 +534,8 @@ static void schedule_pending(struct iso_aion_shard *shard, struct aion_pending *
         aion_dues_push(&shard->pending.deadlines, subject->deadline, number, subject->generation);
 }
 
-/* What was opened or went wrong since the last time and was not set right; the rest stays among the fresh. */
+/* What was opened or went wrong since the last time and was not set right; the rest stays among the
+ * fresh. */
 void aion_pending_emit_fresh(struct iso_aion_shard *shard)
 {
     uint32_t left = 0;
@@ -523,9 +545,11 @@ void aion_pending_emit_fresh(struct iso_aion_shard *shard)
         if (!is_current_due(shard, &due))
             continue;
         schedule_pending(shard, subject);
-        bool wrong = subject->state == AION_WRONG && !subject->emitted && subject->visible_below > shard->time.limit &&
-                     !subject->throttled && subject->tentatives < AION_TENTATIVES;
-        subject->fresh = wrong && shard->time.now - subject->wrong_since < shard->options.emit_after_ms;
+        bool wrong = subject->state == AION_WRONG && !subject->emitted &&
+                     subject->visible_below > shard->time.limit && !subject->throttled &&
+                     subject->tentatives < AION_TENTATIVES;
+        subject->fresh =
+            wrong && shard->time.now - subject->wrong_since < shard->options.emit_after_ms;
         if (subject->fresh)
             shard->pending.fresh.heap[left++] = due;
         else if (wrong) {
@@ -559,7 +583,8 @@ static void release_by_deadline(struct iso_aion_shard *shard, uint32_t number)
 
 void aion_pending_advance(struct iso_aion_shard *shard)
 {
-    while (shard->pending.finals.count && shard->pending.finals.heap[0].time <= shard->time.passed) {
+    while (shard->pending.finals.count &&
+           shard->pending.finals.heap[0].time <= shard->time.passed) {
         struct aion_due due = aion_dues_pop(&shard->pending.finals);
         if (!is_current_due(shard, &due))
             continue;
@@ -575,7 +600,8 @@ void aion_pending_advance(struct iso_aion_shard *shard)
 
 void aion_pending_tick(struct iso_aion_shard *shard)
 {
-    while (shard->pending.deadlines.count && shard->pending.deadlines.heap[0].time <= shard->time.now) {
+    while (shard->pending.deadlines.count &&
+           shard->pending.deadlines.heap[0].time <= shard->time.now) {
         struct aion_due due = aion_dues_pop(&shard->pending.deadlines);
         if (!is_current_due(shard, &due))
             continue;

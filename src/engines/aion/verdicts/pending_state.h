@@ -14,14 +14,17 @@ struct aion_observed {
     uint32_t value, operation;
     uint8_t state;
     bool own;
-    bool row_is_wrong; /* of a cell: so is the read of its row, at the same bound: it is held, not wrong */
+    bool row_is_wrong; /* of a cell: so is the read of its row, at the same bound: it is held, not
+                          wrong */
     uint16_t newer;    /* as a step's */
 };
 
-/* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has several reads. */
+/* A pending verdict: one instance (EXT, transaction, key) that was wrong at some time, or has
+ * several reads. */
 struct aion_pending {
     uint32_t key, transaction;
-    uint32_t next, previous; /* + 1; of the same key; `next` of a free pending verdict: the next free one */
+    uint32_t next,
+        previous; /* + 1; of the same key; `next` of a free pending verdict: the next free one */
     uint32_t observed_count; /* 0: the pending verdict is free */
     struct aion_observed observed;
     struct aion_observed *more; /* all observed reads, if there are several */
@@ -29,11 +32,12 @@ struct aion_pending {
     uint64_t wrong_since, deadline;
     uint32_t generation;
     uint8_t state;
-    bool emitted, emitted_final, waiting; /* tentative or final; final; past the watermark, and waits */
-    uint32_t listed;                      /* reported in full: what it takes of its key's list */
-    bool initial;       /* waiting: for what stood there before the stream begins, else for an outcome */
+    bool emitted, emitted_final,
+        waiting;     /* tentative or final; final; past the watermark, and waits */
+    uint32_t listed; /* reported in full: what it takes of its key's list */
+    bool initial; /* waiting: for what stood there before the stream begins, else for an outcome */
     bool fresh, queued; /* among `fresh`; its times stand in `finals` and `deadlines` */
-    bool throttled;     /* it was judged again so often that it waits until it is final (throttled.c) */
+    bool throttled; /* it was judged again so often that it waits until it is final (throttled.c) */
     uint8_t tentatives; /* reported, up to AION_TENTATIVES */
     uint32_t rechecks;
     uint32_t row;                    /* + 1: among `rows`; 0: there are no cells */
@@ -70,7 +74,8 @@ struct aion_pendings {
     uint32_t count, capacity;
     uint32_t free; /* + 1 */
     struct aion_dues finals, deadlines;
-    struct aion_dues fresh; /* a list: new ones and those gone wrong: most are right again before they are reported */
+    struct aion_dues fresh; /* a list: new ones and those gone wrong: most are right again before
+                               they are reported */
     struct aion_rows rows;
     uint32_t *groups; /* those of the part at hand that have several reads */
     uint32_t group_count, group_capacity;

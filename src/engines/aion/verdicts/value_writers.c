@@ -1,10 +1,11 @@
 /* Who wrote a value of a key, by search: for what wrong reads beyond those that are listed rest on.
  *
- * A listed violation is explained by a walk over all that is kept of its key (kind.c). Of those that are only counted
- * there may be as many as there are versions, so that their key gets a run of its versions and of its writes that are
- * none by value: time = value and class, start = the time of the version or the write. It is made when the first of them
- * comes, and kept as versions come and go. Of several aborted or intermediate writers the latest is named, not the one
- * of the smallest tid, and of versions at one cts any. Registers only.
+ * A listed violation is explained by a walk over all that is kept of its key (kind.c). Of those
+ * that are only counted there may be as many as there are versions, so that their key gets a run of
+ * its versions and of its writes that are none by value: time = value and class, start = the time
+ * of the version or the write. It is made when the first of them comes, and kept as versions come
+ * and go. Of several aborted or intermediate writers the latest is named, not the one of the
+ * smallest tid, and of versions at one cts any. Registers only.
  */
 #include <assert.h>
 
@@ -20,7 +21,8 @@ static uint64_t place_in_order(uint32_t value, enum class class)
 static bool stands_before(const void *context, const struct aion_entry *other)
 {
     const struct aion_entry *entry = context;
-    return other->start != entry->start ? other->start < entry->start : other->transaction < entry->transaction;
+    return other->start != entry->start ? other->start < entry->start
+                                        : other->transaction < entry->transaction;
 }
 
 static struct aion_entry entry_of(const struct aion_entry *from, enum class class)
@@ -35,15 +37,19 @@ static enum class class_of(const struct aion_entry *nonversion) {
     return nonversion->detail == AION_NONVERSION_ABORTED ? ABORTED : INTERMEDIATE;
 }
 
-static struct aion_sorted_chunks *value_writers_of(struct iso_aion_shard *shard, const struct aion_key *key)
+static struct aion_sorted_chunks *value_writers_of(struct iso_aion_shard *shard,
+                                                   const struct aion_key *key)
 {
-    struct aion_sorted_chunks *writers = key->cold ? &shard->cold.list[key->cold].value_writers : NULL;
+    struct aion_sorted_chunks *writers =
+        key->cold ? &shard->cold.list[key->cold].value_writers : NULL;
     return writers && writers->at ? writers : NULL;
 }
 
-static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers, const struct aion_entry *entry)
+static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers,
+                       const struct aion_entry *entry)
 {
-    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    struct aion_place place =
+        aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
     aion_sorted_chunks_insert(&shard->pool, writers, place, entry);
     shard->stats.steps++;
 }
@@ -51,7 +57,8 @@ static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *
 static void remove_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *writers,
                           const struct aion_entry *entry)
 {
-    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    struct aion_place place =
+        aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
     const struct aion_entry *found = aion_sorted_chunks_get(&shard->pool, writers, place);
     assert(found && found->time == entry->time && found->start == entry->start &&
            found->transaction == entry->transaction);
@@ -60,8 +67,8 @@ static void remove_writer(struct iso_aion_shard *shard, struct aion_sorted_chunk
     shard->stats.steps++;
 }
 
-void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
-                            bool is_version)
+void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key *key,
+                            const struct aion_entry *write, bool is_version)
 {
     struct aion_sorted_chunks *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
@@ -69,8 +76,8 @@ void aion_value_writers_add(struct iso_aion_shard *shard, const struct aion_key 
         add_writer(shard, writers, &entry);
 }
 
-void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key, const struct aion_entry *write,
-                             bool is_version)
+void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key *key,
+                             const struct aion_entry *write, bool is_version)
 {
     struct aion_sorted_chunks *writers = value_writers_of(shard, key);
     struct aion_entry entry = entry_of(write, is_version ? VERSION : class_of(write));
@@ -79,7 +86,8 @@ void aion_value_writers_drop(struct iso_aion_shard *shard, const struct aion_key
 }
 
 /* All versions are in memory, and stay there. */
-static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shard, struct aion_key *key)
+static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shard,
+                                                     struct aion_key *key)
 {
     struct aion_sorted_chunks *writers = &aion_cold_of(shard, key)->value_writers;
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
@@ -92,7 +100,8 @@ static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shar
         add_writer(shard, writers, &version);
     }
     for (place = aion_sorted_chunks_begin();
-         (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
+         (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place)) &&
+         !aion_is_unknown(entry);
          aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
         struct aion_entry nonversion = entry_of(entry, class_of(entry));
         add_writer(shard, writers, &nonversion);
@@ -101,8 +110,9 @@ static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shar
 }
 
 /* The last of a class before `place` that is not the reader's own; ISO_NONE: there is none. */
-static uint32_t last_before(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers,
-                            struct aion_place place, uint64_t order, uint32_t reader)
+static uint32_t last_before(const struct iso_aion_shard *shard,
+                            const struct aion_sorted_chunks *writers, struct aion_place place,
+                            uint64_t order, uint32_t reader)
 {
     while (writers->count && aion_sorted_chunks_before(&shard->pool, writers, &place)) {
         const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
@@ -114,14 +124,16 @@ static uint32_t last_before(const struct iso_aion_shard *shard, const struct aio
     return ISO_NONE;
 }
 
-static uint32_t last_of(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers, uint64_t order,
-                        uint32_t reader)
+static uint32_t last_of(const struct iso_aion_shard *shard,
+                        const struct aion_sorted_chunks *writers, uint64_t order, uint32_t reader)
 {
-    return last_before(shard, writers, aion_sorted_chunks_lower(&shard->pool, writers, order + 1), order, reader);
+    return last_before(shard, writers, aion_sorted_chunks_lower(&shard->pool, writers, order + 1),
+                       order, reader);
 }
 
-static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion_sorted_chunks *writers,
-                           struct aion_place place, uint64_t order, uint32_t reader)
+static uint32_t first_from(const struct iso_aion_shard *shard,
+                           const struct aion_sorted_chunks *writers, struct aion_place place,
+                           uint64_t order, uint32_t reader)
 {
     for (;; aion_sorted_chunks_next(&shard->pool, writers, &place)) {
         const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
@@ -132,12 +144,15 @@ static uint32_t first_from(const struct iso_aion_shard *shard, const struct aion
     }
 }
 
-static uint32_t unknown_of(const struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value)
+static uint32_t unknown_of(const struct iso_aion_shard *shard, const struct aion_key *key,
+                           uint32_t value)
 {
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     const struct aion_entry *nonversion = aion_sorted_chunks_get(
-        &shard->pool, nonversions, aion_sorted_chunks_lower(&shard->pool, nonversions, aion_unknown_time(value)));
-    return nonversion && nonversion->time == aion_unknown_time(value) ? nonversion->transaction : ISO_NONE;
+        &shard->pool, nonversions,
+        aion_sorted_chunks_lower(&shard->pool, nonversions, aion_unknown_time(value)));
+    return nonversion && nonversion->time == aion_unknown_time(value) ? nonversion->transaction
+                                                                      : ISO_NONE;
 }
 
 void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key, uint32_t reader,
@@ -147,12 +162,13 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
     struct aion_entry visible_below = {.time = place_in_order(observed->value, VERSION),
                                        .start = aion_last_visible_below(shard, observed)};
     writers = writers ? writers : make_value_writers(shard, key);
-    struct aion_place place =
-        aion_sorted_chunks_among(&shard->pool, writers, visible_below.time, stands_before, &visible_below);
+    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, visible_below.time,
+                                                       stands_before, &visible_below);
     found->visible = last_before(shard, writers, place, visible_below.time, reader);
     found->future = first_from(shard, writers, place, visible_below.time, reader);
     found->aborted = last_of(shard, writers, place_in_order(observed->value, ABORTED), reader);
-    found->intermediate = last_of(shard, writers, place_in_order(observed->value, INTERMEDIATE), reader);
+    found->intermediate =
+        last_of(shard, writers, place_in_order(observed->value, INTERMEDIATE), reader);
     found->unknown = unknown_of(shard, key, observed->value);
     shard->stats.steps += 5;
 }

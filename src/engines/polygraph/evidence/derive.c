@@ -31,8 +31,9 @@ struct derivation {
     uint32_t variable_count, variable_capacity;
     /* by variable */
     signed char *value;
-    uint32_t *reason, *met; /* the clause it follows from, or ISO_NONE; the round in which it was met */
-    uint32_t *occurs;       /* by literal */
+    uint32_t *reason,
+        *met;         /* the clause it follows from, or ISO_NONE; the round in which it was met */
+    uint32_t *occurs; /* by literal */
     /* clauses */
     int *literals;
     size_t literal_count, literal_capacity;
@@ -42,9 +43,10 @@ struct derivation {
     uint32_t occurrence_count, occurrence_capacity;
     /* the literals that are true, in the order in which they became so */
     int *trail;
-    uint32_t trail_count, propagated, known_count, *position; /* position: by variable, on the trail */
-    uint32_t failed, known_failed;                            /* the clause that is false, or ISO_NONE */
-    int refused;                                              /* an assumption that was false, or 0 */
+    uint32_t trail_count, propagated, known_count,
+        *position;                 /* position: by variable, on the trail */
+    uint32_t failed, known_failed; /* the clause that is false, or ISO_NONE */
+    int refused;                   /* an assumption that was false, or 0 */
     /* grounds */
     struct ground *grounds;
     uint32_t ground_count, ground_capacity, *first_ground, source_count; /* by source */
@@ -104,10 +106,12 @@ static void grow_variables(struct derivation *derivation)
     derivation->met = iso_reallocate(derivation->met, capacity * sizeof(uint32_t));
     derivation->position = iso_reallocate(derivation->position, capacity * sizeof(uint32_t));
     derivation->trail = iso_reallocate(derivation->trail, capacity * sizeof(int));
-    derivation->occurs = iso_reallocate(derivation->occurs, 2 * (size_t)capacity * sizeof(uint32_t));
+    derivation->occurs =
+        iso_reallocate(derivation->occurs, 2 * (size_t)capacity * sizeof(uint32_t));
     memset(derivation->value + old, 0, capacity - old);
     memset(derivation->met + old, 0, (capacity - old) * sizeof(uint32_t));
-    memset(derivation->occurs + 2 * (size_t)old, 0xff, 2 * (size_t)(capacity - old) * sizeof(uint32_t));
+    memset(derivation->occurs + 2 * (size_t)old, 0xff,
+           2 * (size_t)(capacity - old) * sizeof(uint32_t));
     derivation->variable_capacity = capacity;
 }
 
@@ -154,7 +158,8 @@ static void conclude_literal(struct derivation *derivation, uint32_t number)
 {
     const struct clause *clause = &derivation->clauses[number];
     for (uint32_t i = 0; i < clause->count; i++) {
-        int literal = derivation->literals[clause->first + i], value = value_of(derivation, literal);
+        int literal = derivation->literals[clause->first + i],
+            value = value_of(derivation, literal);
         if (value > 0)
             return;
         if (value == 0) {
@@ -171,7 +176,8 @@ static void propagate_units(struct derivation *derivation)
     while (!derivation_fails(derivation) && derivation->propagated < derivation->trail_count) {
         uint32_t falsified = index_of(-derivation->trail[derivation->propagated++]);
         /* counts are kept whole, also where one clause has failed */
-        for (uint32_t i = derivation->occurs[falsified]; i != ISO_NONE; i = derivation->occurrences[i].next) {
+        for (uint32_t i = derivation->occurs[falsified]; i != ISO_NONE;
+             i = derivation->occurrences[i].next) {
             uint32_t clause = derivation->occurrences[i].clause;
             if (--derivation->clauses[clause].open <= 1)
                 conclude_literal(derivation, clause);
@@ -179,20 +185,22 @@ static void propagate_units(struct derivation *derivation)
     }
 }
 
-void derivation_add(struct derivation *derivation, const int *literals, uint32_t count, uint32_t source)
+void derivation_add(struct derivation *derivation, const int *literals, uint32_t count,
+                    uint32_t source)
 {
     if (derivation->literal_count + count > derivation->literal_capacity) {
         derivation->literal_capacity = 2 * derivation->literal_capacity + count + 64;
-        derivation->literals =
-            iso_reallocate(derivation->literals, derivation->literal_capacity * sizeof *derivation->literals);
+        derivation->literals = iso_reallocate(
+            derivation->literals, derivation->literal_capacity * sizeof *derivation->literals);
     }
-    derivation->clauses = grow_items(derivation->clauses, derivation->clause_count, &derivation->clause_capacity,
-                                     sizeof *derivation->clauses);
+    derivation->clauses = grow_items(derivation->clauses, derivation->clause_count,
+                                     &derivation->clause_capacity, sizeof *derivation->clauses);
     uint32_t number = derivation->clause_count++, open = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t literal = index_of(literals[i]);
-        derivation->occurrences = grow_items(derivation->occurrences, derivation->occurrence_count,
-                                             &derivation->occurrence_capacity, sizeof *derivation->occurrences);
+        derivation->occurrences =
+            grow_items(derivation->occurrences, derivation->occurrence_count,
+                       &derivation->occurrence_capacity, sizeof *derivation->occurrences);
         derivation->occurrences[derivation->occurrence_count] =
             (struct occurrence){number, derivation->occurs[literal]};
         derivation->occurs[literal] = derivation->occurrence_count++;
@@ -237,7 +245,8 @@ void derivation_undo(struct derivation *derivation)
         derivation->value[abs(literal)] = 0;
         if (derivation->trail_count >= derivation->propagated)
             continue;
-        for (uint32_t i = derivation->occurs[index_of(-literal)]; i != ISO_NONE; i = derivation->occurrences[i].next)
+        for (uint32_t i = derivation->occurs[index_of(-literal)]; i != ISO_NONE;
+             i = derivation->occurrences[i].next)
             derivation->clauses[derivation->occurrences[i].clause].open++;
     }
     if (derivation->propagated > derivation->known_count)
@@ -250,9 +259,10 @@ void derivation_undo(struct derivation *derivation)
 
 static void note_ground(struct derivation *derivation, uint32_t source, uint32_t number, bool known)
 {
-    derivation->grounds = grow_items(derivation->grounds, derivation->ground_count, &derivation->ground_capacity,
-                                     sizeof *derivation->grounds);
-    derivation->grounds[derivation->ground_count] = (struct ground){number, derivation->first_ground[source], known};
+    derivation->grounds = grow_items(derivation->grounds, derivation->ground_count,
+                                     &derivation->ground_capacity, sizeof *derivation->grounds);
+    derivation->grounds[derivation->ground_count] =
+        (struct ground){number, derivation->first_ground[source], known};
     derivation->first_ground[source] = derivation->ground_count++;
 }
 
@@ -260,7 +270,8 @@ static void note_ground(struct derivation *derivation, uint32_t source, uint32_t
 static void meet_variable(struct derivation *derivation, uint32_t source, uint32_t clause)
 {
     for (uint32_t i = 0; i < derivation->clauses[clause].count; i++) {
-        uint32_t variable = (uint32_t)abs(derivation->literals[derivation->clauses[clause].first + i]);
+        uint32_t variable =
+            (uint32_t)abs(derivation->literals[derivation->clauses[clause].first + i]);
         if (derivation->met[variable] == derivation->round)
             continue;
         derivation->met[variable] = derivation->round;
@@ -342,7 +353,8 @@ static void pass_variable(struct marking *marking, uint32_t variable)
 static void pass_source(struct marking *marking, uint32_t source)
 {
     const struct derivation *derivation = marking->derivation;
-    for (uint32_t i = derivation->first_ground[source]; i != ISO_NONE; i = derivation->grounds[i].next) {
+    for (uint32_t i = derivation->first_ground[source]; i != ISO_NONE;
+         i = derivation->grounds[i].next) {
         const struct ground *ground = &derivation->grounds[i];
         if (ground->known)
             push_variable(marking, ground->number);
@@ -353,7 +365,8 @@ static void pass_source(struct marking *marking, uint32_t source)
 
 void derivation_mark(const struct derivation *derivation, uint32_t source, bool *marked)
 {
-    struct marking marking = {.derivation = derivation, .marked = marked, .sources = derivation->source_count};
+    struct marking marking = {
+        .derivation = derivation, .marked = marked, .sources = derivation->source_count};
     size_t variables = (size_t)derivation->variable_count + 1;
     marking.passed = iso_allocate_zeroed(variables, sizeof *marking.passed);
     marking.stack = iso_allocate((marking.sources + variables) * sizeof *marking.stack);

@@ -1,9 +1,10 @@
 /* Unit propagation that knows what each conclusion rests on, for trimming proofs.
  *
- * Clauses are counted, not watched: a clause knows how many of its literals are not false, and every literal the
- * clauses that it stands in. A clause has a *source*, a number of the caller's, or ISO_NONE. What follows without
- * assumptions is *known*; what was concluded under assumptions rests on sources and on known literals, each of which
- * rests on a clause again. Ownership: the derivation owns all. Threads: one at a time.
+ * Clauses are counted, not watched: a clause knows how many of its literals are not false, and
+ * every literal the clauses that it stands in. A clause has a *source*, a number of the caller's,
+ * or ISO_NONE. What follows without assumptions is *known*; what was concluded under assumptions
+ * rests on sources and on known literals, each of which rests on a clause again. Ownership: the
+ * derivation owns all. Threads: one at a time.
  */
 #pragma once
 
@@ -19,14 +20,16 @@ void derivation_free(struct derivation *derivation);
 int derivation_variable(struct derivation *derivation, const uint32_t name[4], bool *is_new);
 
 /* Without assumptions only. */
-void derivation_add(struct derivation *derivation, const int *literals, uint32_t count, uint32_t source);
+void derivation_add(struct derivation *derivation, const int *literals, uint32_t count,
+                    uint32_t source);
 
 void derivation_assume(struct derivation *derivation, int literal);
 bool derivation_fails(const struct derivation *derivation); /* there is a contradiction */
 bool derivation_has(const struct derivation *derivation, int literal);
 void derivation_undo(struct derivation *derivation); /* all assumptions */
 
-/* Before that: notes that `source` rests on what made a literal true, or on what the contradiction came from. */
+/* Before that: notes that `source` rests on what made a literal true, or on what the contradiction
+ * came from. */
 void derivation_rests_on(struct derivation *derivation, uint32_t source, int literal);
 void derivation_rests_on_failure(struct derivation *derivation, uint32_t source);
 

@@ -1,8 +1,8 @@
 /* From facts to lemmas.
  *
- * A fact rests on paths that were there when it was found, that is on facts with smaller numbers. So the
- * facts that a conclusion needs are found by one walk from the last one down; their lemmas are then written
- * in the order of their numbers.
+ * A fact rests on paths that were there when it was found, that is on facts with smaller numbers.
+ * So the facts that a conclusion needs are found by one walk from the last one down; their lemmas
+ * are then written in the order of their numbers.
  */
 #include "polygraph/evidence/explain.h"
 
@@ -15,13 +15,15 @@ static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 
 static struct iso_literal literal_before(const struct engine *engine, uint32_t from, uint32_t to)
 {
-    return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to), ISO_NONE, 0};
+    return (struct iso_literal){ISO_LITERAL_BEFORE, event_of(engine, from), event_of(engine, to),
+                                ISO_NONE, 0};
 }
 
 struct explanation *explanation_new(struct engine *engine)
 {
     struct explanation *explanation = iso_allocate_zeroed(1, sizeof *explanation);
-    size_t nodes = (size_t)engine->graph.node_count + 1, facts = (size_t)engine->graph.fact_count + 1;
+    size_t nodes = (size_t)engine->graph.node_count + 1,
+           facts = (size_t)engine->graph.fact_count + 1;
     explanation->engine = engine;
     explanation->needed = iso_allocate_zeroed(facts, 1);
     explanation->first_prune = iso_allocate(((size_t)engine->reads.count + 1) * sizeof(uint32_t));
@@ -47,7 +49,8 @@ void explanation_free(struct explanation *explanation)
     iso_free(explanation->first_prune);
     iso_free(explanation->next_prune);
     iso_free(explanation->asked);
-    iso_column_free(explanation->pruned, explanation->pruned_capacity * sizeof *explanation->pruned);
+    iso_column_free(explanation->pruned,
+                    explanation->pruned_capacity * sizeof *explanation->pruned);
     iso_free(explanation->cost);
     iso_free(explanation->visited);
     iso_free(explanation->by);
@@ -67,8 +70,8 @@ static void find_path(struct explanation *explanation, uint32_t from, uint32_t t
 
 /* ---- what is needed ---- */
 
-/* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are what is
- * marked. */
+/* Orders of versions by a path are facts for the walk only where the path's facts are: so paths are
+ * what is marked. */
 static void mark_path(struct explanation *explanation, uint32_t from, uint32_t to, uint32_t limit)
 {
     find_path(explanation, from, to, limit);
@@ -79,24 +82,28 @@ static void mark_path(struct explanation *explanation, uint32_t from, uint32_t t
 }
 
 /* The order of two versions whose commits and begins the facts below `limit` connect. */
-static void mark_order(struct explanation *explanation, uint32_t earlier, uint32_t later, uint32_t limit)
+static void mark_order(struct explanation *explanation, uint32_t earlier, uint32_t later,
+                       uint32_t limit)
 {
     const struct engine *engine = explanation->engine;
     if (earlier != INITIAL)
-        mark_path(explanation, version_begin(engine, earlier), version_commit(engine, later), limit);
+        mark_path(explanation, version_begin(engine, earlier), version_commit(engine, later),
+                  limit);
 }
 
 static void mark_prunes(struct explanation *explanation, uint32_t read, uint32_t limit)
 {
     explanation->asked[read] = 1;
-    for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE; i = explanation->next_prune[i]) {
+    for (uint32_t i = explanation->first_prune[read]; i != ISO_NONE;
+         i = explanation->next_prune[i]) {
         if (i < limit)
             explanation->needed[i] = 1;
     }
 }
 
 /* The candidates that a read had when fact `limit` was found. */
-static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit, uint32_t *count)
+static uint32_t candidates_at(const struct explanation *explanation, uint32_t read, uint32_t limit,
+                              uint32_t *count)
 {
     const struct engine *engine = explanation->engine;
     uint32_t first = engine->candidates.first[read];
@@ -114,7 +121,8 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
     switch ((enum fact_kind)fact->kind) {
     case FACT_HIDES:
         mark_prunes(explanation, fact->read, number);
-        mark_path(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
+        mark_path(explanation, version_commit(engine, fact->other),
+                  begin_of_read(engine, fact->read), number);
         break;
     case FACT_PAIR:
         mark_order(explanation, fact->other, fact->version, number);
@@ -134,15 +142,18 @@ static void mark_basis(struct explanation *explanation, const struct fact *fact,
             if (fact->kind == FACT_JOIN)
                 mark_order(explanation, engine->candidates.version[i], fact->version, number);
             else
-                mark_path(explanation, fact->from, version_commit(engine, engine->candidates.version[i]), number);
+                mark_path(explanation, fact->from,
+                          version_commit(engine, engine->candidates.version[i]), number);
         }
         break;
     case FACT_PRUNE_AFTER:
-        mark_path(explanation, begin_of_read(engine, fact->read), version_commit(engine, fact->version), number);
+        mark_path(explanation, begin_of_read(engine, fact->read),
+                  version_commit(engine, fact->version), number);
         break;
     case FACT_PRUNE_HIDDEN:
         mark_order(explanation, fact->version, fact->other, number);
-        mark_path(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
+        mark_path(explanation, version_commit(engine, fact->other),
+                  begin_of_read(engine, fact->read), number);
         break;
     case FACT_SESSION:
     case FACT_TIME:
@@ -221,7 +232,9 @@ static void write_path(struct explanation *explanation)
             continue;
         }
         if (node == ISO_NONE) /* the path starts with it: its end is where the next fact starts */
-            node = i + 1 < explanation->path_count ? engine->graph.facts[explanation->path[i + 1]].from - 1 : ISO_NONE;
+            node = i + 1 < explanation->path_count
+                       ? engine->graph.facts[explanation->path[i + 1]].from - 1
+                       : ISO_NONE;
         write_edge(explanation, edge_between(engine, ISO_EDGE_OWN, node, node + 1, ISO_NONE));
         node++;
     }
@@ -231,7 +244,8 @@ static void write_edges(struct explanation *explanation, uint32_t from, uint32_t
 {
     find_path(explanation, from, to, limit);
     if (explanation->path_count == 1 && explanation->path[0] == OWN_EDGE)
-        write_edge(explanation, edge_between(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
+        write_edge(explanation,
+                   edge_between(explanation->engine, ISO_EDGE_OWN, from, to, ISO_NONE));
     else
         write_path(explanation);
 }
@@ -241,14 +255,17 @@ void explanation_edges(struct explanation *explanation, uint32_t from, uint32_t 
     write_edges(explanation, from, to, explanation->engine->graph.fact_count);
 }
 
-/* Several facts may say one order: the first of them has its lemma, the others would add nothing. */
+/* Several facts may say one order: the first of them has its lemma, the others would add
+ * nothing. */
 static bool is_new_order(struct explanation *explanation, uint32_t earlier, uint32_t later)
 {
-    return iso_number_map_put(&explanation->orders, iso_number_pair(earlier, later), 0) == ISO_NUMBER_NONE;
+    return iso_number_map_put(&explanation->orders, iso_number_pair(earlier, later), 0) ==
+           ISO_NUMBER_NONE;
 }
 
 /* "earlier before later": were it the other way round, that edge and the path close a cycle. */
-static void write_order(struct explanation *explanation, uint32_t earlier, uint32_t later, uint32_t limit)
+static void write_order(struct explanation *explanation, uint32_t earlier, uint32_t later,
+                        uint32_t limit)
 {
     const struct engine *engine = explanation->engine;
     if (earlier == INITIAL || !is_new_order(explanation, earlier, later))
@@ -278,7 +295,8 @@ static void write_choice(struct explanation *explanation, uint32_t number)
         start_lemma(explanation, ISO_LEMMA_CYCLE);
         write_literal(explanation, literal_reads(engine, fact->read, version, false));
         write_literal(explanation, before);
-        write_edge(explanation, edge_between(engine, ISO_EDGE_BEFORE, fact->to, fact->from, ISO_NONE));
+        write_edge(explanation,
+                   edge_between(engine, ISO_EDGE_BEFORE, fact->to, fact->from, ISO_NONE));
         if (fact->kind == FACT_JOIN) {
             write_edge(explanation, edge_rw(engine, fact->read, version, fact->version));
         } else {
@@ -330,7 +348,8 @@ static void write_fact(struct explanation *explanation, uint32_t number)
         start_lemma(explanation, ISO_LEMMA_CYCLE);
         write_literal(explanation, literal_order(engine, fact->other, fact->version));
         write_edge(explanation, edge_rw(engine, fact->read, fact->version, fact->other));
-        write_edges(explanation, version_commit(engine, fact->other), begin_of_read(engine, fact->read), number);
+        write_edges(explanation, version_commit(engine, fact->other),
+                    begin_of_read(engine, fact->read), number);
         break;
     case FACT_PAIR:
         write_order(explanation, fact->other, fact->version, number);
@@ -370,8 +389,9 @@ static void write_facts(struct explanation *explanation, uint32_t first, uint32_
     }
 }
 
-/* Marks what the reasons of candidates that were not listed rest on, or writes them. They follow from clocks made anew
- * of the facts below `listed_at`, and paths go by the same: the rules' own may lag behind those facts still. */
+/* Marks what the reasons of candidates that were not listed rest on, or writes them. They follow
+ * from clocks made anew of the facts below `listed_at`, and paths go by the same: the rules' own
+ * may lag behind those facts still. */
 static void pass_excluded(struct explanation *explanation, uint32_t listed_at, bool write)
 {
     struct engine *engine = explanation->engine;
@@ -391,8 +411,9 @@ static void pass_excluded(struct explanation *explanation, uint32_t listed_at, b
 void explanation_write(struct explanation *explanation)
 {
     const struct engine *engine = explanation->engine;
-    uint32_t listed_at = engine->candidates.listed_at < engine->graph.fact_count ? engine->candidates.listed_at
-                                                                                 : engine->graph.fact_count;
+    uint32_t listed_at = engine->candidates.listed_at < engine->graph.fact_count
+                             ? engine->candidates.listed_at
+                             : engine->graph.fact_count;
     mark_facts(explanation, listed_at, engine->graph.fact_count);
     explanation_find_pruned(explanation);
     pass_excluded(explanation, listed_at, false);
@@ -407,7 +428,8 @@ void explanation_write(struct explanation *explanation)
 static uint32_t find_node_on_cycle(const struct engine *engine)
 {
     uint32_t *before = iso_numbers(engine->graph.node_count);
-    uint8_t *sorted = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, 1), *passed = sorted;
+    uint8_t *sorted = iso_allocate_zeroed((size_t)engine->graph.node_count + 1, 1),
+            *passed = sorted;
     uint32_t *order = iso_numbers(engine->graph.node_count);
     for (uint32_t end = graph_sort_by(engine, engine->graph.fact_count, order); end-- > 0;)
         sorted[order[end]] = 1;
@@ -424,7 +446,8 @@ static uint32_t find_node_on_cycle(const struct engine *engine)
         if (!sorted[i] && !sorted[i + 1])
             before[i + 1] = i;
     }
-    while (!passed[node] || node >= engine->graph.event_count) { /* nodes of time alone close none */
+    while (!passed[node] ||
+           node >= engine->graph.event_count) { /* nodes of time alone close none */
         passed[node] = 1;
         node = before[node];
     }

@@ -1,14 +1,16 @@
-/* Paths of facts, searched again rather than kept: few are ever needed. The search goes for few derived facts first,
- * then for few edges.
+/* Paths of facts, searched again rather than kept: few are ever needed. The search goes for few
+ * derived facts first, then for few edges.
  */
 #include "polygraph/evidence/explain.h"
 
-static void relax_node(struct explanation *search, uint32_t node, uint64_t cost, uint32_t by, uint32_t to)
+static void relax_node(struct explanation *search, uint32_t node, uint64_t cost, uint32_t by,
+                       uint32_t to)
 {
     const struct engine *engine = search->engine;
     if (search->visited[node] == search->round && search->cost[node] <= cost)
         return;
-    if (engine->clocks.stamps && node != to && node < engine->graph.event_count && !reaches(engine, node, to))
+    if (engine->clocks.stamps && node != to && node < engine->graph.event_count &&
+        !reaches(engine, node, to))
         return;
     search->visited[node] = search->round;
     search->cost[node] = cost;
@@ -35,10 +37,13 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
 /* What is derived is dear; a row of nodes of time is one edge in the end. */
 static uint64_t cost_of(const struct engine *engine, uint32_t fact)
 {
-    return fact >= engine->graph.known_count ? 1 << 20 : engine->graph.facts[fact].to < engine->graph.event_count;
+    return fact >= engine->graph.known_count
+               ? 1 << 20
+               : engine->graph.facts[fact].to < engine->graph.event_count;
 }
 
-bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit, bool cyclic)
+bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t to, uint32_t limit,
+                           bool cyclic)
 {
     const struct engine *engine = search->engine;
     search->path_count = 0;
@@ -59,7 +64,8 @@ bool explanation_find_path(struct explanation *search, uint32_t from, uint32_t t
             continue;
         if (node_goes_on(engine, node))
             relax_node(search, node + 1, cost + 1, OWN_EDGE, to);
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+             i = engine->graph.facts[i].next_out) {
             if (i < limit)
                 relax_node(search, engine->graph.facts[i].to, cost + cost_of(engine, i), i, to);
         }

@@ -1,26 +1,31 @@
-/* Why a read cannot have seen the writers that were never listed among its candidates (candidates.c).
+/* Why a read cannot have seen the writers that were never listed among its candidates
+ * (candidates.c).
  *
- * Nothing was kept of that but when it was: the facts of that time give the clocks of that time, and of those the rules
- * find the reason again.
+ * Nothing was kept of that but when it was: the facts of that time give the clocks of that time,
+ * and of those the rules find the reason again.
  */
 #include <assert.h>
 
 #include "polygraph/evidence/explain.h"
 
-/* The clocks of the facts of that time, node by node in a topological order; into engine->clocks. */
+/* The clocks of the facts of that time, node by node in a topological order; into
+ * engine->clocks. */
 static void make_clocks(struct engine *engine)
 {
     uint32_t *order = iso_numbers(engine->graph.node_count);
     uint32_t end = graph_sort_by(engine, engine->candidates.listed_at, order);
     memset(engine->clocks.stamps, 0,
-           (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps);
+           (size_t)engine->graph.node_count * engine->clocks.stride *
+               sizeof *engine->clocks.stamps);
     for (uint32_t node = 0; node < engine->graph.event_count; node++)
-        clock_of(engine, node)[engine->chains.of[node_transaction(engine, node)]] = node_stamp(engine, node);
+        clock_of(engine, node)[engine->chains.of[node_transaction(engine, node)]] =
+            node_stamp(engine, node);
     for (uint32_t head = 0; head < end; head++) {
         uint32_t node = order[head];
         if (node_goes_on(engine, node))
             graph_merge_clock(engine, node, node + 1, ~(uint64_t)0);
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+             i = engine->graph.facts[i].next_out) {
             if (i < engine->candidates.listed_at)
                 graph_merge_clock(engine, node, engine->graph.facts[i].to, ~(uint64_t)0);
         }
@@ -41,10 +46,12 @@ static void find_reasons(struct explanation *explanation, uint32_t read, uint8_t
     uint32_t set = engine->reads.set[read], first = engine->candidates.first[read];
     uint32_t end = engine->candidates.first[read + 1];
     for (uint32_t i = first; i < end; i++)
-        listed[engine->candidates.version[i] == INITIAL ? engine->versions.count : engine->candidates.version[i]] = 1;
+        listed[engine->candidates.version[i] == INITIAL ? engine->versions.count
+                                                        : engine->candidates.version[i]] = 1;
     for (uint32_t i = engine->writer_sets.first[set]; i < engine->writer_sets.first[set + 1]; i++) {
         uint32_t version = engine->writer_sets.member[i];
-        bool own = version != INITIAL && engine->versions.transaction[version] == engine->reads.transaction[read];
+        bool own = version != INITIAL &&
+                   engine->versions.transaction[version] == engine->reads.transaction[read];
         struct fact reason;
         if (own || listed[version == INITIAL ? engine->versions.count : version])
             continue;
@@ -54,14 +61,16 @@ static void find_reasons(struct explanation *explanation, uint32_t read, uint8_t
             add_reason(explanation, reason);
     }
     for (uint32_t i = first; i < end; i++)
-        listed[engine->candidates.version[i] == INITIAL ? engine->versions.count : engine->candidates.version[i]] = 0;
+        listed[engine->candidates.version[i] == INITIAL ? engine->versions.count
+                                                        : engine->candidates.version[i]] = 0;
 }
 
 void explanation_find_pruned(struct explanation *explanation)
 {
     struct engine *engine = explanation->engine;
     bool any = false;
-    for (uint32_t read = 0; engine->candidates.listed_at != ISO_NONE && read < engine->reads.count && !any; read++)
+    for (uint32_t read = 0;
+         engine->candidates.listed_at != ISO_NONE && read < engine->reads.count && !any; read++)
         any = explanation->asked[read] && engine->reads.set[read] != ISO_NONE;
     if (!any)
         return;

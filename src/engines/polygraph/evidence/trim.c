@@ -1,8 +1,8 @@
 /* A proof without the lemmas that its end does not rest on.
  *
- * One pass over the lemmas checks each as `verify` would, and notes what it rests on (derive.h); what the last one
- * rests on, and so on, is kept. That is done again while it helps. Of a short proof each lemma and each literal is then
- * left out on trial.
+ * One pass over the lemmas checks each as `verify` would, and notes what it rests on (derive.h);
+ * what the last one rests on, and so on, is kept. That is done again while it helps. Of a short
+ * proof each lemma and each literal is then left out on trial.
  */
 #include "polygraph/evidence/derive.h"
 #include "polygraph/engine_private.h"
@@ -22,12 +22,14 @@ static void reserve_clause(struct trimmer *trimmer, uint32_t count)
     if (count <= trimmer->clause_capacity)
         return;
     trimmer->clause_capacity = (uint32_t)iso_column_capacity(trimmer->clause_capacity, count);
-    trimmer->clause = iso_reallocate(trimmer->clause, trimmer->clause_capacity * sizeof *trimmer->clause);
+    trimmer->clause =
+        iso_reallocate(trimmer->clause, trimmer->clause_capacity * sizeof *trimmer->clause);
 }
 
 /* ---- literals ---- */
 
-static int variable_of(struct trimmer *trimmer, uint32_t kind, uint32_t a, uint32_t b, uint32_t key, bool *is_new)
+static int variable_of(struct trimmer *trimmer, uint32_t kind, uint32_t a, uint32_t b, uint32_t key,
+                       bool *is_new)
 {
     return derivation_variable(trimmer->derivation, (const uint32_t[4]){kind, a, b, key}, is_new);
 }
@@ -49,14 +51,17 @@ static void add_choice(struct trimmer *trimmer, uint32_t transaction, uint32_t k
     if (!is_new)
         return;
     uint32_t read = find_read(engine, transaction, key), set = engine->reads.set[read], count = 0;
-    const uint32_t *writer =
-        set == ISO_NONE ? &engine->reads.writer[read] : engine->writer_sets.member + engine->writer_sets.first[set];
-    uint32_t members = set == ISO_NONE ? 1 : engine->writer_sets.first[set + 1] - engine->writer_sets.first[set];
+    const uint32_t *writer = set == ISO_NONE
+                                 ? &engine->reads.writer[read]
+                                 : engine->writer_sets.member + engine->writer_sets.first[set];
+    uint32_t members =
+        set == ISO_NONE ? 1 : engine->writer_sets.first[set + 1] - engine->writer_sets.first[set];
     int *clause = iso_allocate(((size_t)members + 1) * sizeof *clause);
     for (uint32_t i = 0; i < members; i++) {
         struct iso_literal literal = literal_reads(engine, read, writer[i], true);
         if (literal.b != transaction)
-            clause[count++] = variable_of(trimmer, ISO_LITERAL_READS, transaction, literal.b, key, &is_new);
+            clause[count++] =
+                variable_of(trimmer, ISO_LITERAL_READS, transaction, literal.b, key, &is_new);
     }
     derivation_add(trimmer->derivation, clause, count, ISO_NONE);
     iso_free(clause);
@@ -70,16 +75,18 @@ static int literal_of(struct trimmer *trimmer, struct iso_literal literal)
     switch (literal.kind) {
     case ISO_LITERAL_ORDER:
     case ISO_LITERAL_BEFORE:
-        variable =
-            variable_of(trimmer, literal.kind, up ? literal.a : literal.b, up ? literal.b : literal.a, 0, &is_new);
+        variable = variable_of(trimmer, literal.kind, up ? literal.a : literal.b,
+                               up ? literal.b : literal.a, 0, &is_new);
         return up ? variable : -variable;
     case ISO_LITERAL_PLACED:
     case ISO_LITERAL_NOT_PLACED:
-        variable = variable_of(trimmer, ISO_LITERAL_PLACED, literal.a, literal.b, literal.key, &is_new);
+        variable =
+            variable_of(trimmer, ISO_LITERAL_PLACED, literal.a, literal.b, literal.key, &is_new);
         return literal.kind == ISO_LITERAL_PLACED ? variable : -variable;
     default:
         add_choice(trimmer, literal.a, literal.key);
-        variable = variable_of(trimmer, ISO_LITERAL_READS, literal.a, literal.b, literal.key, &is_new);
+        variable =
+            variable_of(trimmer, ISO_LITERAL_READS, literal.a, literal.b, literal.key, &is_new);
         return literal.kind == ISO_LITERAL_READS ? variable : -variable;
     }
 }
@@ -90,16 +97,21 @@ static void needs_of(struct trimmer *trimmer, const struct iso_edge *edge, int n
     uint32_t from = edge->from / 2, to = edge->to / 2;
     needs[0] = needs[1] = 0;
     if (edge->kind == ISO_EDGE_WR)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, 0});
+        needs[0] =
+            literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, to, from, edge->key, 0});
     else if (edge->kind == ISO_EDGE_WW)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
+        needs[0] =
+            literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, from, to, edge->key, 0});
     else if (edge->kind == ISO_EDGE_BEFORE)
-        needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
+        needs[0] = literal_of(
+            trimmer, (struct iso_literal){ISO_LITERAL_BEFORE, edge->from, edge->to, ISO_NONE, 0});
     if (edge->kind != ISO_EDGE_RW)
         return;
-    needs[0] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, 0});
+    needs[0] =
+        literal_of(trimmer, (struct iso_literal){ISO_LITERAL_READS, from, edge->via, edge->key, 0});
     if (edge->via != ISO_NONE)
-        needs[1] = literal_of(trimmer, (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
+        needs[1] = literal_of(trimmer,
+                              (struct iso_literal){ISO_LITERAL_ORDER, edge->via, to, edge->key, 0});
 }
 
 /* ---- one pass ---- */
@@ -135,7 +147,8 @@ static bool check_lemma(struct trimmer *trimmer, uint32_t number)
     int *needs = iso_allocate((2 * (size_t)lemma->edge_count + 1) * sizeof *needs);
     reserve_clause(trimmer, lemma->literal_count + 1);
     for (uint32_t i = 0; i < lemma->literal_count; i++)
-        trimmer->clause[i] = literal_of(trimmer, trimmer->evidence->literals[lemma->first_literal + i]);
+        trimmer->clause[i] =
+            literal_of(trimmer, trimmer->evidence->literals[lemma->first_literal + i]);
     for (uint32_t i = 0; i < lemma->edge_count; i++)
         needs_of(trimmer, &trimmer->evidence->edges[lemma->first_edge + i], needs + 2 * i);
     bool fine = is_justified(trimmer, number, needs);
@@ -152,7 +165,8 @@ static bool check_all(struct engine *engine, const struct iso_evidence *evidence
     trimmer.derivation = derivation_new(evidence->lemma_count);
     bool fine = true;
     for (uint32_t i = 0; i < evidence->lemma_count && fine; i++)
-        fine = check_lemma(&trimmer, i) && !(i % LOOK_UP == LOOK_UP - 1 && engine_must_stop(engine));
+        fine =
+            check_lemma(&trimmer, i) && !(i % LOOK_UP == LOOK_UP - 1 && engine_must_stop(engine));
     if (fine)
         derivation_mark(trimmer.derivation, evidence->lemma_count - 1, needed);
     derivation_free(trimmer.derivation);
@@ -175,7 +189,8 @@ static void copy_lemma(const struct iso_evidence *evidence, uint32_t number, uin
         iso_evidence_edge(part, evidence->edges[lemma->first_edge + i]);
 }
 
-/* Takes over `part`, whose lemmas are those that are kept. The cycle to be shown stays the same, or is the last one. */
+/* Takes over `part`, whose lemmas are those that are kept. The cycle to be shown stays the same, or
+ * is the last one. */
 static void take_over(struct engine *engine, struct iso_evidence *part, const bool *kept)
 {
     struct iso_evidence *evidence = &engine->result->evidence;
@@ -254,7 +269,8 @@ static bool minimise_lemma(struct engine *engine, uint32_t number)
     enum iso_lemma_kind kind = evidence->lemmas[number].kind;
     if (kind == ISO_LEMMA_LIST || kind == ISO_LEMMA_VERSIONS || evidence->lemma_count > SHORTER)
         return false;
-    for (uint32_t i = evidence->lemmas[number].literal_count; i-- > 0 && evidence->lemmas[number].literal_count > 1;)
+    for (uint32_t i = evidence->lemmas[number].literal_count;
+         i-- > 0 && evidence->lemmas[number].literal_count > 1;)
         smaller |= try_without(engine, number, i);
     return smaller;
 }
@@ -262,7 +278,8 @@ static bool minimise_lemma(struct engine *engine, uint32_t number)
 static bool minimise_proof(struct engine *engine)
 {
     bool smaller = false;
-    for (uint32_t number = engine->result->evidence.lemma_count - 1; number-- > 0 && !engine_must_stop(engine);)
+    for (uint32_t number = engine->result->evidence.lemma_count - 1;
+         number-- > 0 && !engine_must_stop(engine);)
         smaller |= !try_without(engine, number, ISO_NONE) && minimise_lemma(engine, number);
     return smaller;
 }

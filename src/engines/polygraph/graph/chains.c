@@ -1,8 +1,9 @@
-/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is one number
- * a chain.
+/* Chains: a cover of the transactions by paths of the known graph, so that what reaches a node is
+ * one number a chain.
  *
- * Sessions are paths already. Where sessions are short or their order does not count, a transaction may
- * follow any known predecessor that nobody else follows; that only ever lowers the number of chains.
+ * Sessions are paths already. Where sessions are short or their order does not count, a transaction
+ * may follow any known predecessor that nobody else follows; that only ever lowers the number of
+ * chains.
  */
 #include "polygraph/engine_private.h"
 
@@ -52,7 +53,8 @@ static void known_init(struct known *known, const struct engine *engine)
 {
     uint32_t edges = engine->transactions.count;
     known->before = session_predecessors(engine);
-    known->first = iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *known->first);
+    known->first =
+        iso_allocate_zeroed((size_t)engine->transactions.count + 2, sizeof *known->first);
     known->degree = iso_numbers_zero(engine->transactions.count);
     known->followed = iso_allocate_zeroed((size_t)engine->transactions.count + 1, 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
@@ -95,9 +97,10 @@ static bool may_go_on(const struct engine *engine, const uint32_t *tail, uint32_
     return tail[engine->chains.of[t]] == t && engine->chains.position[t] + 1 < LONGEST_CHAIN;
 }
 
-/* A chain that may go on with the transaction: its session's, or one whose end is a known predecessor and the
- * last of its session. */
-static uint32_t find_chain(const struct engine *engine, const struct known *known, const uint32_t *tail, uint32_t t)
+/* A chain that may go on with the transaction: its session's, or one whose end is a known
+ * predecessor and the last of its session. */
+static uint32_t find_chain(const struct engine *engine, const struct known *known,
+                           const uint32_t *tail, uint32_t t)
 {
     uint32_t before = known->before[t];
     if (before != ISO_NONE && may_go_on(engine, tail, before))
@@ -121,7 +124,8 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
     }
     for (; head < end; head++) {
         uint32_t t = queue[head], chain = find_chain(engine, known, tail, t);
-        engine->chains.position[t] = chain == ISO_NONE ? 0 : engine->chains.position[tail[chain]] + 1;
+        engine->chains.position[t] =
+            chain == ISO_NONE ? 0 : engine->chains.position[tail[chain]] + 1;
         if (chain == ISO_NONE)
             chain = engine->chains.count++;
         engine->chains.of[t] = chain;
@@ -138,14 +142,16 @@ static bool cover_with_chains(struct engine *engine, struct known *known)
 
 static void list_members(struct engine *engine)
 {
-    engine->chains.first = iso_allocate_zeroed((size_t)engine->chains.count + 2, sizeof *engine->chains.first);
+    engine->chains.first =
+        iso_allocate_zeroed((size_t)engine->chains.count + 2, sizeof *engine->chains.first);
     engine->chains.member = iso_numbers(engine->transactions.count);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         engine->chains.first[engine->chains.of[t] + 1]++;
     for (uint32_t c = 0; c < engine->chains.count; c++)
         engine->chains.first[c + 1] += engine->chains.first[c];
     for (uint32_t t = 0; t < engine->transactions.count; t++)
-        engine->chains.member[engine->chains.first[engine->chains.of[t]] + engine->chains.position[t]] = t;
+        engine->chains
+            .member[engine->chains.first[engine->chains.of[t]] + engine->chains.position[t]] = t;
 }
 
 bool chains_build(struct engine *engine)
@@ -188,7 +194,8 @@ static void place_versions(struct engine *engine)
         next[key + 2] += next[key + 1];
     for (uint32_t i = 0; i < engine->transactions.count; i++) {
         uint32_t t = engine->chains.member[i];
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
+             write++) {
             uint32_t version = next[engine->writes.key[write] + 1]++;
             engine->writes.version[write] = version;
             engine->versions.transaction[version] = t;

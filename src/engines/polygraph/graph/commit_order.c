@@ -25,13 +25,15 @@ ISO_ORDER_BY_TWO(compare_stamped, struct stamped, cts, transaction)
 /* Transactions that write and have a position, by cts. The caller frees them. */
 static struct stamped *sort_writers(const struct engine *engine, uint32_t *count)
 {
-    struct stamped *writers = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *writers);
+    struct stamped *writers =
+        iso_allocate(((size_t)engine->transactions.count + 1) * sizeof *writers);
     bool sorted = true;
     *count = 0;
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (!has_position(engine, t) || engine->writes.first[t] == engine->writes.first[t + 1])
             continue;
-        writers[*count] = (struct stamped){engine->history->cts[engine->transactions.in_history[t]], t};
+        writers[*count] =
+            (struct stamped){engine->history->cts[engine->transactions.in_history[t]], t};
         sorted &= !*count || writers[*count - 1].cts <= writers[*count].cts;
         ++*count;
     }
@@ -57,7 +59,8 @@ static void order_writes(struct engine *engine)
         next[key + 2] += next[key + 1];
     for (uint32_t i = 0; i < count; i++) {
         uint32_t t = writers[i].transaction;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
+             write++) {
             uint32_t position = next[engine->writes.key[write] + 1]++;
             commit_order->order[position] = write;
             commit_order->position[write] = position;
@@ -70,7 +73,8 @@ static void order_writes(struct engine *engine)
 static bool shares_cts(const struct engine *engine, uint32_t position, uint32_t other)
 {
     const struct commit_order *commit_order = engine->commit_order;
-    return given_cts(engine, commit_order->order[position]) == given_cts(engine, commit_order->order[other]);
+    return given_cts(engine, commit_order->order[position]) ==
+           given_cts(engine, commit_order->order[other]);
 }
 
 /* A position, and the value that was written there. */
@@ -86,7 +90,8 @@ static void sort_tie(struct engine *engine, uint32_t from, uint32_t end, struct 
     for (uint32_t position = from; position < end; position++) {
         commit_order->tie[position] = from;
         commit_order->tie_end[position] = end;
-        sorted[position - from] = (struct valued){engine->writes.value[commit_order->order[position]], position};
+        sorted[position - from] =
+            (struct valued){engine->writes.value[commit_order->order[position]], position};
     }
     qsort(sorted, end - from, sizeof *sorted, compare_values);
     for (uint32_t position = from; position < end; position++)
@@ -107,7 +112,8 @@ static void find_ties(struct engine *engine)
     struct commit_order *commit_order = engine->commit_order;
     uint32_t keys = engine->history->key_count, count = commit_order->first[keys];
     for (uint32_t key = 0; key < keys; key++)
-        for (uint32_t position = commit_order->first[key] + 1; position < commit_order->first[key + 1]; position++)
+        for (uint32_t position = commit_order->first[key] + 1;
+             position < commit_order->first[key + 1]; position++)
             commit_order->ties |= shares_cts(engine, position - 1, position);
     if (!commit_order->ties)
         return;
@@ -116,7 +122,8 @@ static void find_ties(struct engine *engine)
     commit_order->by_value = iso_numbers(count);
     struct valued *sorted = iso_allocate(((size_t)count + 1) * sizeof *sorted);
     for (uint32_t key = 0; key < keys; key++)
-        for (uint32_t from = commit_order->first[key], next; from < commit_order->first[key + 1]; from = next) {
+        for (uint32_t from = commit_order->first[key], next; from < commit_order->first[key + 1];
+             from = next) {
             next = end_of_tie(engine, from, commit_order->first[key + 1]);
             sort_tie(engine, from, next, sorted);
         }
@@ -134,15 +141,18 @@ static bool has_moment(const struct iso_history *history, uint32_t transaction, 
 }
 
 /* How many versions of a key a moment sees. */
-static uint32_t count_visible(const struct engine *engine, uint32_t key, const struct iso_moment *moment)
+static uint32_t count_visible(const struct engine *engine, uint32_t key,
+                              const struct iso_moment *moment)
 {
     const struct commit_order *commit_order = engine->commit_order;
     uint32_t low = commit_order->first[key], high = commit_order->first[key + 1];
-    ISO_BISECT(low, high, middle, iso_moment_sees(moment, given_cts(engine, commit_order->order[middle])));
+    ISO_BISECT(low, high, middle,
+               iso_moment_sees(moment, given_cts(engine, commit_order->order[middle])));
     return low - commit_order->first[key];
 }
 
-/* Of the versions of one cts that end at `position`, whether one has the value; `*alone`: there is only one. */
+/* Of the versions of one cts that end at `position`, whether one has the value; `*alone`: there is
+ * only one. */
 static bool newest_has(const struct engine *engine, uint32_t position, uint32_t value, bool *alone)
 {
     const struct commit_order *commit_order = engine->commit_order;
@@ -152,22 +162,27 @@ static bool newest_has(const struct engine *engine, uint32_t position, uint32_t 
         return engine->writes.value[commit_order->order[position]] == value;
     /* the first of the value, or of a larger one */
     uint32_t high = commit_order->tie_end[position];
-    ISO_BISECT(low, high, middle, engine->writes.value[commit_order->order[commit_order->by_value[middle]]] < value);
+    ISO_BISECT(low, high, middle,
+               engine->writes.value[commit_order->order[commit_order->by_value[middle]]] < value);
     return low < commit_order->tie_end[position] && commit_order->by_value[low] <= position &&
            engine->writes.value[commit_order->order[commit_order->by_value[low]]] == value;
 }
 
 /* What a read saw; false: another value than what it had to see. */
-static bool find_seen(const struct engine *engine, uint32_t read, const uint32_t *initial, uint32_t *seen)
+static bool find_seen(const struct engine *engine, uint32_t read, const uint32_t *initial,
+                      uint32_t *seen)
 {
     const struct iso_history *history = engine->history;
     const struct commit_order *commit_order = engine->commit_order;
-    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read], o = engine->reads.operation[read];
+    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read],
+             o = engine->reads.operation[read];
     *seen = OPEN;
-    if (iso_key_is_list(history, key) || !has_moment(history, engine->transactions.in_history[t], o))
+    if (iso_key_is_list(history, key) ||
+        !has_moment(history, engine->transactions.in_history[t], o))
         return true;
     struct iso_moment moment = iso_moment_of(history, engine->transactions.in_history[t], o, false);
-    uint32_t visible = count_visible(engine, key, &moment), position = commit_order->first[key] + visible - 1;
+    uint32_t visible = count_visible(engine, key, &moment),
+             position = commit_order->first[key] + visible - 1;
     if (visible && engine->writes.transaction[commit_order->order[position]] == t) {
         visible--; /* it read before it wrote */
         position--;
@@ -213,7 +228,8 @@ static void see_reads(struct engine *engine)
 void commit_order_build(struct engine *engine)
 {
     const struct iso_history *history = engine->history;
-    struct commit_order *commit_order = engine->commit_order = iso_allocate_zeroed(1, sizeof *commit_order);
+    struct commit_order *commit_order = engine->commit_order =
+        iso_allocate_zeroed(1, sizeof *commit_order);
     commit_order->foreign = iso_allocate((size_t)engine->transactions.count + 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         commit_order->foreign[t] =

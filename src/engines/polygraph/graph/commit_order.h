@@ -1,29 +1,33 @@
 /* The order of versions where it is given: that of their commit timestamps.
  *
- * A change stream says in which order the versions of a key came to be, also where it does not promise that
- * transactions can be put in the order of their commits. Then nothing about versions is left to be searched: versions
- * of a key stand by cts (those of equal cts in any order), and a read that says when it looked (its ots, its lock or
- * its transaction's sts) saw the newest version of then. A read of another value than that is not polygraph's to
- * judge: it is left out (EXT says what is wrong with it).
+ * A change stream says in which order the versions of a key came to be, also where it does not
+ * promise that transactions can be put in the order of their commits. Then nothing about versions
+ * is left to be searched: versions of a key stand by cts (those of equal cts in any order), and a
+ * read that says when it looked (its ots, its lock or its transaction's sts) saw the newest version
+ * of then. A read of another value than that is not polygraph's to judge: it is left out (EXT says
+ * what is wrong with it).
  *
- * Where all reads have their versions the graph is known, and one walk decides (commit_order_graph.c); else the orders
- * are facts for the search.
+ * Where all reads have their versions the graph is known, and one walk decides
+ * (commit_order_graph.c); else the orders are facts for the search.
  *
- * A cycle through a transaction that only the stream names is doubtful: such ones may are scheduled at a lower level.
+ * A cycle through a transaction that only the stream names is doubtful: such ones may are scheduled
+ * at a lower level.
  */
 #pragma once
 
 #include "polygraph/engine_private.h"
 
 struct commit_order {
-    uint32_t *order;         /* writes of committed transactions with a cts, by key and cts */
-    uint32_t *first;         /* by key, keys + 1: into `order` */
-    uint32_t *position;      /* by write: in `order`, or ISO_NONE */
-    uint32_t *seen;          /* by read: the write that it saw by its moment, INITIAL, or OPEN: its value says */
+    uint32_t *order;    /* writes of committed transactions with a cts, by key and cts */
+    uint32_t *first;    /* by key, keys + 1: into `order` */
+    uint32_t *position; /* by write: in `order`, or ISO_NONE */
+    uint32_t
+        *seen; /* by read: the write that it saw by its moment, INITIAL, or OPEN: its value says */
     uint8_t *foreign;        /* by transaction */
     bool ties;               /* two versions of a key share a cts */
     uint32_t *tie, *tie_end; /* if so, by position: the positions that share its cts and key */
-    uint32_t *by_value;      /* and the positions of each tie in the order of their values, then positions */
+    uint32_t
+        *by_value; /* and the positions of each tie in the order of their values, then positions */
 };
 
 /* Behind the scan of operations: orders writes, and leaves out reads. */
@@ -35,8 +39,8 @@ static inline uint64_t given_cts(const struct engine *engine, uint32_t write)
     return engine->history->cts[engine->transactions.in_history[engine->writes.transaction[write]]];
 }
 
-/* Adds the orders as facts of the graph, and how many those are: as many as there are pairs of writers of one cts and
- * of the next. */
+/* Adds the orders as facts of the graph, and how many those are: as many as there are pairs of
+ * writers of one cts and of the next. */
 void commit_order_add_facts(struct engine *engine);
 uint64_t commit_order_count_facts(struct engine *engine);
 

@@ -1,9 +1,10 @@
-/* Everything is known: sessions, versions in their order, and the version of each read. So the graph has an order or a
- * cycle, and no more than one walk decides.
+/* Everything is known: sessions, versions in their order, and the version of each read. So the
+ * graph has an order or a cycle, and no more than one walk decides.
  *
- * No edge is stored: a transaction's follow from its session, its writes and its reads. From a version edges lead to
- * the next one only, and, where a foreign transaction wrote that, to the next of another: so cycles that go through
- * no foreign transaction are found without them. Those are violations; others are doubtful.
+ * No edge is stored: a transaction's follow from its session, its writes and its reads. From a
+ * version edges lead to the next one only, and, where a foreign transaction wrote that, to the next
+ * of another: so cycles that go through no foreign transaction are found without them. Those are
+ * violations; others are doubtful.
  */
 #include "polygraph/graph/commit_order.h"
 
@@ -15,8 +16,9 @@ struct step {
 
 struct walk {
     struct engine *engine;
-    uint32_t *after;        /* by transaction: the next one of its session, or ISO_NONE */
-    uint32_t *next_own;     /* by position in given->order: the next position of a transaction that is not foreign */
+    uint32_t *after;    /* by transaction: the next one of its session, or ISO_NONE */
+    uint32_t *next_own; /* by position in given->order: the next position of a transaction that is
+                           not foreign */
     uint32_t *first_reader; /* by write */
     uint32_t *next_reader;  /* by read */
     uint8_t *left;          /* by transaction: what is walked */
@@ -59,8 +61,10 @@ static void visit_later(struct walk *walk, visit *visitor, struct step step, uin
 static void visit_write(struct walk *walk, visit *visitor, uint32_t t, uint32_t write)
 {
     const struct engine *engine = walk->engine;
-    struct step step = {.kind = ISO_EDGE_WR, .from = t, .key = engine->writes.key[write], .via = ISO_NONE};
-    for (uint32_t read = walk->first_reader[write]; read != ISO_NONE; read = walk->next_reader[read]) {
+    struct step step = {
+        .kind = ISO_EDGE_WR, .from = t, .key = engine->writes.key[write], .via = ISO_NONE};
+    for (uint32_t read = walk->first_reader[write]; read != ISO_NONE;
+         read = walk->next_reader[read]) {
         step.to = engine->reads.transaction[read];
         if (step.to != t && walk->left[step.to])
             visitor(walk, &step);
@@ -76,10 +80,12 @@ static void visit_read(struct walk *walk, visit *visitor, uint32_t t, uint32_t r
     uint32_t key = engine->reads.key[read], seen = engine->reads.writer[read];
     struct step step = {.kind = ISO_EDGE_RW, .from = t, .key = key, .via = seen};
     visit_later(walk, visitor, step,
-                seen == INITIAL ? engine->commit_order->first[key] : engine->commit_order->position[seen] + 1);
+                seen == INITIAL ? engine->commit_order->first[key]
+                                : engine->commit_order->position[seen] + 1);
 }
 
-/* Those that need the least said first: of several between two transactions a search takes the first. */
+/* Those that need the least said first: of several between two transactions a search takes the
+ * first. */
 static void visit_edges(struct walk *walk, uint32_t t, visit *visitor)
 {
     const struct engine *engine = walk->engine;
@@ -105,15 +111,16 @@ static void take_degree(struct walk *walk, const struct step *step)
         walk->queue[walk->found_count++] = step->to;
 }
 
-/* Committed transactions, with or without the foreign ones, into `queue` as far as they have an order. `left` says
- * which have none; true: none is left. */
+/* Committed transactions, with or without the foreign ones, into `queue` as far as they have an
+ * order. `left` says which have none; true: none is left. */
 static bool sort_walk(struct walk *walk, bool foreign)
 {
     const struct engine *engine = walk->engine;
     uint32_t count = 0;
     memset(walk->degree, 0, ((size_t)engine->transactions.count + 1) * sizeof *walk->degree);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
-        bool committed = iso_status_of(engine->history, engine->transactions.in_history[t]) == ISO_COMMITTED;
+        bool committed =
+            iso_status_of(engine->history, engine->transactions.in_history[t]) == ISO_COMMITTED;
         walk->left[t] = committed && (foreign || !is_foreign(walk, t));
         count += walk->left[t];
     }
@@ -135,7 +142,8 @@ static void accept_walk(struct walk *walk)
 {
     struct iso_polygraph_result *result = walk->engine->result;
     for (uint32_t i = 0; i < walk->found_count; i++)
-        iso_evidence_event(&result->evidence, iso_event_begin(walk->engine->transactions.in_history[walk->queue[i]]));
+        iso_evidence_event(&result->evidence,
+                           iso_event_begin(walk->engine->transactions.in_history[walk->queue[i]]));
     result->evidence.accepts = true;
     result->outcome = ISO_HOLDS;
 }
@@ -164,12 +172,14 @@ static uint32_t find_on_cycle(struct walk *walk)
     return t;
 }
 
-/* A search in breadth, whose stamp is 2 + where it started; `by` of the start is set when it is reached again. */
+/* A search in breadth, whose stamp is 2 + where it started; `by` of the start is set when it is
+ * reached again. */
 static void reach_transaction(struct walk *walk, const struct step *step)
 {
     uint32_t start = walk->queue[0];
     walk->budget -= walk->budget > 0;
-    if (walk->stamp[step->to] == start + 2 && (step->to != start || walk->by[start].from != ISO_NONE))
+    if (walk->stamp[step->to] == start + 2 &&
+        (step->to != start || walk->by[start].from != ISO_NONE))
         return;
     walk->by[step->to] = *step;
     if (step->to == start)
@@ -179,7 +189,8 @@ static void reach_transaction(struct walk *walk, const struct step *step)
     walk->queue[walk->found_count++] = step->to;
 }
 
-/* The shortest cycle through a transaction, of fewer than `most` edges, into `found`; its edges, or `most`. */
+/* The shortest cycle through a transaction, of fewer than `most` edges, into `found`; its edges, or
+ * `most`. */
 static uint32_t find_cycle(struct walk *walk, uint32_t start, uint32_t most)
 {
     walk->queue[0] = start;
@@ -220,7 +231,8 @@ static void emit_order(const struct walk *walk, uint32_t earlier, uint32_t later
     const struct engine *engine = walk->engine;
     iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_VERSIONS, ISO_NONE);
     iso_evidence_literal(&engine->result->evidence,
-                         (struct iso_literal){ISO_LITERAL_ORDER, engine->transactions.in_history[earlier],
+                         (struct iso_literal){ISO_LITERAL_ORDER,
+                                              engine->transactions.in_history[earlier],
                                               engine->transactions.in_history[later], key, 0});
 }
 
@@ -243,12 +255,13 @@ static void reject_cycle(struct walk *walk, uint32_t count)
         bool via = step->kind == ISO_EDGE_RW && step->via != INITIAL;
         iso_evidence_edge(
             &result->evidence,
-            (struct iso_edge){.kind = step->kind,
-                              .from = iso_event_begin(engine->transactions.in_history[step->from]),
-                              .to = iso_event_begin(engine->transactions.in_history[step->to]),
-                              .key = step->key,
-                              .via = via ? engine->transactions.in_history[engine->writes.transaction[step->via]]
-                                         : ISO_NONE});
+            (struct iso_edge){
+                .kind = step->kind,
+                .from = iso_event_begin(engine->transactions.in_history[step->from]),
+                .to = iso_event_begin(engine->transactions.in_history[step->to]),
+                .key = step->key,
+                .via = via ? engine->transactions.in_history[engine->writes.transaction[step->via]]
+                           : ISO_NONE});
     }
     result->outcome = ISO_IS_VIOLATED;
     result->cycles = 1;
@@ -301,7 +314,9 @@ static void list_own(struct walk *walk)
     const struct engine *engine = walk->engine;
     uint32_t count = engine->commit_order->first[engine->history->key_count], next = count;
     for (uint32_t position = count; position-- > 0; walk->next_own[position] = next)
-        next = is_foreign(walk, engine->writes.transaction[engine->commit_order->order[position]]) ? next : position;
+        next = is_foreign(walk, engine->writes.transaction[engine->commit_order->order[position]])
+                   ? next
+                   : position;
 }
 
 static void walk_init(struct walk *walk, struct engine *engine)

@@ -1,9 +1,11 @@
-/* The graph of facts, and clocks: for each node and chain the latest node of the chain that reaches it. */
+/* The graph of facts, and clocks: for each node and chain the latest node of the chain that reaches
+ * it. */
 #include "polygraph/graph/commit_order.h"
 
 void graph_init(struct engine *engine)
 {
-    engine->graph.event_count = engine->serial ? engine->transactions.count : 2 * engine->transactions.count;
+    engine->graph.event_count =
+        engine->serial ? engine->transactions.count : 2 * engine->transactions.count;
     engine->graph.node_count = engine->graph.event_count + times_count(engine);
     engine->graph.first_out = iso_numbers_none(engine->graph.node_count);
     engine->graph.order = iso_numbers(engine->graph.node_count);
@@ -13,41 +15,51 @@ void graph_init(struct engine *engine)
 /* A path cover's clocks start with every node's own stamp. */
 void graph_clocks_init(struct engine *engine)
 {
-    engine->clocks.stride = (engine->chains.count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
-    size_t size = (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps;
+    engine->clocks.stride =
+        (engine->chains.count + STAMPS_A_VECTOR - 1) & ~(uint32_t)(STAMPS_A_VECTOR - 1);
+    size_t size =
+        (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps;
     engine->clocks.stamps = iso_column_zeroed(size + 16);
     engine->saturation.seen = iso_column_zeroed(size + 16);
     engine->clocks.vector_count = engine->clocks.stride / STAMPS_A_VECTOR;
     engine->clocks.vectors_a_group = engine->clocks.vector_count / 64 + 1;
     size_t words = engine->chains.count / 64 + 2;
-    engine->saturation.moved_groups = memset(iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint64_t)),
-                                             0xff, ((size_t)engine->graph.node_count + 1) * sizeof(uint64_t));
+    engine->saturation.moved_groups =
+        memset(iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint64_t)), 0xff,
+               ((size_t)engine->graph.node_count + 1) * sizeof(uint64_t));
     engine->saturation.latest = iso_numbers(engine->chains.count);
     engine->saturation.chain_scale =
         iso_allocate(((size_t)engine->chains.count + 1) * sizeof *engine->saturation.chain_scale);
     for (uint32_t chain = 0; chain < engine->chains.count; chain++)
         engine->saturation.chain_scale[chain] =
             1 / (float)(engine->chains.first[chain + 1] - engine->chains.first[chain]);
-    engine->saturation.first_successor = memset(iso_allocate(((size_t)engine->versions.count + 1) * sizeof(uint32_t)),
-                                                0xff, ((size_t)engine->versions.count + 1) * sizeof(uint32_t));
+    engine->saturation.first_successor =
+        memset(iso_allocate(((size_t)engine->versions.count + 1) * sizeof(uint32_t)), 0xff,
+               ((size_t)engine->versions.count + 1) * sizeof(uint32_t));
     engine->saturation.moved = iso_allocate_zeroed(words, sizeof *engine->saturation.moved);
-    engine->saturation.all_chains = memset(iso_allocate(words * sizeof *engine->saturation.all_chains), 0xff,
-                                           words * sizeof *engine->saturation.all_chains);
-    engine->saturation.key_chains =
-        iso_allocate_zeroed((size_t)engine->history->key_count + 1, sizeof *engine->saturation.key_chains);
+    engine->saturation.all_chains =
+        memset(iso_allocate(words * sizeof *engine->saturation.all_chains), 0xff,
+               words * sizeof *engine->saturation.all_chains);
+    engine->saturation.key_chains = iso_allocate_zeroed((size_t)engine->history->key_count + 1,
+                                                        sizeof *engine->saturation.key_chains);
     for (uint32_t version = 0; version < engine->versions.count; version++)
         engine->saturation.key_chains[engine->versions.key[version]] |=
             (uint64_t)1 << engine->spans.chain[engine->versions.span[version]] % 64;
-    engine->saturation.meet = iso_allocate(engine->clocks.stride * sizeof *engine->saturation.meet + 16);
-    engine->saturation.before = iso_allocate(engine->clocks.stride * sizeof *engine->saturation.before + 16);
+    engine->saturation.meet =
+        iso_allocate(engine->clocks.stride * sizeof *engine->saturation.meet + 16);
+    engine->saturation.before =
+        iso_allocate(engine->clocks.stride * sizeof *engine->saturation.before + 16);
     agenda_init(&engine->saturation.agenda, engine->graph.node_count);
     for (uint32_t node = 0; node < engine->graph.event_count; node++)
-        clock_of(engine, node)[engine->chains.of[node_transaction(engine, node)]] = node_stamp(engine, node);
+        clock_of(engine, node)[engine->chains.of[node_transaction(engine, node)]] =
+            node_stamp(engine, node);
 }
 
 void graph_release(struct engine *engine)
 {
-    size_t size = (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps + 16;
+    size_t size =
+        (size_t)engine->graph.node_count * engine->clocks.stride * sizeof *engine->clocks.stamps +
+        16;
     iso_column_free(engine->graph.facts, engine->graph.fact_capacity * sizeof *engine->graph.facts);
     iso_free(engine->graph.first_out);
     iso_free(engine->graph.order);
@@ -143,8 +155,8 @@ static void add_initial_read(struct engine *engine, uint32_t read)
     }
 }
 
-/* A read of the initial value makes an edge to each chain that writes the key, versions of one cts to each of the next:
- * as many as all reads have values where neither is large. */
+/* A read of the initial value makes an edge to each chain that writes the key, versions of one cts
+ * to each of the next: as many as all reads have values where neither is large. */
 uint64_t graph_count_known(struct engine *engine)
 {
     uint64_t count = (uint64_t)engine->transactions.count + engine->reads.count +
@@ -166,11 +178,12 @@ void graph_add_known(struct engine *engine)
         if (version == INITIAL)
             add_initial_read(engine, read);
         else if (version != OPEN)
-            graph_append(engine, (struct fact){.kind = FACT_WR,
-                                               .read = read,
-                                               .version = version,
-                                               .from = version_commit(engine, version),
-                                               .to = node_begin(engine, engine->reads.transaction[read])});
+            graph_append(engine,
+                         (struct fact){.kind = FACT_WR,
+                                       .read = read,
+                                       .version = version,
+                                       .from = version_commit(engine, version),
+                                       .to = node_begin(engine, engine->reads.transaction[read])});
     }
     for (uint32_t i = 0; i < engine->list_orders.count; i++) {
         uint32_t earlier = engine->writes.version[engine->list_orders.pairs[i][0]];
@@ -212,7 +225,8 @@ uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_
         uint32_t node = order[head];
         if (node_goes_on(engine, node) && --degree[node + 1] == 0)
             order[end++] = node + 1;
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+             i = engine->graph.facts[i].next_out) {
             if (i < fact_count && --degree[engine->graph.facts[i].to] == 0)
                 order[end++] = engine->graph.facts[i].to;
         }
@@ -231,8 +245,8 @@ bool graph_sort(struct engine *engine)
 
 /* ---- versions ---- */
 
-/* The first version of a span whose commit is known to come after the begin of `version`'s writer; the span's
- * end if none is. Clocks grow along a chain, so this is a search. */
+/* The first version of a span whose commit is known to come after the begin of `version`'s writer;
+ * the span's end if none is. Clocks grow along a chain, so this is a search. */
 uint32_t span_first_after(const struct engine *engine, uint32_t span, uint32_t version)
 {
     uint32_t begin = version_begin(engine, version);

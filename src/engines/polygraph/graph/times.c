@@ -1,10 +1,10 @@
-/* What the clients' clocks say: U had ended when T began, so U's commit comes before T's begin (gsi: before
- * T's commit, since T may read from an older snapshot).
+/* What the clients' clocks say: U had ended when T began, so U's commit comes before T's begin
+ * (gsi: before T's commit, since T may read from an older snapshot).
  *
- * That would be an edge for nearly every pair. So committed transactions are sorted by when they ended, and a
- * node of time stands behind each, one after another: U's commit comes before its own node, and T after the
- * node of the last one that had ended before T began. Nodes of time have clocks, which pass on what comes
- * before them, but no stamp: nobody asks what they come before.
+ * That would be an edge for nearly every pair. So committed transactions are sorted by when they
+ * ended, and a node of time stands behind each, one after another: U's commit comes before its own
+ * node, and T after the node of the last one that had ended before T began. Nodes of time have
+ * clocks, which pass on what comes before them, but no stamp: nobody asks what they come before.
  */
 #include <stdlib.h>
 
@@ -20,13 +20,15 @@ struct ending {
 static bool has_end(const struct engine *engine, uint32_t t)
 {
     uint32_t transaction = engine->transactions.in_history[t];
-    return engine->history->ended[transaction] && iso_status_of(engine->history, transaction) == ISO_COMMITTED;
+    return engine->history->ended[transaction] &&
+           iso_status_of(engine->history, transaction) == ISO_COMMITTED;
 }
 
 uint32_t times_count(const struct engine *engine)
 {
     uint32_t count = 0;
-    if (!iso_model_needs_times(engine->options->model) || !engine->history->begun || !engine->history->ended)
+    if (!iso_model_needs_times(engine->options->model) || !engine->history->begun ||
+        !engine->history->ended)
         return 0;
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         count += has_end(engine, t);
@@ -41,24 +43,28 @@ static void add_edge(struct engine *engine, uint32_t from, uint32_t to)
 }
 
 /* How many of `count` endings come before a transaction began. */
-static uint32_t count_before(const struct engine *engine, const struct ending *endings, uint32_t count, uint32_t t)
+static uint32_t count_before(const struct engine *engine, const struct ending *endings,
+                             uint32_t count, uint32_t t)
 {
     uint32_t low = 0;
     ISO_BISECT(low, count, middle,
-               iso_history_ended_before(engine->history, engine->transactions.in_history[endings[middle].transaction],
-                                        engine->transactions.in_history[t], engine->options->drift));
+               iso_history_ended_before(
+                   engine->history, engine->transactions.in_history[endings[middle].transaction],
+                   engine->transactions.in_history[t], engine->options->drift));
     return low;
 }
 
 void times_add(struct engine *engine)
 {
-    uint32_t count = engine->graph.node_count - engine->graph.event_count, end = 0, first = engine->graph.event_count;
+    uint32_t count = engine->graph.node_count - engine->graph.event_count, end = 0,
+             first = engine->graph.event_count;
     if (!count)
         return;
     struct ending *endings = iso_allocate(count * sizeof *endings);
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (has_end(engine, t))
-            endings[end++] = (struct ending){engine->history->ended[engine->transactions.in_history[t]], t};
+            endings[end++] =
+                (struct ending){engine->history->ended[engine->transactions.in_history[t]], t};
     }
     qsort(endings, count, sizeof *endings, compare_endings);
     for (uint32_t i = 0; i < count; i++) {
@@ -70,7 +76,8 @@ void times_add(struct engine *engine)
         uint32_t before = count_before(engine, endings, count, t);
         bool older_snapshot = engine->options->model == ISO_MODEL_GSI;
         if (before)
-            add_edge(engine, first + before - 1, older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
+            add_edge(engine, first + before - 1,
+                     older_snapshot ? node_commit(engine, t) : node_begin(engine, t));
     }
     iso_free(endings);
 }

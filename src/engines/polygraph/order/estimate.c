@@ -1,10 +1,11 @@
 /* Where each event probably stands in an order that explains the history.
  *
- * Of all linear extensions of a partial order, an element with b elements before it and a after it has, to a good
- * approximation, the mean place (b + 1) / (b + a + 2), as if those it is not ordered with fell evenly around it. Both
- * counts lie in the clocks: what comes before a node is the sum of its clock, and what comes after a node of a chain is
- * how many clocks have at least its stamp there. If x comes before y, b grows and a shrinks, so the order of these
- * figures is itself a linear extension.
+ * Of all linear extensions of a partial order, an element with b elements before it and a after it
+ * has, to a good approximation, the mean place (b + 1) / (b + a + 2), as if those it is not ordered
+ * with fell evenly around it. Both counts lie in the clocks: what comes before a node is the sum of
+ * its clock, and what comes after a node of a chain is how many clocks have at least its stamp
+ * there. If x comes before y, b grows and a shrinks, so the order of these figures is itself a
+ * linear extension.
  */
 #include <stdlib.h>
 
@@ -58,10 +59,12 @@ static uint32_t count_before(const struct engine *engine, uint32_t node)
 
 void estimate_order(const struct engine *engine, uint32_t *likely)
 {
-    struct estimated *sorted = iso_allocate(((size_t)engine->graph.event_count + 1) * sizeof *sorted);
+    struct estimated *sorted =
+        iso_allocate(((size_t)engine->graph.event_count + 1) * sizeof *sorted);
     uint32_t *after = count_after(engine);
     for (uint32_t node = 0; node < engine->graph.event_count; node++) {
-        uint32_t chain = engine->chains.of[node_transaction(engine, node)], before = count_before(engine, node);
+        uint32_t chain = engine->chains.of[node_transaction(engine, node)],
+                 before = count_before(engine, node);
         double all = (double)before + after[counts_of(engine, chain) + node_stamp(engine, node)];
         sorted[node] = (struct estimated){before / all, node};
     }

@@ -1,18 +1,20 @@
-/* Scheduling that looks ahead, where a plain list schedule goes wrong at large: with hundreds of sessions side by side
- * few events are ordered, whatever comes too early blocks something, that something else, and one SCC has nearly all.
+/* Scheduling that looks ahead, where a plain list schedule goes wrong at large: with hundreds of
+ * sessions side by side few events are ordered, whatever comes too early blocks something, that
+ * something else, and one SCC has nearly all.
  *
- * All nodes stand in a topological order of what is known, at first as they probably come; the front of those that are
- * not scheduled is next. When a writer begins, it comes before all versions of its keys that wait: it commits before
- * they begin, and its readers begin before they commit. These edges join the order (topological.h), which moves behind
- * what has to wait for something now. An edge that would close a cycle shows that the other version comes first: then
- * the writer waits for that one. So it does for whoever is writing its key, and for the known readers of what it
- * replaces; a reader of several possible writers waits for one that it would see.
+ * All nodes stand in a topological order of what is known, at first as they probably come; the
+ * front of those that are not scheduled is next. When a writer begins, it comes before all versions
+ * of its keys that wait: it commits before they begin, and its readers begin before they commit.
+ * These edges join the order (topological.h), which moves behind what has to wait for something
+ * now. An edge that would close a cycle shows that the other version comes first: then the writer
+ * waits for that one. So it does for whoever is writing its key, and for the known readers of what
+ * it replaces; a reader of several possible writers waits for one that it would see.
  *
- * Where waiting closes a cycle too, steps contradict one another: the cycles say which. The latest of them is taken
- * back, with all that came after, and waits for the other version of the edge that it is to blame for. That costs
- * little: the order stands as it is, edges that came last go first. A reader's choice among writers is a guess that is
- * not on record, so while reads are open nobody can be blamed; then the front is scheduled all the same, and windows.c
- * mends what comes of it.
+ * Where waiting closes a cycle too, steps contradict one another: the cycles say which. The latest
+ * of them is taken back, with all that came after, and waits for the other version of the edge that
+ * it is to blame for. That costs little: the order stands as it is, edges that came last go first.
+ * A reader's choice among writers is a guess that is not on record, so while reads are open nobody
+ * can be blamed; then the front is scheduled all the same, and windows.c mends what comes of it.
  */
 #include "polygraph/order/topological.h"
 #include "polygraph/validate.h"
@@ -26,7 +28,8 @@ enum {
     LOOK_UP = 256 /* steps between looks at the clock on the wall */
 };
 
-/* Why an edge is there: a step, and what would be scheduled before it if it were taken back; ISO_NONE: no step. */
+/* Why an edge is there: a step, and what would be scheduled before it if it were taken back;
+ * ISO_NONE: no step. */
 struct reason {
     uint32_t step, before; /* a position; a node */
 };
@@ -36,13 +39,15 @@ struct lookahead {
     struct topological topological;
     uint32_t *first_edge, *edge_to; /* what is known, by node */
     uint32_t next;                  /* the position of the first node that is not scheduled */
-    uint32_t *unread;               /* by version, then by key for the initial one: known readers yet to be scheduled */
-    uint32_t *current;              /* by key: the newest version, or INITIAL */
-    uint32_t *open_writer;          /* by key: the version that has begun and not committed, or ISO_NONE */
-    uint32_t *waiting;              /* by span: the first version that has not begun */
-    uint32_t *replaced, replaced_count;      /* what `current` was, in the order of the steps */
-    uint32_t *edges_at;                      /* by position: how many edges there were before it was scheduled */
-    struct reason *reason_of_edge, *reasons; /* by added edge; of the contradiction at hand, one a step */
+    uint32_t *
+        unread; /* by version, then by key for the initial one: known readers yet to be scheduled */
+    uint32_t *current;     /* by key: the newest version, or INITIAL */
+    uint32_t *open_writer; /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *waiting;     /* by span: the first version that has not begun */
+    uint32_t *replaced, replaced_count; /* what `current` was, in the order of the steps */
+    uint32_t *edges_at; /* by position: how many edges there were before it was scheduled */
+    struct reason *reason_of_edge,
+        *reasons; /* by added edge; of the contradiction at hand, one a step */
     uint32_t reason_of_edge_capacity, reason_count, reason_capacity;
     uint32_t waited, waited_here; /* in all, at this position */
     uint32_t jumps;
@@ -59,7 +64,8 @@ static bool is_scheduled(const struct lookahead *lookahead, uint32_t node)
 static void list_edges(struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
-    uint32_t nodes = engine->graph.node_count, *first = iso_allocate_zeroed((size_t)nodes + 3, sizeof *first);
+    uint32_t nodes = engine->graph.node_count,
+             *first = iso_allocate_zeroed((size_t)nodes + 3, sizeof *first);
     for (uint32_t node = 0; node < nodes; node++)
         first[node + 2] += node_goes_on(engine, node);
     for (uint32_t i = 0; i < engine->graph.fact_count; i++) {
@@ -75,12 +81,14 @@ static void list_edges(struct lookahead *lookahead)
     }
     for (uint32_t i = 0; i < engine->graph.fact_count; i++) {
         if (engine->graph.facts[i].from != ISO_NONE)
-            lookahead->edge_to[first[engine->graph.facts[i].from + 1]++] = engine->graph.facts[i].to;
+            lookahead->edge_to[first[engine->graph.facts[i].from + 1]++] =
+                engine->graph.facts[i].to;
     }
     lookahead->first_edge = first;
 }
 
-/* A topological order, of what can come next always what probably does; nodes of time block nothing. */
+/* A topological order, of what can come next always what probably does; nodes of time block
+ * nothing. */
 static uint32_t *sort_nodes(const struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
@@ -119,8 +127,8 @@ static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
     *lookahead = (struct lookahead){.engine = engine};
     list_edges(lookahead);
     uint32_t *order = sort_nodes(lookahead);
-    topological_init(&lookahead->topological, engine->graph.node_count, order, lookahead->first_edge,
-                     lookahead->edge_to);
+    topological_init(&lookahead->topological, engine->graph.node_count, order,
+                     lookahead->first_edge, lookahead->edge_to);
     iso_free(order);
     lookahead->unread = reads_count_readers(engine);
     lookahead->open_writer = iso_numbers_none(engine->history->key_count);
@@ -129,8 +137,9 @@ static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
     lookahead->edges_at = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint32_t));
     lookahead->replaced = iso_allocate(((size_t)engine->writes.count + 1) * sizeof(uint32_t));
     for (uint32_t key = 0; key < engine->history->key_count; key++)
-        lookahead->most_work += PATIENCE * (uint64_t)(engine->versions.first[key + 1] - engine->versions.first[key]) *
-                                (engine->spans.first[key + 1] - engine->spans.first[key]);
+        lookahead->most_work +=
+            PATIENCE * (uint64_t)(engine->versions.first[key + 1] - engine->versions.first[key]) *
+            (engine->spans.first[key + 1] - engine->spans.first[key]);
 }
 
 static void lookahead_release(struct lookahead *lookahead)
@@ -150,14 +159,15 @@ static void lookahead_release(struct lookahead *lookahead)
 
 /* ---- edges and their reasons ---- */
 
-static bool add_implied_edge(struct lookahead *lookahead, uint32_t from, uint32_t to, struct reason reason)
+static bool add_implied_edge(struct lookahead *lookahead, uint32_t from, uint32_t to,
+                             struct reason reason)
 {
     if (!topological_add(&lookahead->topological, from, to))
         return false;
     if (lookahead->reason_of_edge_capacity < lookahead->topological.added_capacity) {
         lookahead->reason_of_edge_capacity = lookahead->topological.added_capacity;
-        lookahead->reason_of_edge =
-            iso_reallocate(lookahead->reason_of_edge, lookahead->reason_of_edge_capacity * sizeof reason);
+        lookahead->reason_of_edge = iso_reallocate(
+            lookahead->reason_of_edge, lookahead->reason_of_edge_capacity * sizeof reason);
     }
     lookahead->reason_of_edge[lookahead->topological.added_count - 1] = reason;
     return true;
@@ -207,7 +217,8 @@ static struct reason latest_of(const struct lookahead *lookahead)
     return latest;
 }
 
-static bool add_or_blame(struct lookahead *lookahead, uint32_t from, uint32_t to, struct reason reason)
+static bool add_or_blame(struct lookahead *lookahead, uint32_t from, uint32_t to,
+                         struct reason reason)
 {
     if (add_implied_edge(lookahead, from, to, reason))
         return true;
@@ -229,7 +240,8 @@ static uint32_t wait_for_candidate(const struct lookahead *lookahead, uint32_t r
         uint32_t commit = version == INITIAL ? ISO_NONE : version_commit(engine, version);
         if (version == INITIAL || is_scheduled(lookahead, commit))
             continue;
-        if (wait == ISO_NONE || lookahead->topological.position[commit] < lookahead->topological.position[wait])
+        if (wait == ISO_NONE ||
+            lookahead->topological.position[commit] < lookahead->topological.position[wait])
             wait = commit;
     }
     return wait;
@@ -264,7 +276,8 @@ static uint32_t wait_to_commit(struct lookahead *lookahead, uint32_t t)
         uint32_t key = engine->writes.key[write], current = lookahead->current[key];
         if (current == INITIAL || !lookahead->unread[current])
             continue; /* readers of the initial version are known to come before all others */
-        for (uint32_t read = engine->versions.reader[current]; read != ISO_NONE; read = engine->reads.next[read]) {
+        for (uint32_t read = engine->versions.reader[current]; read != ISO_NONE;
+             read = engine->reads.next[read]) {
             uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
             if (engine->reads.transaction[read] == t || is_scheduled(lookahead, begin))
                 continue;
@@ -276,7 +289,8 @@ static uint32_t wait_to_commit(struct lookahead *lookahead, uint32_t t)
     return ISO_NONE;
 }
 
-static bool put_behind(struct lookahead *lookahead, uint32_t from, uint32_t to, struct reason reason)
+static bool put_behind(struct lookahead *lookahead, uint32_t from, uint32_t to,
+                       struct reason reason)
 {
     return reaches(lookahead->engine, from, to) || add_or_blame(lookahead, from, to, reason);
 }
@@ -287,19 +301,21 @@ static bool put_before(struct lookahead *lookahead, uint32_t version, uint32_t w
     const struct engine *engine = lookahead->engine;
     uint32_t commit = version_commit(engine, waiting);
     struct reason reason = {lookahead->next, commit};
-    if (!engine->serial &&
-        !put_behind(lookahead, version_commit(engine, version), version_begin(engine, waiting), reason))
+    if (!engine->serial && !put_behind(lookahead, version_commit(engine, version),
+                                       version_begin(engine, waiting), reason))
         return false;
-    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read]) {
+    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE;
+         read = engine->reads.next[read]) {
         uint32_t t = engine->reads.transaction[read];
-        if (t != engine->versions.transaction[waiting] && !put_behind(lookahead, node_begin(engine, t), commit, reason))
+        if (t != engine->versions.transaction[waiting] &&
+            !put_behind(lookahead, node_begin(engine, t), commit, reason))
             return false;
     }
     return true;
 }
 
-/* All that follows from a writer's beginning now. What is known to come after it, its readers come before too; and what
- * stands far behind it will see when it comes. */
+/* All that follows from a writer's beginning now. What is known to come after it, its readers come
+ * before too; and what stands far behind it will see when it comes. */
 static uint32_t wait_to_write(struct lookahead *lookahead, uint32_t t)
 {
     const struct engine *engine = lookahead->engine;
@@ -307,9 +323,11 @@ static uint32_t wait_to_write(struct lookahead *lookahead, uint32_t t)
     for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
         uint32_t key = engine->writes.key[write], version = engine->writes.version[write];
         lookahead->work += engine->spans.first[key + 1] - engine->spans.first[key];
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
+             span++) {
             uint32_t waiting = lookahead->waiting[span];
-            if (span == engine->versions.span[version] || waiting == engine->spans.version[span + 1] ||
+            if (span == engine->versions.span[version] ||
+                waiting == engine->spans.version[span + 1] ||
                 lookahead->topological.position[version_begin(engine, waiting)] > far ||
                 reaches(engine, begin, version_commit(engine, waiting)))
                 continue;
@@ -326,7 +344,8 @@ static void count_reads(struct lookahead *lookahead, uint32_t t, uint32_t by)
     const struct engine *engine = lookahead->engine;
     for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++) {
         if (engine->reads.writer[read] != OPEN)
-            lookahead->unread[version_slot(engine, engine->reads.writer[read], engine->reads.key[read])] += by;
+            lookahead->unread[version_slot(engine, engine->reads.writer[read],
+                                           engine->reads.key[read])] += by;
     }
 }
 
@@ -352,7 +371,8 @@ static void take_back_step(struct lookahead *lookahead)
     }
 }
 
-/* Goes back to the latest of the steps that contradict one another, which has to wait; false: there is none. */
+/* Goes back to the latest of the steps that contradict one another, which has to wait; false: there
+ * is none. */
 static bool jump_back(struct lookahead *lookahead)
 {
     while (lookahead->reason_count) {
@@ -363,7 +383,8 @@ static bool jump_back(struct lookahead *lookahead)
         while (lookahead->next > latest.step)
             take_back_step(lookahead);
         topological_take_back(&lookahead->topological, lookahead->edges_at[lookahead->next]);
-        if (add_or_blame(lookahead, latest.before, lookahead->topological.order[lookahead->next], latest_of(lookahead)))
+        if (add_or_blame(lookahead, latest.before, lookahead->topological.order[lookahead->next],
+                         latest_of(lookahead)))
             return true;
     }
     return false;
@@ -373,7 +394,8 @@ static bool jump_back(struct lookahead *lookahead)
 static bool may_be_next(struct lookahead *lookahead)
 {
     const struct engine *engine = lookahead->engine;
-    uint32_t node = lookahead->topological.order[lookahead->next], added_count = lookahead->topological.added_count;
+    uint32_t node = lookahead->topological.order[lookahead->next],
+             added_count = lookahead->topological.added_count;
     lookahead->reason_count = 0;
     lookahead->work++;
     lookahead->edges_at[lookahead->next] = added_count;
@@ -395,7 +417,8 @@ static bool may_be_next(struct lookahead *lookahead)
     lookahead->waited++;
     if (++lookahead->waited_here > WAITING)
         return true;
-    return !add_or_blame(lookahead, wait, node, latest_of(lookahead)) && (engine->reads.open || !jump_back(lookahead));
+    return !add_or_blame(lookahead, wait, node, latest_of(lookahead)) &&
+           (engine->reads.open || !jump_back(lookahead));
 }
 
 static void schedule_next(struct lookahead *lookahead)
@@ -425,8 +448,9 @@ uint32_t lookahead_nodes(struct engine *engine, uint32_t *order)
 {
     struct lookahead lookahead;
     lookahead_init(&lookahead, engine);
-    for (uint32_t steps = 1;
-         lookahead.next < engine->graph.node_count && lookahead.waited < engine->graph.node_count / 4; steps++) {
+    for (uint32_t steps = 1; lookahead.next < engine->graph.node_count &&
+                             lookahead.waited < engine->graph.node_count / 4;
+         steps++) {
         if (steps % LOOK_UP == 0 && engine_must_stop(engine))
             break;
         if (may_be_next(&lookahead))

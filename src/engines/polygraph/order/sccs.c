@@ -1,5 +1,5 @@
-/* SCCs: the strongly connected components of the graph of an order as it stands, and an order of the components: of
- * those that could come next, the one that stands first does. */
+/* SCCs: the strongly connected components of the graph of an order as it stands, and an order of
+ * the components: of those that could come next, the one that stands first does. */
 #include "base/components.h"
 #include "polygraph/order/windows.h"
 
@@ -16,7 +16,8 @@ struct scc_finder {
 static bool edge_of_version(const struct windows *windows, uint32_t i, uint32_t edge[2])
 {
     const struct engine *engine = windows->engine;
-    if (i == 0 || engine->versions.key[windows->sorted[i - 1]] != engine->versions.key[windows->sorted[i]])
+    if (i == 0 ||
+        engine->versions.key[windows->sorted[i - 1]] != engine->versions.key[windows->sorted[i]])
         return false;
     edge[0] = version_commit(engine, windows->sorted[i - 1]);
     edge[1] = version_begin(engine, windows->sorted[i]);
@@ -38,9 +39,12 @@ static bool edge_of_seen(const struct windows *windows, uint32_t read, uint32_t 
 static bool edge_of_read(const struct windows *windows, uint32_t read, uint32_t edge[2])
 {
     const struct engine *engine = windows->engine;
-    uint32_t version = windows->seen[read], key = engine->reads.key[read], t = engine->reads.transaction[read];
-    uint32_t next = version == INITIAL ? engine->versions.first[key] : windows->sorted_at[version] + 1;
-    if (next < engine->versions.first[key + 1] && engine->versions.transaction[windows->sorted[next]] == t)
+    uint32_t version = windows->seen[read], key = engine->reads.key[read],
+             t = engine->reads.transaction[read];
+    uint32_t next =
+        version == INITIAL ? engine->versions.first[key] : windows->sorted_at[version] + 1;
+    if (next < engine->versions.first[key + 1] &&
+        engine->versions.transaction[windows->sorted[next]] == t)
         next++;
     if (next >= engine->versions.first[key + 1])
         return false;
@@ -101,7 +105,8 @@ static void list_edges(struct scc_finder *finder)
 /* Numbers components by the first positions of their nodes. */
 static void number_components(struct scc_finder *finder, uint32_t count)
 {
-    uint32_t *number = memset(iso_allocate(((size_t)count + 1) * sizeof *number), 0xff, (size_t)count * sizeof *number);
+    uint32_t *number = memset(iso_allocate(((size_t)count + 1) * sizeof *number), 0xff,
+                              (size_t)count * sizeof *number);
     uint32_t next = 0;
     for (uint32_t i = 0; i < finder->engine->graph.node_count; i++) {
         uint32_t *component = &finder->component[finder->windows->order[i]];
@@ -139,12 +144,14 @@ static uint32_t *list_members(const struct scc_finder *finder, uint32_t count, u
     for (uint32_t i = 0; i < count; i++)
         first[i + 2] += first[i + 1];
     for (uint32_t i = 0; i < nodes; i++)
-        members[first[finder->component[finder->windows->order[i]] + 1]++] = finder->windows->order[i];
+        members[first[finder->component[finder->windows->order[i]] + 1]++] =
+            finder->windows->order[i];
     return members;
 }
 
 /* The edges of a node that leave its component. */
-static void follow_edges(const struct scc_finder *finder, uint32_t node, uint32_t *degree, struct agenda *agenda)
+static void follow_edges(const struct scc_finder *finder, uint32_t node, uint32_t *degree,
+                         struct agenda *agenda)
 {
     for (uint32_t e = finder->first_edge[node]; e < finder->first_edge[node + 1]; e++) {
         uint32_t to = finder->component[finder->edge_to[e]];

@@ -1,8 +1,9 @@
-/* An order to propose: list scheduling. Of the nodes whose known predecessors are scheduled, the one that probably comes
- * first (estimate.c) is next, unless it would break something at once: a writer waits for the known readers of what it
- * replaces, and, with two events, for the writer of its key that has begun; a reader with several possible writers
- * waits until it would see one of them. Where all wait, the first is scheduled all the same. Nothing is undone: a
- * linear pass, right nearly everywhere, and windows.c mends the rest.
+/* An order to propose: list scheduling. Of the nodes whose known predecessors are scheduled, the
+ * one that probably comes first (estimate.c) is next, unless it would break something at once: a
+ * writer waits for the known readers of what it replaces, and, with two events, for the writer of
+ * its key that has begun; a reader with several possible writers waits until it would see one of
+ * them. Where all wait, the first is scheduled all the same. Nothing is undone: a linear pass,
+ * right nearly everywhere, and windows.c mends the rest.
  */
 #include "polygraph/order/windows.h"
 
@@ -11,12 +12,13 @@ enum { WAITING = 64 }; /* nodes that are passed over before the first of them ha
 struct schedule {
     struct engine *engine;
     uint32_t *likely, *rank; /* nodes by their estimate; inverse */
-    uint32_t *unread;        /* by version, then by key for the initial one: known readers yet to be scheduled */
-    uint32_t *current,
-        *open_writer;     /* by key: the newest version, or INITIAL; the version begun and not committed, or ISO_NONE */
-    uint32_t *own_read;   /* by write: its transaction's read of the key, or ISO_NONE */
-    uint32_t *degree;     /* by node: predecessors yet to be scheduled */
-    struct agenda agenda; /* nodes that have none, by rank */
+    uint32_t *
+        unread; /* by version, then by key for the initial one: known readers yet to be scheduled */
+    uint32_t *current, *open_writer; /* by key: the newest version, or INITIAL; the version begun
+                                        and not committed, or ISO_NONE */
+    uint32_t *own_read;              /* by write: its transaction's read of the key, or ISO_NONE */
+    uint32_t *degree;                /* by node: predecessors yet to be scheduled */
+    struct agenda agenda;            /* nodes that have none, by rank */
 };
 
 static uint32_t *unread_of(const struct schedule *schedule, uint32_t version, uint32_t key)
@@ -54,7 +56,8 @@ static uint32_t *list_own_reads(const struct engine *engine)
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
             last[engine->reads.key[read]] = read + 1;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
+             write++) {
             uint32_t read = last[engine->writes.key[write]];
             own[write] = read && engine->reads.transaction[read - 1] == t ? read - 1 : ISO_NONE;
         }
@@ -63,8 +66,8 @@ static uint32_t *list_own_reads(const struct engine *engine)
     return own;
 }
 
-static void schedule_init(struct schedule *schedule, struct engine *engine, const uint32_t *commit_order,
-                          uint32_t count)
+static void schedule_init(struct schedule *schedule, struct engine *engine,
+                          const uint32_t *commit_order, uint32_t count)
 {
     *schedule = (struct schedule){.engine = engine,
                                   .likely = iso_numbers(engine->graph.node_count),
@@ -98,7 +101,8 @@ static void schedule_release(struct schedule *schedule)
 static bool may_begin(const struct schedule *schedule, uint32_t t)
 {
     const struct engine *engine = schedule->engine;
-    for (uint32_t write = engine->writes.first[t]; !engine->serial && write < engine->writes.first[t + 1]; write++) {
+    for (uint32_t write = engine->writes.first[t];
+         !engine->serial && write < engine->writes.first[t + 1]; write++) {
         if (schedule->open_writer[engine->writes.key[write]] != ISO_NONE)
             return false;
     }
@@ -157,7 +161,8 @@ static void schedule_event(struct schedule *schedule, uint32_t node)
     const struct engine *engine = schedule->engine;
     uint32_t t = node_transaction(engine, node);
     bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t);
-    for (uint32_t read = engine->reads.first[t]; begins && read < engine->reads.first[t + 1]; read++) {
+    for (uint32_t read = engine->reads.first[t]; begins && read < engine->reads.first[t + 1];
+         read++) {
         if (engine->reads.writer[read] != OPEN)
             --*unread_of(schedule, engine->reads.writer[read], engine->reads.key[read]);
     }
@@ -185,7 +190,8 @@ void schedule_nodes(struct engine *engine, uint32_t *order, uint32_t scheduled_c
             schedule_event(&schedule, node);
         if (node_goes_on(engine, node))
             release_successor(&schedule, node + 1);
-        for (uint32_t fact = engine->graph.first_out[node]; fact != ISO_NONE; fact = engine->graph.facts[fact].next_out)
+        for (uint32_t fact = engine->graph.first_out[node]; fact != ISO_NONE;
+             fact = engine->graph.facts[fact].next_out)
             release_successor(&schedule, engine->graph.facts[fact].to);
     }
     schedule_release(&schedule);

@@ -9,16 +9,17 @@
 void topological_init(struct topological *topological, uint32_t count, const uint32_t *order,
                       const uint32_t *first_edge, const uint32_t *edge_to)
 {
-    *topological = (struct topological){.count = count,
-                                        .first_edge = first_edge,
-                                        .edge_to = edge_to,
-                                        .order = iso_numbers(count),
-                                        .position = iso_numbers(count),
-                                        .first_added = iso_numbers_none(count),
-                                        .reached = iso_allocate_zeroed((size_t)count + 1, sizeof(uint32_t)),
-                                        .moved = iso_numbers(count),
-                                        .came_from = iso_numbers(count),
-                                        .came_by = iso_numbers(count)};
+    *topological =
+        (struct topological){.count = count,
+                             .first_edge = first_edge,
+                             .edge_to = edge_to,
+                             .order = iso_numbers(count),
+                             .position = iso_numbers(count),
+                             .first_added = iso_numbers_none(count),
+                             .reached = iso_allocate_zeroed((size_t)count + 1, sizeof(uint32_t)),
+                             .moved = iso_numbers(count),
+                             .came_from = iso_numbers(count),
+                             .came_by = iso_numbers(count)};
     for (uint32_t i = 0; i < count; i++) {
         topological->order[i] = order[i];
         topological->position[order[i]] = i;
@@ -42,9 +43,11 @@ struct reach {
     uint32_t last, end;
 };
 
-static void come_to(struct topological *topological, struct reach *reach, uint32_t node, uint32_t from, uint32_t by)
+static void come_to(struct topological *topological, struct reach *reach, uint32_t node,
+                    uint32_t from, uint32_t by)
 {
-    if (topological->position[node] > reach->last || topological->reached[node] == topological->search)
+    if (topological->position[node] > reach->last ||
+        topological->reached[node] == topological->search)
         return;
     topological->reached[node] = topological->search;
     topological->came_from[node] = from;
@@ -63,7 +66,8 @@ static bool search_affected(struct topological *topological, uint32_t node, uint
         node = topological->moved[head];
         for (uint32_t i = topological->first_edge[node]; i < topological->first_edge[node + 1]; i++)
             come_to(topological, &reach, topological->edge_to[i], node, ISO_NONE);
-        for (uint32_t i = topological->first_added[node]; i != ISO_NONE; i = topological->added[i].next)
+        for (uint32_t i = topological->first_added[node]; i != ISO_NONE;
+             i = topological->added[i].next)
             come_to(topological, &reach, topological->added[i].to, node, i);
         if (topological->reached[target] == topological->search)
             return false;
@@ -93,7 +97,8 @@ static void move_nodes(struct topological *topological, uint32_t first, uint32_t
 static void append_edge(struct topological *topological, uint32_t from, uint32_t to)
 {
     ISO_GROW_COLUMN(topological->added, topological->added_count, topological->added_capacity);
-    topological->added[topological->added_count] = (struct added_edge){from, to, topological->first_added[from]};
+    topological->added[topological->added_count] =
+        (struct added_edge){from, to, topological->first_added[from]};
     topological->first_added[from] = topological->added_count++;
 }
 
@@ -126,7 +131,8 @@ void topological_validate(const struct topological *topological)
     for (uint32_t i = 0; i < topological->count; i++) {
         uint32_t node = topological->order[i];
         assert(position[node] == i);
-        for (uint32_t edge = topological->first_edge[node]; edge < topological->first_edge[node + 1]; edge++)
+        for (uint32_t edge = topological->first_edge[node];
+             edge < topological->first_edge[node + 1]; edge++)
             assert(i < position[topological->edge_to[edge]]);
     }
     for (uint32_t i = 0; i < topological->added_count; i++) {

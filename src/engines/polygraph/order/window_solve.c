@@ -1,10 +1,12 @@
-/* One window: the events between two positions of the order, all before them done, all after them still to come.
+/* One window: the events between two positions of the order, all before them done, all after them
+ * still to come.
  *
- * Variables are the pairs of versions of a key that commit inside (true: as they stand), and what the open reads that
- * begin inside see: a version of the window, or the one that stood before it. Edges follow from the facts, from both,
- * and from what the rest asks of the window: what a later read sees comes last of its key; a transaction that begins
- * before or commits after it is the first or last writer. Each model's edges are sorted; where they close cycles, some
- * short ones with no edge in common become clauses.
+ * Variables are the pairs of versions of a key that commit inside (true: as they stand), and what
+ * the open reads that begin inside see: a version of the window, or the one that stood before it.
+ * Edges follow from the facts, from both, and from what the rest asks of the window: what a later
+ * read sees comes last of its key; a transaction that begins before or commits after it is the
+ * first or last writer. Each model's edges are sorted; where they close cycles, some short ones
+ * with no edge in common become clauses.
  */
 #include <stdlib.h>
 
@@ -83,9 +85,11 @@ static const struct block *block_of(const struct window *window, uint32_t key)
 }
 
 /* "a comes before b", of one block. */
-static int literal_of(const struct window *window, const struct block *block, uint32_t a, uint32_t b)
+static int literal_of(const struct window *window, const struct block *block, uint32_t a,
+                      uint32_t b)
 {
-    uint32_t x = window->windows->sorted_at[a] - block->first, y = window->windows->sorted_at[b] - block->first;
+    uint32_t x = window->windows->sorted_at[a] - block->first,
+             y = window->windows->sorted_at[b] - block->first;
     uint32_t low = x < y ? x : y, high = x < y ? y : x;
     int variable = (int)(block->first_pair + low * (2 * block->count - low - 1) / 2 + high - low);
     return x < y ? variable : -variable;
@@ -99,12 +103,14 @@ static void add_block(struct window *window, uint32_t key, uint32_t version)
     while (first > engine->versions.first[key] &&
            is_inside(window, commit_position(windows, windows->sorted[first - 1])))
         first--;
-    while (end < engine->versions.first[key + 1] && is_inside(window, commit_position(windows, windows->sorted[end])))
+    while (end < engine->versions.first[key + 1] &&
+           is_inside(window, commit_position(windows, windows->sorted[end])))
         end++;
     ISO_GROW(window->blocks, window->block_count, window->block_capacity);
     uint64_t pairs = (uint64_t)(end - first) * (end - first - 1) / 2;
     window->too_much |= pairs + window->pair_count > MOST_PAIRS;
-    window->blocks[window->block_count++] = (struct block){first, end - first, key, window->pair_count};
+    window->blocks[window->block_count++] =
+        (struct block){first, end - first, key, window->pair_count};
     window->pair_count += window->too_much ? 0 : (uint32_t)pairs;
     windows->block_of_key[key] = window->block_count;
 }
@@ -123,7 +129,8 @@ static int add_choice(struct window *window, uint32_t read, uint32_t version)
 
 static void put_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
 {
-    uint32_t from_position = window->windows->position[from], to_position = window->windows->position[to];
+    uint32_t from_position = window->windows->position[from],
+             to_position = window->windows->position[to];
     ISO_GROW_COLUMN(window->edges, window->edge_count, window->edge_capacity);
     window->edges[window->edge_count++] =
         (struct bound){from_position - window->first, to_position - window->first, first, second};
@@ -140,7 +147,8 @@ static void add_facts(struct window *window, uint32_t node)
     const struct engine *engine = window->engine;
     if (node_goes_on(engine, node) && node_is_inside(window, node + 1))
         put_edge(window, node, node + 1, 0, 0);
-    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+         i = engine->graph.facts[i].next_out) {
         if (node_is_inside(window, engine->graph.facts[i].to))
             put_edge(window, node, engine->graph.facts[i].to, 0, 0);
     }
@@ -160,11 +168,13 @@ static int known_value(const struct window *window, int literal)
     return literal > 0 ? window->known[variable] : -window->known[variable];
 }
 
-/* An edge that facts imply says nothing new: their path does not leave the window. One against them is a clause. */
+/* An edge that facts imply says nothing new: their path does not leave the window. One against them
+ * is a clause. */
 static void add_edge(struct window *window, uint32_t from, uint32_t to, int first, int second)
 {
     int known = known_value(window, first);
-    if (known < 0 || !node_is_inside(window, from) || !node_is_inside(window, to) || reaches(window->engine, from, to))
+    if (known < 0 || !node_is_inside(window, from) || !node_is_inside(window, to) ||
+        reaches(window->engine, from, to))
         return;
     if (known) {
         first = second;
@@ -207,11 +217,13 @@ static bool is_seen_later(const struct window *window, uint32_t version)
     const struct windows *windows = window->windows;
     const struct engine *engine = window->engine;
     uint32_t end = window->first + window->count;
-    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read]) {
+    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE;
+         read = engine->reads.next[read]) {
         if (windows->position[node_begin(engine, engine->reads.transaction[read])] >= end)
             return true;
     }
-    for (uint32_t read = windows->first_seer[version]; read != ISO_NONE; read = windows->next_seer[read]) {
+    for (uint32_t read = windows->first_seer[version]; read != ISO_NONE;
+         read = windows->next_seer[read]) {
         if (windows->seen[read] == version &&
             windows->position[node_begin(engine, engine->reads.transaction[read])] >= end)
             return true;
@@ -244,24 +256,26 @@ static void add_block_edges(struct window *window, const struct block *block)
         for (uint32_t j = i + 1; j < block->count; j++)
             add_pair(window, block, versions[i], versions[j]);
         if (commits_later) /* and may begin inside */
-            add_edge(window, version_commit(engine, versions[i]), version_begin(engine, window->windows->sorted[next]),
-                     0, 0);
+            add_edge(window, version_commit(engine, versions[i]),
+                     version_begin(engine, window->windows->sorted[next]), 0, 0);
     }
 }
 
-/* A read that sees a version, or what stood before the window, comes before the others of the block: `literal` says
- * that it does, 0: in any case. */
-static void add_read_edges(struct window *window, const struct block *block, uint32_t read, uint32_t version,
-                           int literal)
+/* A read that sees a version, or what stood before the window, comes before the others of the
+ * block: `literal` says that it does, 0: in any case. */
+static void add_read_edges(struct window *window, const struct block *block, uint32_t read,
+                           uint32_t version, int literal)
 {
     const struct engine *engine = window->engine;
     uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t);
-    bool inside = version != INITIAL && is_inside(window, commit_position(window->windows, version));
+    bool inside =
+        version != INITIAL && is_inside(window, commit_position(window->windows, version));
     for (uint32_t i = 0; i < block->count; i++) {
         uint32_t later = window->windows->sorted[block->first + i];
         if (later != version && engine->versions.transaction[later] != t)
             add_edge(window, begin, version_commit(engine, later),
-                     inside ? literal_of(window, block, version, later) : literal, inside ? literal : 0);
+                     inside ? literal_of(window, block, version, later) : literal,
+                     inside ? literal : 0);
     }
 }
 
@@ -269,8 +283,10 @@ static void add_read_edges(struct window *window, const struct block *block, uin
 static uint32_t version_before(const struct window *window, uint32_t key)
 {
     const struct windows *windows = window->windows;
-    uint32_t start = window->engine->versions.first[key], low = start, high = window->engine->versions.first[key + 1];
-    ISO_BISECT(low, high, middle, commit_position(windows, windows->sorted[middle]) < window->first);
+    uint32_t start = window->engine->versions.first[key], low = start,
+             high = window->engine->versions.first[key + 1];
+    ISO_BISECT(low, high, middle,
+               commit_position(windows, windows->sorted[middle]) < window->first);
     return low == start ? INITIAL : windows->sorted[low - 1];
 }
 
@@ -283,19 +299,21 @@ static void add_literal(struct window *window, int literal)
 static void add_open_read(struct window *window, uint32_t read)
 {
     const struct engine *engine = window->engine;
-    uint32_t first = engine->candidates.first[read], before = version_before(window, engine->reads.key[read]);
+    uint32_t first = engine->candidates.first[read],
+             before = version_before(window, engine->reads.key[read]);
     const struct block *block = block_of(window, engine->reads.key[read]);
     window->clause_count = 0;
     for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
         uint32_t version = engine->candidates.version[i];
-        bool inside = version != INITIAL && is_inside(window, commit_position(window->windows, version));
+        bool inside =
+            version != INITIAL && is_inside(window, commit_position(window->windows, version));
         if (!inside && version != before)
             continue;
         int literal = add_choice(window, read, version);
         add_literal(window, literal);
         if (inside)
-            add_edge(window, version_commit(engine, version), node_begin(engine, engine->reads.transaction[read]),
-                     literal, 0);
+            add_edge(window, version_commit(engine, version),
+                     node_begin(engine, engine->reads.transaction[read]), literal, 0);
         if (block)
             add_read_edges(window, block, read, version, literal);
     }
@@ -334,11 +352,13 @@ static bool build_window(struct window *window)
     const struct engine *engine = window->engine;
     const uint32_t *nodes = window->windows->order + window->first;
     for (uint32_t i = 0; i < window->count; i++) {
-        uint32_t t = nodes[i] < engine->graph.event_count ? node_transaction(engine, nodes[i]) : ISO_NONE;
+        uint32_t t =
+            nodes[i] < engine->graph.event_count ? node_transaction(engine, nodes[i]) : ISO_NONE;
         add_facts(window, nodes[i]);
         if (t == ISO_NONE || nodes[i] != node_commit(engine, t))
             continue;
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
+             write++) {
             if (!block_of(window, engine->writes.key[write]))
                 add_block(window, engine->writes.key[write], engine->writes.version[write]);
         }
@@ -349,7 +369,8 @@ static bool build_window(struct window *window)
     for (uint32_t i = 0; i < window->block_count && !window->too_much; i++)
         add_block_edges(window, &window->blocks[i]);
     for (uint32_t i = 0; i < window->count && !window->too_much; i++) {
-        if (nodes[i] < engine->graph.event_count && nodes[i] == node_begin(engine, node_transaction(engine, nodes[i])))
+        if (nodes[i] < engine->graph.event_count &&
+            nodes[i] == node_begin(engine, node_transaction(engine, nodes[i])))
             add_reads(window, node_transaction(engine, nodes[i]));
     }
     sort_edges(window);
@@ -372,7 +393,8 @@ static void activate_edges(struct window *window)
     for (uint32_t position = 0; position < window->count; position++) {
         window->first_active[position] = end;
         for (uint32_t i = window->first_edge[position]; i < window->first_edge[position + 1]; i++) {
-            if (!literals_are_true(value, window->edges[i].first) || !literals_are_true(value, window->edges[i].second))
+            if (!literals_are_true(value, window->edges[i].first) ||
+                !literals_are_true(value, window->edges[i].second))
                 continue;
             window->active_to[end] = window->edges[i].to;
             window->active[end++] = i;
@@ -393,9 +415,11 @@ static void sort_model(struct window *window)
         if (!window->degree[position])
             agenda_add(&window->agenda, position);
     }
-    for (uint32_t position; (window->agenda.cursor = 0, position = agenda_take(&window->agenda)) != ISO_NONE;) {
+    for (uint32_t position;
+         (window->agenda.cursor = 0, position = agenda_take(&window->agenda)) != ISO_NONE;) {
         window->sequence[end++] = position;
-        for (uint32_t i = window->first_active[position]; i < window->first_active[position + 1]; i++) {
+        for (uint32_t i = window->first_active[position]; i < window->first_active[position + 1];
+             i++) {
             if (--window->degree[window->active_to[i]] == 0)
                 agenda_add(&window->agenda, window->active_to[i]);
         }
@@ -433,7 +457,8 @@ static uint32_t advance_front(struct window *window, uint32_t side, uint32_t com
     const uint32_t *edges = side ? window->reverse : window->active;
     for (uint32_t a = first[position]; a < first[position + 1]; a++) {
         uint32_t i = edges[a], next = side ? window->edges[i].from : window->edges[i].to;
-        if (window->component[next] != component || window->used[i] || window->visited[next] == mark)
+        if (window->component[next] != component || window->used[i] ||
+            window->visited[next] == mark)
             continue;
         front->by[next] = i;
         if (window->visited[next] == (mark ^ 1))
@@ -444,7 +469,8 @@ static uint32_t advance_front(struct window *window, uint32_t side, uint32_t com
     return ISO_NONE;
 }
 
-/* A short path within a component, from both ends at once, by the `by` of both; where they meet, or ISO_NONE. */
+/* A short path within a component, from both ends at once, by the `by` of both; where they meet, or
+ * ISO_NONE. */
 static uint32_t find_path(struct window *window, uint32_t from, uint32_t to)
 {
     uint32_t meeting = ISO_NONE;
@@ -452,7 +478,8 @@ static uint32_t find_path(struct window *window, uint32_t from, uint32_t to)
     window->round++;
     start_front(window, 0, from);
     start_front(window, 1, to);
-    while (meeting == ISO_NONE && fronts[0].head < fronts[0].end && fronts[1].head < fronts[1].end) {
+    while (meeting == ISO_NONE && fronts[0].head < fronts[0].end &&
+           fronts[1].head < fronts[1].end) {
         bool backward = fronts[1].end - fronts[1].head < fronts[0].end - fronts[0].head;
         meeting = advance_front(window, backward, window->component[from]);
     }
@@ -494,9 +521,11 @@ static bool add_cycles(struct window *window)
     memset(window->used, 0, window->edge_count * sizeof *window->used);
     list_reverse(window);
     for (uint32_t position = 0; position < window->count; position++) {
-        for (uint32_t a = window->first_active[position]; a < window->first_active[position + 1]; a++) {
+        for (uint32_t a = window->first_active[position]; a < window->first_active[position + 1];
+             a++) {
             uint32_t i = window->active[a], to = window->active_to[a];
-            if (to > position || window->component[to] != window->component[position] || window->used[i])
+            if (to > position || window->component[to] != window->component[position] ||
+                window->used[i])
                 continue;
             if (add_cycle(window, position, i))
                 found++;
@@ -527,7 +556,8 @@ static void keep_model(struct window *window)
         window->sequence[i] = nodes[window->sequence[i]];
     memcpy(nodes, window->sequence, window->count * sizeof *nodes);
     for (uint32_t i = 0; i < window->block_count; i++)
-        windows_sort_versions(windows, window->blocks[i].first, window->blocks[i].first + window->blocks[i].count);
+        windows_sort_versions(windows, window->blocks[i].first,
+                              window->blocks[i].first + window->blocks[i].count);
 }
 
 static enum step_result solve_rounds(struct window *window)
@@ -543,8 +573,8 @@ static enum step_result solve_rounds(struct window *window)
         if (answer == ISO_SOLVER_STOPPED || engine_must_stop(window->engine))
             return STEP_STOPPED;
         activate_edges(window);
-        if (iso_components(window->count, window->first_active, window->active_to, window->component) ==
-            window->count) {
+        if (iso_components(window->count, window->first_active, window->active_to,
+                           window->component) == window->count) {
             sort_model(window);
             keep_model(window);
             return STEP_DONE;

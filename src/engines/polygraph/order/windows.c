@@ -1,7 +1,11 @@
 /* The proposed order, mended SCC by SCC. */
 #include "polygraph/order/windows.h"
 
-enum { FIRST_MARGIN = 32, MARGIN_GROWS = 2, GROWTHS = 8 }; /* nodes on either side; how often a window grows */
+enum {
+    FIRST_MARGIN = 32,
+    MARGIN_GROWS = 2,
+    GROWTHS = 8
+}; /* nodes on either side; how often a window grows */
 
 static void windows_init(struct windows *windows, struct engine *engine, uint32_t scheduled_count)
 {
@@ -54,11 +58,14 @@ static void sort_all_versions(struct windows *windows)
     uint32_t *next = iso_numbers_copy(engine->versions.first, engine->history->key_count);
     for (uint32_t i = 0; i < engine->graph.node_count; i++) {
         uint32_t node = windows->order[i];
-        if (node >= engine->graph.event_count || node != node_commit(engine, node_transaction(engine, node)))
+        if (node >= engine->graph.event_count ||
+            node != node_commit(engine, node_transaction(engine, node)))
             continue;
         uint32_t t = node_transaction(engine, node);
-        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1]; write++) {
-            uint32_t version = engine->writes.version[write], at = next[engine->writes.key[write]]++;
+        for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1];
+             write++) {
+            uint32_t version = engine->writes.version[write],
+                     at = next[engine->writes.key[write]]++;
             windows->sorted[at] = version;
             windows->sorted_at[version] = at;
         }
@@ -117,19 +124,22 @@ static enum step_result mend_scc(struct windows *windows, uint32_t scc, uint32_t
         uint32_t first = windows->sccs[scc].first;
         first = first > margin ? first - margin : 0;
         *end = windows->sccs[scc].end + margin;
-        *end = round_up(windows, scc, *end < engine->graph.node_count ? *end : engine->graph.node_count);
+        *end = round_up(windows, scc,
+                        *end < engine->graph.node_count ? *end : engine->graph.node_count);
         if (*end - first > windows->most_nodes)
             return STEP_STOPPED;
         engine->result->counters.windows++;
         enum step_result status = window_solve(windows, first, *end);
-        if (status != STEP_CONTRADICTION || growth == GROWTHS || (first == 0 && *end == engine->graph.node_count))
+        if (status != STEP_CONTRADICTION || growth == GROWTHS ||
+            (first == 0 && *end == engine->graph.node_count))
             return status;
         margin = margin ? margin * MARGIN_GROWS : FIRST_MARGIN;
         engine->result->counters.windows_grown++;
     }
 }
 
-bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc, uint32_t most_nodes)
+bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t most_scc,
+                   uint32_t most_nodes)
 {
     struct windows windows;
     enum step_result status = STEP_DONE;
@@ -152,7 +162,8 @@ bool windows_order(struct engine *engine, uint32_t scheduled_count, uint32_t mos
     }
     windows_validate(&windows);
     if (status == STEP_DONE)
-        memcpy(engine->graph.order, windows.order, engine->graph.node_count * sizeof *engine->graph.order);
+        memcpy(engine->graph.order, windows.order,
+               engine->graph.node_count * sizeof *engine->graph.order);
     windows_release(&windows);
     return status == STEP_DONE;
 }

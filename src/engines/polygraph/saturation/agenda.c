@@ -1,6 +1,6 @@
-/* Nodes to look at, in the order of their ranks: an edge leads forward in that order as a rule, so a node is
- * looked at once all that comes before it has been. Taking goes on from the last one and starts again at the
- * end. */
+/* Nodes to look at, in the order of their ranks: an edge leads forward in that order as a rule, so
+ * a node is looked at once all that comes before it has been. Taking goes on from the last one and
+ * starts again at the end. */
 #include "polygraph/saturation/agenda.h"
 
 #include "base/memory.h"

@@ -1,24 +1,28 @@
 /* What follows from what is known, at one node.
  *
- * Clocks say which versions come before a node. For a key that its transaction reads or writes, only the
- * latest version of each chain matters: earlier ones of the chain follow from that one. Why each rule is
- * right:
+ * Clocks say which versions come before a node. For a key that its transaction reads or writes,
+ * only the latest version of each chain matters: earlier ones of the chain follow from that one.
+ * Why each rule is right:
  *
  *   hides  u commits before r begins, and r reads w: were u later than w, r would have read u.
  *          So u is before w.
- *   pair   u begins before z commits, and both write k: were z before u, z's commit would come before u's begin.
+ *   pair   u begins before z commits, and both write k: were z before u, z's commit would come
+ *          before u's begin.
  *          So u is before z. (At the serialisable levels this says nothing new.)
  *   rw     r reads u, and u is before z: r did not see z, so r begins before z commits.
- *   prune  r cannot read what commits after r begins, nor what a later version hides that commits before r begins.
+ *   prune  r cannot read what commits after r begins, nor what a later version hides that commits
+ *          before r begins.
  *   meet   whatever comes before every version that r may read comes before r.
- *   join   whatever version comes after every version that r may read, r does not see: r begins before it commits.
+ *   join   whatever version comes after every version that r may read, r does not see: r begins
+ *          before it commits.
  *
- * A clock may lag behind the facts: it is then smaller than it could be, and so still right; what is missing
- * follows when it has caught up. What one version of a chain has found, the next one of the same key and
- * chain need not find again.
+ * A clock may lag behind the facts: it is then smaller than it could be, and so still right; what
+ * is missing follows when it has caught up. What one version of a chain has found, the next one of
+ * the same key and chain need not find again.
  *
- * During a search only what is not scheduled matters: an edge from a node that is scheduled is kept by the order
- * of the schedule, one to such a node from another is a conflict, and clocks do not say anything of scheduled nodes.
+ * During a search only what is not scheduled matters: an edge from a node that is scheduled is kept
+ * by the order of the schedule, one to such a node from another is a conflict, and clocks do not
+ * say anything of scheduled nodes.
  */
 #include "polygraph/engine_private.h"
 
@@ -44,10 +48,12 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
-    uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t), commit = version_commit(engine, later);
+    uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t),
+             commit = version_commit(engine, later);
     if (t == engine->versions.transaction[later] || reaches(engine, begin, commit))
         return;
-    struct fact fact = {.kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
+    struct fact fact = {
+        .kind = FACT_RW, .from = begin, .to = commit, .read = read, .version = later};
     engine->result->counters.edges_anti += add_edge(engine, fact);
 }
 
@@ -57,19 +63,22 @@ static inline bool is_scheduled(const struct engine *engine, const stamp *clock,
     return engine->scheduled.by && clock[chain] <= engine->scheduled.progress[chain];
 }
 
-/* The spans of a key whose chains are in a set, one after another. A few of up to 64 chains are found by
- * counting bits. */
+/* The spans of a key whose chains are in a set, one after another. A few of up to 64 chains are
+ * found by counting bits. */
 struct spans_left {
     const uint64_t *chains;
     uint64_t of_key, left;
     uint32_t next, end;
 };
 
-static inline struct spans_left spans_of(const struct engine *engine, uint32_t key, const uint64_t *chains)
+static inline struct spans_left spans_of(const struct engine *engine, uint32_t key,
+                                         const uint64_t *chains)
 {
-    uint64_t of_key = engine->saturation.key_chains[key], left = of_key & chains[0], two_less = left & (left - 1);
+    uint64_t of_key = engine->saturation.key_chains[key], left = of_key & chains[0],
+             two_less = left & (left - 1);
     bool few = engine->chains.count <= 64 && !(two_less & (two_less - 1));
-    return (struct spans_left){chains, few ? of_key : 0, left, engine->spans.first[key], engine->spans.first[key + 1]};
+    return (struct spans_left){chains, few ? of_key : 0, left, engine->spans.first[key],
+                               engine->spans.first[key + 1]};
 }
 
 static inline bool next_span(const struct engine *engine, struct spans_left *spans, uint32_t *span)
@@ -90,11 +99,13 @@ static inline bool next_span(const struct engine *engine, struct spans_left *spa
     return false;
 }
 
-/* r reads w: every chain's latest version that commits before r comes before w. Those up to what the rules had seen
- * before, NULL: nothing, do already. */
-static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains, const stamp *seen)
+/* r reads w: every chain's latest version that commits before r comes before w. Those up to what
+ * the rules had seen before, NULL: nothing, do already. */
+static void apply_hides(struct engine *engine, uint32_t read, const uint64_t *chains,
+                        const stamp *seen)
 {
-    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read], version = engine->reads.writer[read];
+    uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read],
+             version = engine->reads.writer[read];
     if (version == INITIAL)
         return;
     const stamp *clock = clock_of(engine, node_begin(engine, t));
@@ -125,14 +136,17 @@ static void add_pair(struct engine *engine, uint32_t version, uint32_t earlier)
 
 static void add_rws(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    for (uint32_t read = engine->versions.reader[earlier]; read != ISO_NONE; read = engine->reads.next[read])
+    for (uint32_t read = engine->versions.reader[earlier]; read != ISO_NONE;
+         read = engine->reads.next[read])
         rules_add_rw(engine, read, version);
 }
 
-/* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be found. */
+/* u comes before z, both write k: the edge, those of u's readers, and a note for readers yet to be
+ * found. */
 static void apply_order(struct engine *engine, uint32_t earlier, uint32_t version)
 {
-    uint32_t begin = version_begin(engine, version), chain = engine->spans.chain[engine->versions.span[earlier]];
+    uint32_t begin = version_begin(engine, version),
+             chain = engine->spans.chain[engine->versions.span[earlier]];
     if (!engine->serial && clock_of(engine, begin)[chain] < version_commit_stamp(engine, earlier))
         add_pair(engine, version, earlier);
     add_rws(engine, earlier, version);
@@ -140,14 +154,17 @@ static void apply_order(struct engine *engine, uint32_t earlier, uint32_t versio
         graph_note_successor(engine, earlier, version);
 }
 
-/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits and that the rules
- * have not seen yet, into saturation.latest. What z's predecessor in its own chain has found is so for z through it. */
-static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains, uint32_t *newest)
+/* z writes k: of each chain whose clock has moved, the latest version that begins before z commits
+ * and that the rules have not seen yet, into saturation.latest. What z's predecessor in its own
+ * chain has found is so for z through it. */
+static uint32_t find_latest(struct engine *engine, uint32_t version, const uint64_t *chains,
+                            uint32_t *newest)
 {
     uint32_t key = engine->versions.key[version], own = engine->versions.span[version], count = 0;
     const stamp *clock = clock_of(engine, version_commit(engine, version));
-    const stamp *previous =
-        version > engine->spans.version[own] ? clock_of(engine, version_commit(engine, version - 1)) : NULL;
+    const stamp *previous = version > engine->spans.version[own]
+                                ? clock_of(engine, version_commit(engine, version - 1))
+                                : NULL;
     float best = -1;
     struct spans_left spans = spans_of(engine, key, chains);
     for (uint32_t span; next_span(engine, &spans, &span);) {
@@ -159,11 +176,13 @@ static uint32_t find_latest(struct engine *engine, uint32_t version, const uint6
         }
         if ((previous && previous[chain] >= clock[chain]) || is_scheduled(engine, clock, chain))
             continue;
-        uint32_t latest = span_latest_near(engine, span, topological_of_begins(engine, clock[chain]));
+        uint32_t latest =
+            span_latest_near(engine, span, topological_of_begins(engine, clock[chain]));
         stamp begin = latest == ISO_NONE ? 0 : version_begin_stamp(engine, latest);
         if (begin <= engine->saturation.before[chain] || (previous && previous[chain] >= begin))
             continue;
-        float share = (float)engine->versions.position[latest] * engine->saturation.chain_scale[chain];
+        float share =
+            (float)engine->versions.position[latest] * engine->saturation.chain_scale[chain];
         if (share > best) {
             best = share;
             *newest = count;
@@ -173,8 +192,8 @@ static uint32_t find_latest(struct engine *engine, uint32_t version, const uint6
     return count;
 }
 
-/* Each of those comes before z, and so do its readers; where one is known to come before the newest of them,
- * that says it. The newest is a guess: chains tend to advance side by side. */
+/* Each of those comes before z, and so do its readers; where one is known to come before the newest
+ * of them, that says it. The newest is a guess: chains tend to advance side by side. */
 static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *chains)
 {
     uint32_t newest = 0, count = find_latest(engine, version, chains, &newest);
@@ -184,7 +203,8 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
     const stamp *clock = clock_of(engine, version_commit(engine, last));
     apply_order(engine, last, version);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t latest = engine->saturation.latest[i], chain = engine->spans.chain[engine->versions.span[latest]];
+        uint32_t latest = engine->saturation.latest[i],
+                 chain = engine->spans.chain[engine->versions.span[latest]];
         if (clock[chain] < version_begin_stamp(engine, latest))
             apply_order(engine, latest, version);
     }
@@ -192,7 +212,8 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
 
 /* ---- reads with several possible writers ---- */
 
-void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind, uint32_t other)
+void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind,
+                 uint32_t other)
 {
     uint32_t *candidates = engine->candidates.version + engine->candidates.first[read];
     uint32_t version = candidates[index], last = engine->candidates.count[read] - 1;
@@ -201,9 +222,12 @@ void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact
         search_candidate_gone(engine, read, version);
     candidates[index] = candidates[last];
     candidates[last] = version;
-    graph_append(engine,
-                 (struct fact){
-                     .kind = kind, .from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = other});
+    graph_append(engine, (struct fact){.kind = kind,
+                                       .from = ISO_NONE,
+                                       .to = ISO_NONE,
+                                       .read = read,
+                                       .version = version,
+                                       .other = other});
     engine->result->counters.candidates_pruned++;
 }
 
@@ -217,7 +241,8 @@ static bool comes_before(const struct engine *engine, uint32_t version, uint32_t
     return reaches(engine, version_begin(engine, version), version_commit(engine, later));
 }
 
-/* A version that commits before the read begins and after `candidate` commits; ISO_NONE if none is known. */
+/* A version that commits before the read begins and after `candidate` commits; ISO_NONE if none is
+ * known. */
 static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t candidate)
 {
     uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read];
@@ -233,15 +258,18 @@ static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t
     return ISO_NONE;
 }
 
-bool rules_rule_out(const struct engine *engine, uint32_t read, uint32_t version, struct fact *reason)
+bool rules_rule_out(const struct engine *engine, uint32_t read, uint32_t version,
+                    struct fact *reason)
 {
     uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
-    *reason = (struct fact){.from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = ISO_NONE};
+    *reason = (struct fact){
+        .from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = ISO_NONE};
     if (version != INITIAL && reaches(engine, begin, version_commit(engine, version))) {
         reason->kind = FACT_PRUNE_AFTER;
         return true;
     }
-    if (version != INITIAL && !engine->scheduled.by && !reaches(engine, version_begin(engine, version), begin))
+    if (version != INITIAL && !engine->scheduled.by &&
+        !reaches(engine, version_begin(engine, version), begin))
         return false;
     reason->kind = FACT_PRUNE_HIDDEN;
     reason->other = find_hiding(engine, read, version);
@@ -258,11 +286,13 @@ static void prune_candidates(struct engine *engine, uint32_t read)
     }
 }
 
-/* A read of a version: it comes before those noted to come after that, and before all others through them. */
+/* A read of a version: it comes before those noted to come after that, and before all others
+ * through them. */
 static void add_rws_of_read(struct engine *engine, uint32_t read)
 {
     uint32_t version = engine->reads.writer[read], key = engine->reads.key[read];
-    for (uint32_t span = engine->spans.first[key]; version == INITIAL && span < engine->spans.first[key + 1]; span++)
+    for (uint32_t span = engine->spans.first[key];
+         version == INITIAL && span < engine->spans.first[key + 1]; span++)
         rules_add_rw(engine, read, engine->spans.version[span]);
     if (version == INITIAL)
         return;
@@ -284,9 +314,13 @@ void rules_resolve(struct engine *engine, uint32_t read)
     if (version != INITIAL) {
         engine_set(engine, &engine->reads.next[read], engine->versions.reader[version]);
         engine_set(engine, &engine->versions.reader[version], read);
-        uint32_t commit = version_commit(engine, version), begin = node_begin(engine, engine->reads.transaction[read]);
+        uint32_t commit = version_commit(engine, version),
+                 begin = node_begin(engine, engine->reads.transaction[read]);
         /* an edge of the history: it makes evidence shorter even where it is implied */
-        add_edge(engine, (struct fact){.kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
+        add_edge(
+            engine,
+            (struct fact){
+                .kind = FACT_WR, .from = commit, .read = read, .to = begin, .version = version});
         apply_hides(engine, read, engine->saturation.all_chains, NULL);
     }
     add_rws_of_read(engine, read);
@@ -305,7 +339,8 @@ static uint32_t first_after(const struct engine *engine, uint32_t span, uint32_t
     return first + (first == version);
 }
 
-/* The minimum of the candidates' clocks into the scratch clock; false: no chain has more than the read's own.
+/* The minimum of the candidates' clocks into the scratch clock; false: no chain has more than the
+ * read's own.
  */
 static bool find_meet(struct engine *engine, uint32_t read)
 {
@@ -316,7 +351,8 @@ static bool find_meet(struct engine *engine, uint32_t read)
     for (uint32_t i = 0; i < engine->candidates.count[read]; i++) {
         if (candidates[i] == INITIAL)
             return false;
-        const stamp_vector *clock = (const stamp_vector *)clock_of(engine, version_commit(engine, candidates[i]));
+        const stamp_vector *clock =
+            (const stamp_vector *)clock_of(engine, version_commit(engine, candidates[i]));
         for (uint32_t v = 0; v < engine->clocks.stride / STAMPS_A_VECTOR; v++) {
             stamp_vector a = clock[v], b = i ? meet[v] : clock[v], smaller = a < b;
             meet[v] = (a & smaller) | (b & ~smaller);
@@ -338,7 +374,8 @@ static void apply_meet(struct engine *engine, uint32_t read)
         if (meet <= own[chain] || is_scheduled(engine, engine->saturation.meet, chain))
             continue;
         uint32_t member =
-            engine->chains.member[engine->chains.first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
+            engine->chains
+                .member[engine->chains.first[chain] + (engine->serial ? meet - 1 : (meet - 1) / 2)];
         uint32_t from = engine->serial ? member : 2 * member + ((meet - 1) & 1);
         struct fact fact = {.kind = FACT_MEET, .from = from, .to = begin, .read = read};
         engine->result->counters.edges_meet += add_edge(engine, fact);
@@ -368,15 +405,20 @@ static uint32_t join_of_span(const struct engine *engine, uint32_t read, uint32_
 
 static void apply_join(struct engine *engine, uint32_t read)
 {
-    uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read], begin = node_begin(engine, t);
+    uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read],
+             begin = node_begin(engine, t);
     for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
         if (engine->spans.chain[span] == engine->chains.of[t])
             continue; /* what follows there follows the reader anyway, or prunes */
         uint32_t first = join_of_span(engine, read, span);
-        if (first >= engine->spans.version[span + 1] || reaches(engine, begin, version_commit(engine, first)))
+        if (first >= engine->spans.version[span + 1] ||
+            reaches(engine, begin, version_commit(engine, first)))
             continue;
-        struct fact fact = {
-            .kind = FACT_JOIN, .from = begin, .to = version_commit(engine, first), .read = read, .version = first};
+        struct fact fact = {.kind = FACT_JOIN,
+                            .from = begin,
+                            .to = version_commit(engine, first),
+                            .read = read,
+                            .version = first};
         engine->result->counters.edges_join += add_edge(engine, fact);
     }
 }
@@ -411,14 +453,16 @@ static uint64_t bits_that_differ(const stamp *clock, const stamp *seen)
     return bits;
 }
 
-/* The chains of which a clock says more than the rules have seen, as a set; false: none. From then on they
- * have seen it, since they may move it themselves. */
+/* The chains of which a clock says more than the rules have seen, as a set; false: none. From then
+ * on they have seen it, since they may move it themselves. */
 static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
 {
-    stamp_vector *seen = (stamp_vector *)(engine->saturation.seen + (size_t)node * engine->clocks.stride);
+    stamp_vector *seen =
+        (stamp_vector *)(engine->saturation.seen + (size_t)node * engine->clocks.stride);
     const stamp_vector *clock = (const stamp_vector *)clock_of(engine, node);
     uint64_t any = 0;
-    memset(engine->saturation.moved, 0, (engine->chains.count / 64 + 1) * sizeof *engine->saturation.moved);
+    memset(engine->saturation.moved, 0,
+           (engine->chains.count / 64 + 1) * sizeof *engine->saturation.moved);
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
         uint32_t i = at.vector;
         if (!any_of(clock[i] != seen[i]))
@@ -435,10 +479,12 @@ static bool find_moved(struct engine *engine, uint32_t node, uint64_t groups)
     return any;
 }
 
-/* Whether a chain with versions of the key is among those. Sets of more than 64 chains are folded. */
+/* Whether a chain with versions of the key is among those. Sets of more than 64 chains are
+ * folded. */
 static bool moves_key(const struct engine *engine, uint32_t key)
 {
-    return engine->chains.count > 64 || (engine->saturation.moved[0] & engine->saturation.key_chains[key]);
+    return engine->chains.count > 64 ||
+           (engine->saturation.moved[0] & engine->saturation.key_chains[key]);
 }
 
 void rules_apply(struct engine *engine, uint32_t node, uint64_t groups)

@@ -1,10 +1,12 @@
-/* Saturation: the rules at every node in topological order, then wherever a clock has moved, then at the
- * reads that are still open, until nothing more follows. */
+/* Saturation: the rules at every node in topological order, then wherever a clock has moved, then
+ * at the reads that are still open, until nothing more follows. */
 #include "polygraph/engine_private.h"
 #include "polygraph/validate.h"
 
-enum { LOOK_UP = 256 };   /* steps between looks at the clock on the wall */
-enum { SORT_AGAIN = 16 }; /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
+enum { LOOK_UP = 256 }; /* steps between looks at the clock on the wall */
+enum {
+    SORT_AGAIN = 16
+}; /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
 
 static void pass_clock_on(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {
@@ -32,7 +34,8 @@ static void apply_to_node(struct engine *engine, uint32_t node)
         rules_apply(engine, node, groups);
     if (node_goes_on(engine, node))
         pass_clock_on(engine, node, node + 1, groups);
-    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out)
+    for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+         i = engine->graph.facts[i].next_out)
         pass_clock_on(engine, node, engine->graph.facts[i].to, groups);
 }
 
@@ -76,7 +79,8 @@ static enum step_result pass_agenda(struct engine *engine)
 /* The same, in an order that fits the facts where much has to be looked at. */
 static enum step_result round_agenda(struct engine *engine)
 {
-    if (engine->saturation.agenda.count > engine->graph.node_count / SORT_AGAIN && !sort_again(engine)) {
+    if (engine->saturation.agenda.count > engine->graph.node_count / SORT_AGAIN &&
+        !sort_again(engine)) {
         engine->graph.conflict = true;
         return STEP_CONTRADICTION;
     }
@@ -124,8 +128,8 @@ enum step_result saturate_round(struct engine *engine)
     return status;
 }
 
-/* Once round without open reads: then clocks say how few candidates those have, and most have only one. Sorted, since
- * reasons are found in facts without a cycle. */
+/* Once round without open reads: then clocks say how few candidates those have, and most have only
+ * one. Sorted, since reasons are found in facts without a cycle. */
 enum step_result saturate_start(struct engine *engine)
 {
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
@@ -135,7 +139,8 @@ enum step_result saturate_start(struct engine *engine)
     enum step_result status = saturate_round(engine);
     if (status == STEP_DONE && !candidates_list(engine))
         return STEP_STOPPED;
-    for (uint32_t read = 0; status == STEP_DONE && !engine->options->no_saturation && read < engine->reads.count;
+    for (uint32_t read = 0;
+         status == STEP_DONE && !engine->options->no_saturation && read < engine->reads.count;
          read++) {
         if (engine->reads.writer[read] == OPEN && engine->candidates.count[read] < 2)
             rules_narrow(engine, read);

@@ -1,4 +1,5 @@
-/* The forward search's chain tips: whether the next node of a chain may be scheduled, and what follows when it does. */
+/* The forward search's chain tips: whether the next node of a chain may be scheduled, and what
+ * follows when it does. */
 #include "polygraph/search/search.h"
 
 static uint32_t node_at(const struct engine *engine, uint32_t chain, uint32_t at)
@@ -25,8 +26,8 @@ bool search_is_ready(struct search *search, uint32_t chain, uint32_t node)
     stamp own = engine->scheduled.progress[chain]++; /* its own stamp */
     bool ready = true;
     for (uint32_t i = 0; i < engine->clocks.stride && ready; i += STAMPS_A_VECTOR) {
-        stamp_vector later =
-            *(const stamp_vector *)(clock + i) > *(const stamp_vector *)(engine->scheduled.progress + i);
+        stamp_vector later = *(const stamp_vector *)(clock + i) >
+                             *(const stamp_vector *)(engine->scheduled.progress + i);
         ready = !any_of(later);
         for (uint32_t j = 0; j < STAMPS_A_VECTOR && !ready; j++) {
             if (later[j])
@@ -53,7 +54,8 @@ static uint32_t first_waiting(const struct engine *engine, uint32_t span, uint32
 /* Whether a version's writer, about to begin, comes before all that wait in any case. */
 static bool goes_first(const struct engine *engine, uint32_t version)
 {
-    uint32_t key = engine->versions.key[version], chain = engine->spans.chain[engine->versions.span[version]];
+    uint32_t key = engine->versions.key[version],
+             chain = engine->spans.chain[engine->versions.span[version]];
     stamp commit = version_commit_stamp(engine, version);
     for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
         uint32_t waiting = first_waiting(engine, span, version);
@@ -69,19 +71,22 @@ enum readiness search_readiness(const struct search *search, uint32_t node)
 {
     const struct engine *engine = search->engine;
     uint32_t t = node_transaction(engine, node);
-    bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t), guesses = false;
+    bool begins = node == node_begin(engine, t), commits = node == node_commit(engine, t),
+         guesses = false;
     bool writes = engine->writes.first[t] != engine->writes.first[t + 1];
-    for (uint32_t read = engine->reads.first[t]; begins && read < engine->reads.first[t + 1]; read++) {
+    for (uint32_t read = engine->reads.first[t]; begins && read < engine->reads.first[t + 1];
+         read++) {
         if (engine->reads.writer[read] != OPEN)
             continue;
         if (candidate_now(search, read) == ISO_NONE)
             return BLOCKED;
         guesses |= writes;
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1] && !guesses; write++) {
+    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1] && !guesses;
+         write++) {
         uint32_t key = engine->writes.key[write];
-        guesses |=
-            commits && engine->reads.open && search->open_readers[version_slot(engine, search->current[key], key)];
+        guesses |= commits && engine->reads.open &&
+                   search->open_readers[version_slot(engine, search->current[key], key)];
         guesses |= begins && !goes_first(engine, engine->writes.version[write]);
     }
     return guesses ? GUESSES : FREE;
@@ -91,7 +96,8 @@ enum readiness search_readiness(const struct search *search, uint32_t node)
 
 static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 {
-    uint32_t first = engine->candidates.first[read], version = engine->candidates.version[candidate];
+    uint32_t first = engine->candidates.first[read],
+             version = engine->candidates.version[candidate];
     for (uint32_t i = engine->candidates.count[read]; i-- > 0;) {
         if (engine->candidates.version[first + i] != version)
             rules_prune(engine, read, i, FACT_GUESS, ISO_NONE);
@@ -103,8 +109,8 @@ static void keep_only(struct engine *engine, uint32_t read, uint32_t candidate)
 static void rule_out_replaced(struct search *search, uint32_t version, uint32_t key, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t c = search->first_reader[version_slot(engine, version, key)]; c != ISO_NONE && !search_failed(engine);
-         c = search->next_reader[c]) {
+    for (uint32_t c = search->first_reader[version_slot(engine, version, key)];
+         c != ISO_NONE && !search_failed(engine); c = search->next_reader[c]) {
         uint32_t read = search->reader_of[c];
         uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
         if (engine->reads.writer[read] != OPEN || engine->reads.transaction[read] == t ||
@@ -112,7 +118,8 @@ static void rule_out_replaced(struct search *search, uint32_t version, uint32_t 
             continue;
         uint32_t candidate = candidate_of(engine, read, version);
         if (candidate != ISO_NONE) {
-            rules_prune(engine, read, candidate - engine->candidates.first[read], FACT_GUESS, ISO_NONE);
+            rules_prune(engine, read, candidate - engine->candidates.first[read], FACT_GUESS,
+                        ISO_NONE);
             if (engine->candidates.count[read] == 1)
                 rules_resolve(engine, read);
         }
@@ -125,9 +132,10 @@ static void rule_out_replaced(struct search *search, uint32_t version, uint32_t 
 static void put_readers_first(struct engine *engine, uint32_t version)
 {
     uint32_t key = engine->versions.key[version];
-    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE && !search_failed(engine);
-         read = engine->reads.next[read]) {
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+    for (uint32_t read = engine->versions.reader[version];
+         read != ISO_NONE && !search_failed(engine); read = engine->reads.next[read]) {
+        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
+             span++) {
             if (engine->scheduled.waiting[span] < engine->spans.version[span + 1])
                 rules_add_rw(engine, read, engine->scheduled.waiting[span]);
         }
@@ -137,10 +145,11 @@ static void put_readers_first(struct engine *engine, uint32_t version)
 /* A writer that has begun commits before the next writers of its key begin. */
 static void put_commit_first(struct engine *engine, uint32_t version)
 {
-    uint32_t key = engine->versions.key[version], chain = engine->spans.chain[engine->versions.span[version]];
+    uint32_t key = engine->versions.key[version],
+             chain = engine->spans.chain[engine->versions.span[version]];
     uint32_t commit = version_commit(engine, version);
-    for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1] && !search_failed(engine);
-         span++) {
+    for (uint32_t span = engine->spans.first[key];
+         span < engine->spans.first[key + 1] && !search_failed(engine); span++) {
         uint32_t waiting = engine->scheduled.waiting[span];
         if (waiting >= engine->spans.version[span + 1])
             continue;
@@ -158,7 +167,8 @@ static void put_commit_first(struct engine *engine, uint32_t version)
 static void begin_transaction(struct search *search, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1] && !search_failed(engine); read++) {
+    for (uint32_t read = engine->reads.first[t];
+         read < engine->reads.first[t + 1] && !search_failed(engine); read++) {
         if (engine->reads.writer[read] == OPEN)
             keep_only(engine, read, candidate_now(search, read));
     }
@@ -168,17 +178,18 @@ static void begin_transaction(struct search *search, uint32_t t)
         if (!engine->serial)
             engine_set(engine, &search->open_writer[engine->writes.key[write]], version);
     }
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1] && !search_failed(engine);
-         write++)
+    for (uint32_t write = engine->writes.first[t];
+         write < engine->writes.first[t + 1] && !search_failed(engine); write++)
         put_readers_first(engine, engine->writes.version[write]);
 }
 
 static void commit_transaction(struct search *search, uint32_t t)
 {
     struct engine *engine = search->engine;
-    for (uint32_t write = engine->writes.first[t]; write < engine->writes.first[t + 1] && !search_failed(engine);
-         write++) {
-        uint32_t key = engine->writes.key[write], *current = &search->current[key], replaced = *current;
+    for (uint32_t write = engine->writes.first[t];
+         write < engine->writes.first[t + 1] && !search_failed(engine); write++) {
+        uint32_t key = engine->writes.key[write], *current = &search->current[key],
+                 replaced = *current;
         engine_set(engine, current, engine->writes.version[write]);
         if (!engine->serial)
             engine_set(engine, &search->open_writer[key], ISO_NONE);
@@ -190,7 +201,8 @@ static void commit_transaction(struct search *search, uint32_t t)
 static void advance_chain(struct search *search, uint32_t chain, uint32_t node)
 {
     struct engine *engine = search->engine;
-    stamp_vector *progress = (stamp_vector *)engine->scheduled.progress + chain / STAMPS_A_VECTOR, next = *progress;
+    stamp_vector *progress = (stamp_vector *)engine->scheduled.progress + chain / STAMPS_A_VECTOR,
+                 next = *progress;
     search_log(search, &search->position[node]);
     search->position[node] = search->scheduled_count;
     search_log(search, &search->scheduled_count);
@@ -212,7 +224,8 @@ bool search_schedule(struct search *search, uint32_t chain, uint32_t node)
         advance_chain(search, chain, node);
         /* a writer that can commit at once does: nobody has to wait for it */
         uint32_t next = node_commit(engine, t);
-        if (!engine->serial && !search_failed(engine) && engine->writes.first[t] != engine->writes.first[t + 1]) {
+        if (!engine->serial && !search_failed(engine) &&
+            engine->writes.first[t] != engine->writes.first[t + 1]) {
             if (search_is_ready(search, chain, next) && search_readiness(search, next) == FREE) {
                 engine->result->counters.search_free++;
                 commit_transaction(search, t);

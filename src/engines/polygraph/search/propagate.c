@@ -1,7 +1,9 @@
-/* The forward search's propagation: the rules of saturation, at what is not scheduled and is near; a log undoes it.
+/* The forward search's propagation: the rules of saturation, at what is not scheduled and is near;
+ * a log undoes it.
  *
- * News goes a window ahead in the order in which nodes probably come, and waits there until the window comes to it.
- * Only how early a conflict is seen depends on that: a node always knows its direct predecessors.
+ * News goes a window ahead in the order in which nodes probably come, and waits there until the
+ * window comes to it. Only how early a conflict is seen depends on that: a node always knows its
+ * direct predecessors.
  */
 #include "polygraph/search/search.h"
 
@@ -73,7 +75,8 @@ static void merge_logged_clock(struct search *search, uint32_t from, uint32_t to
     if (to < engine->graph.event_count && reaches(engine, to, from))
         engine->graph.conflict = true;
     for (struct vectors at = vectors_of(engine, groups); next_vector(&at);) {
-        stamp_vector a = source[at.vector], b = target[at.vector], larger = (a > b) & (a > progress[at.vector]);
+        stamp_vector a = source[at.vector], b = target[at.vector],
+                     larger = (a > b) & (a > progress[at.vector]);
         if (!any_of(larger))
             continue;
         search_set_vector(search, &target[at.vector], (a & larger) | (b & ~larger));
@@ -107,11 +110,13 @@ bool search_add_edge(struct engine *engine, struct fact fact)
 
 void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t version)
 {
-    uint32_t *count = &engine->scheduled.by->open_readers[version_slot(engine, version, engine->reads.key[read])];
+    uint32_t *count =
+        &engine->scheduled.by->open_readers[version_slot(engine, version, engine->reads.key[read])];
     engine_set(engine, count, *count - 1);
 }
 
-/* A read that sees what has begun comes before the writer that will replace that, and before those that wait.
+/* A read that sees what has begun comes before the writer that will replace that, and before those
+ * that wait.
  */
 void search_decide_read(struct engine *engine, uint32_t read)
 {

@@ -1,16 +1,19 @@
-/* Forward search: schedules the chains' tips until no node is left, deciding what is open on the way.
+/* Forward search: schedules the chains' tips until no node is left, deciding what is open on the
+ * way.
  *
- * A tip may be scheduled when everything that reaches it is scheduled: its clock says so. Scheduling a writer decides
- * that it comes before every version of its keys that has not begun, and that no open read still to be scheduled sees
- * what it replaces; these guesses are propagated by the rules of saturation, at once and only among what is not
- * scheduled: clocks do not say anything of scheduled nodes, for those block nothing any more. What they still say is
- * local to their keys: readers of a version that has begun come before the next writer in each chain.
+ * A tip may be scheduled when everything that reaches it is scheduled: its clock says so.
+ * Scheduling a writer decides that it comes before every version of its keys that has not begun,
+ * and that no open read still to be scheduled sees what it replaces; these guesses are propagated
+ * by the rules of saturation, at once and only among what is not scheduled: clocks do not say
+ * anything of scheduled nodes, for those block nothing any more. What they still say is local to
+ * their keys: readers of a version that has begun come before the next writer in each chain.
  *
- * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains the history, one does
- * in which it comes now. Else the tip that probably comes first (estimate.c) is tried; on a conflict all is undone by a
- * log, and the next one is tried. Where no tip can be scheduled, an earlier guess was wrong. If going back step by step
- * does not get past the place soon, the search jumps back, twice as far each time, and goes on with a little noise in
- * its order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
+ * What needs no guess is scheduled at once: it costs the others nothing, so if any order explains
+ * the history, one does in which it comes now. Else the tip that probably comes first (estimate.c)
+ * is tried; on a conflict all is undone by a log, and the next one is tried. Where no tip can be
+ * scheduled, an earlier guess was wrong. If going back step by step does not get past the place
+ * soon, the search jumps back, twice as far each time, and goes on with a little noise in its
+ * order. It gives up after some dead ends, and leaves what it has for windows.c; it never rejects.
  */
 #include "polygraph/search/search.h"
 #include "polygraph/order/windows.h"
@@ -33,7 +36,8 @@ static double draw_noise(struct search *search)
 
 static double turn_of(struct search *search, uint32_t node)
 {
-    return search->likely_position[node] + (search->noise > 0 ? search->noise * draw_noise(search) : 0);
+    return search->likely_position[node] +
+           (search->noise > 0 ? search->noise * draw_noise(search) : 0);
 }
 
 /* Tips that could be scheduled with a guess, the one that probably comes first, first. */
@@ -60,10 +64,15 @@ static bool open_decision(struct search *search)
     if (search->decision_count == search->decision_capacity) {
         search->decision_capacity =
             (uint32_t)iso_column_capacity(search->decision_capacity, search->decision_count + 1u);
-        search->decisions = iso_reallocate(search->decisions, search->decision_capacity * sizeof *search->decisions);
+        search->decisions = iso_reallocate(search->decisions,
+                                           search->decision_capacity * sizeof *search->decisions);
     }
-    search->decisions[search->decision_count++] = (struct decision){
-        search->log_count, search->clock_log_count, search->moved_count, first, search->option_count - first, 0};
+    search->decisions[search->decision_count++] = (struct decision){search->log_count,
+                                                                    search->clock_log_count,
+                                                                    search->moved_count,
+                                                                    first,
+                                                                    search->option_count - first,
+                                                                    0};
     return true;
 }
 
@@ -128,7 +137,8 @@ static bool schedule_free_nodes(struct search *search)
                 uint32_t node = search_tip(search, chain);
                 if (!search_is_ready(search, chain, node) || search_readiness(search, node) != FREE)
                     break;
-                if (++engine->result->counters.search_free % LOOK_UP == 0 && engine_must_stop(engine))
+                if (++engine->result->counters.search_free % LOOK_UP == 0 &&
+                    engine_must_stop(engine))
                     return false;
                 any = true;
                 if (!search_schedule(search, chain, node))
@@ -164,8 +174,10 @@ static void index_open_reads(struct search *search)
         if (engine->reads.writer[read] != OPEN)
             continue;
         for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
-            uint32_t list = version_slot(engine, engine->candidates.version[i], engine->reads.key[read]);
-            /* candidates move within their read when one goes; the entry only has to lead to the read */
+            uint32_t list =
+                version_slot(engine, engine->candidates.version[i], engine->reads.key[read]);
+            /* candidates move within their read when one goes; the entry only has to lead to the
+             * read */
             search->reader_of[i] = read;
             search->next_reader[i] = search->first_reader[list];
             search->first_reader[list] = i;
@@ -177,8 +189,8 @@ static void index_open_reads(struct search *search)
 static void search_init(struct search *search, struct engine *engine)
 {
     *search = (struct search){.engine = engine};
-    engine->scheduled.progress =
-        iso_allocate_zeroed((size_t)engine->clocks.stride + STAMPS_A_VECTOR, sizeof *engine->scheduled.progress);
+    engine->scheduled.progress = iso_allocate_zeroed(
+        (size_t)engine->clocks.stride + STAMPS_A_VECTOR, sizeof *engine->scheduled.progress);
     engine->scheduled.waiting = iso_numbers_copy(engine->spans.version, engine->spans.count);
     search->likely = iso_numbers(engine->graph.node_count);
     search->likely_position = iso_numbers(engine->graph.node_count);
@@ -189,8 +201,10 @@ static void search_init(struct search *search, struct engine *engine)
     search->position = iso_numbers_none(engine->graph.node_count);
     search->current = versions_initial(engine);
     search->open_writer = iso_numbers_none(engine->history->key_count);
-    search->open_readers = iso_numbers_zero((size_t)engine->versions.count + engine->history->key_count);
-    search->first_reader = iso_numbers_none((size_t)engine->versions.count + engine->history->key_count);
+    search->open_readers =
+        iso_numbers_zero((size_t)engine->versions.count + engine->history->key_count);
+    search->first_reader =
+        iso_numbers_none((size_t)engine->versions.count + engine->history->key_count);
     search->next_reader = iso_numbers(engine->candidates.total);
     search->reader_of = iso_numbers(engine->candidates.total);
     search->blocker = iso_numbers_zero(engine->chains.count);
@@ -248,10 +262,12 @@ bool search_order(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled
     *scheduled_count = search.scheduled_count;
     if (!found)
         propose_order(&search);
-    memcpy(engine->graph.order, search.scheduled, search.scheduled_count * sizeof *engine->graph.order);
+    memcpy(engine->graph.order, search.scheduled,
+           search.scheduled_count * sizeof *engine->graph.order);
     if (!found) {
         search_undo(&search, &(struct decision){0});
-        memset(engine->saturation.moved_groups, 0, engine->graph.node_count * sizeof *engine->saturation.moved_groups);
+        memset(engine->saturation.moved_groups, 0,
+               engine->graph.node_count * sizeof *engine->saturation.moved_groups);
     }
     engine->scheduled.by = NULL;
     search_release(&search);

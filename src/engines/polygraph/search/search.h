@@ -1,5 +1,6 @@
-/* What the parts of the forward search share: propagate.c (what follows, and undoing it), chain_tips.c (scheduling a
- * node), search.c (which one, and back). The idea stands at the top of search.c.
+/* What the parts of the forward search share: propagate.c (what follows, and undoing it),
+ * chain_tips.c (scheduling a node), search.c (which one, and back). The idea stands at the top of
+ * search.c.
  */
 #pragma once
 
@@ -37,25 +38,26 @@ struct search {
     size_t clock_log_count, clock_log_capacity;
     struct moved_entry *moved;
     size_t moved_count, moved_capacity;
-    uint32_t *likely, *likely_position; /* events in the order in which they probably come; inverse, by node */
-    uint32_t *scheduled;                /* nodes in the order of the schedule */
-    uint32_t *position;                 /* by node: its position in the schedule, or ISO_NONE */
-    uint32_t scheduled_count;           /* nodes that are scheduled */
-    uint32_t *current;                  /* by key: the newest version that is scheduled, or INITIAL */
-    uint32_t *open_writer;              /* by key: the version that has begun and not committed, or ISO_NONE */
-    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have it for a
-                                        candidate */
+    uint32_t *likely,
+        *likely_position; /* events in the order in which they probably come; inverse, by node */
+    uint32_t *scheduled;  /* nodes in the order of the schedule */
+    uint32_t *position;   /* by node: its position in the schedule, or ISO_NONE */
+    uint32_t scheduled_count; /* nodes that are scheduled */
+    uint32_t *current;        /* by key: the newest version that is scheduled, or INITIAL */
+    uint32_t *open_writer;  /* by key: the version that has begun and not committed, or ISO_NONE */
+    uint32_t *open_readers; /* by version, and then by key for the initial one: open reads that have
+                               it for a candidate */
     uint32_t *first_reader, *next_reader, *reader_of; /* likewise; by candidate: those reads */
-    struct agenda reads;                              /* open reads one of whose candidates' clocks has moved */
-    uint32_t *blocker;                                /* by chain: the chain that last blocked its tip */
+    struct agenda reads; /* open reads one of whose candidates' clocks has moved */
+    uint32_t *blocker;   /* by chain: the chain that last blocked its tip */
     struct decision *decisions;
     uint32_t decision_count, decision_capacity;
     uint32_t *options, option_count, option_capacity;
     uint64_t dead_ends;   /* that it may still meet */
     uint32_t furthest;    /* the most nodes that are scheduled at once */
     uint32_t stuck, jump; /* dead ends since then or the last jump; decisions to jump back over */
-    double *turn;         /* by chain: of the tips of the decision at hand, when it probably comes */
-    double noise;         /* in positions */
+    double *turn; /* by chain: of the tips of the decision at hand, when it probably comes */
+    double noise; /* in positions */
     uint64_t random;
 };
 
@@ -71,13 +73,16 @@ static inline uint32_t search_chain_length(const struct engine *engine, uint32_t
     return engine->serial ? members : 2 * members;
 }
 
-/* propagate.c: all that follows from what was said since; false: a conflict. And back to where a decision began. */
+/* propagate.c: all that follows from what was said since; false: a conflict. And back to where a
+ * decision began. */
 bool search_propagate(struct search *search);
 void search_undo(struct search *search, const struct decision *decision);
 
 /* chain_tips.c */
 enum readiness { BLOCKED, FREE, GUESSES };
-uint32_t search_tip(const struct search *search, uint32_t chain);            /* the next node of a chain */
-bool search_is_ready(struct search *search, uint32_t chain, uint32_t node);  /* all that reaches it is scheduled */
-enum readiness search_readiness(const struct search *search, uint32_t node); /* of one that is ready */
-bool search_schedule(struct search *search, uint32_t chain, uint32_t node);  /* false: a conflict */
+uint32_t search_tip(const struct search *search, uint32_t chain); /* the next node of a chain */
+bool search_is_ready(struct search *search, uint32_t chain,
+                     uint32_t node); /* all that reaches it is scheduled */
+enum readiness search_readiness(const struct search *search,
+                                uint32_t node); /* of one that is ready */
+bool search_schedule(struct search *search, uint32_t chain, uint32_t node); /* false: a conflict */

@@ -22,12 +22,14 @@ static int literal_of_pair(struct open *open, uint32_t version, uint32_t later)
     uint32_t x = engine->versions.transaction[version], y = engine->versions.transaction[later];
     uint32_t variable = iso_number_map_get(&open->pairs, pair_of(x, y));
     if (variable == ISO_NONE) {
-        bool forward = engine->graph.rank[node_begin(engine, x)] < engine->graph.rank[node_begin(engine, y)];
-        variable =
-            open_add_variable(open, (struct variable){ISO_NONE, forward ? version : later, forward ? later : version});
+        bool forward =
+            engine->graph.rank[node_begin(engine, x)] < engine->graph.rank[node_begin(engine, y)];
+        variable = open_add_variable(open, (struct variable){ISO_NONE, forward ? version : later,
+                                                             forward ? later : version});
         iso_number_map_put(&open->pairs, pair_of(x, y), variable);
     }
-    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
+    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable
+                                                                                : -(int)variable;
 }
 
 int open_literal_of_order(const struct open *open, uint32_t version, uint32_t later)
@@ -37,7 +39,8 @@ int open_literal_of_order(const struct open *open, uint32_t version, uint32_t la
     uint32_t variable = iso_number_map_get(&open->pairs, pair_of(x, y));
     if (variable == ISO_NONE)
         return 0;
-    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable : -(int)variable;
+    return engine->versions.transaction[open->variables[variable].version] == x ? (int)variable
+                                                                                : -(int)variable;
 }
 
 static void add_reads(struct open *open)
@@ -53,7 +56,8 @@ static void add_reads(struct open *open)
             continue;
         for (uint32_t i = first; i < first + engine->candidates.count[read]; i++) {
             uint32_t version = engine->candidates.version[i];
-            open->candidate_variable[i] = (int)open_add_variable(open, (struct variable){read, version, ISO_NONE});
+            open->candidate_variable[i] =
+                (int)open_add_variable(open, (struct variable){read, version, ISO_NONE});
             open->candidate_read[i] = read;
             if (version == INITIAL)
                 continue;
@@ -77,18 +81,20 @@ static void add_implied(struct open *open, struct implied edge)
     open->edges[open->edge_count++] = edge;
 }
 
-static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t later, int first, int second)
+static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t later, int first,
+                   int second)
 {
     const struct engine *engine = open->engine;
     if (engine->reads.transaction[read] != engine->versions.transaction[later])
-        add_implied(open, (struct implied){.kind = ISO_EDGE_RW,
-                                           .first = first,
-                                           .second = second,
-                                           .read = read,
-                                           .from = node_begin(engine, engine->reads.transaction[read]),
-                                           .to = version_commit(engine, later),
-                                           .version = version,
-                                           .later = later});
+        add_implied(open,
+                    (struct implied){.kind = ISO_EDGE_RW,
+                                     .first = first,
+                                     .second = second,
+                                     .read = read,
+                                     .from = node_begin(engine, engine->reads.transaction[read]),
+                                     .to = version_commit(engine, later),
+                                     .version = version,
+                                     .later = later});
 }
 
 /* What follows if `version` comes before `later`. */
@@ -101,14 +107,15 @@ static void add_order(struct open *open, uint32_t version, uint32_t later, int l
                                        .to = version_begin(engine, later),
                                        .version = version,
                                        .later = later});
-    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE; read = engine->reads.next[read])
+    for (uint32_t read = engine->versions.reader[version]; read != ISO_NONE;
+         read = engine->reads.next[read])
         add_rw(open, read, version, later, literal, 0);
     for (uint32_t i = open->first_open_read[version]; i != ISO_NONE; i = open->next_open_read[i])
         add_rw(open, open->candidate_read[i], version, later, literal, open->candidate_variable[i]);
 }
 
-/* The versions of a span, after v in the numbering, whose order with v is open. Without saturation all are:
- * what the clocks say has not been drawn into edges. */
+/* The versions of a span, after v in the numbering, whose order with v is open. Without saturation
+ * all are: what the clocks say has not been drawn into edges. */
 static void open_span(const struct open *open, uint32_t v, uint32_t span, uint32_t range[2])
 {
     const struct engine *engine = open->engine;
@@ -120,7 +127,8 @@ static void open_span(const struct open *open, uint32_t v, uint32_t span, uint32
     } else if (chain <= engine->chains.of[engine->versions.transaction[v]]) {
         range[1] = range[0];
     } else {
-        uint32_t latest = span_latest_begin(engine, span, clock_of(engine, version_commit(engine, v))[chain]);
+        uint32_t latest =
+            span_latest_begin(engine, span, clock_of(engine, version_commit(engine, v))[chain]);
         range[0] = latest == ISO_NONE ? range[0] : latest + 1;
         range[1] = span_first_after(engine, span, v);
     }
@@ -133,7 +141,8 @@ static bool add_pairs_of_key(struct open *open, uint32_t key)
     for (uint32_t v = engine->versions.first[key]; v < engine->versions.first[key + 1]; v++) {
         if (v % LOOK_UP == 0 && engine_must_stop(engine))
             return false;
-        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
+        for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1];
+             span++) {
             uint32_t range[2];
             open_span(open, v, span, range);
             for (uint32_t u = range[0]; u < range[1]; u++) {
@@ -153,14 +162,16 @@ static void add_candidate(struct open *open, uint32_t read, uint32_t candidate)
     uint32_t version = engine->candidates.version[candidate], key = engine->reads.key[read];
     int literal = open->candidate_variable[candidate];
     if (version != INITIAL)
-        add_implied(open, (struct implied){.kind = ISO_EDGE_WR,
-                                           .first = literal,
-                                           .from = version_commit(engine, version),
-                                           .to = node_begin(engine, engine->reads.transaction[read]),
-                                           .read = read,
-                                           .version = version});
+        add_implied(open,
+                    (struct implied){.kind = ISO_EDGE_WR,
+                                     .first = literal,
+                                     .from = version_commit(engine, version),
+                                     .to = node_begin(engine, engine->reads.transaction[read]),
+                                     .read = read,
+                                     .version = version});
     for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
-        uint32_t later = version == INITIAL ? engine->spans.version[span] : span_first_after(engine, span, version);
+        uint32_t later = version == INITIAL ? engine->spans.version[span]
+                                            : span_first_after(engine, span, version);
         later += later == version;
         if (later < engine->spans.version[span + 1])
             add_rw(open, read, version, later, literal, 0);
@@ -173,7 +184,8 @@ void open_add_choices(const struct open *open, struct iso_solver *solver)
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t first = engine->candidates.first[read];
         if (engine->reads.writer[read] == OPEN)
-            iso_solver_clause(solver, open->candidate_variable + first, engine->candidates.count[read]);
+            iso_solver_clause(solver, open->candidate_variable + first,
+                              engine->candidates.count[read]);
     }
     placement_clauses_add_clauses(open, solver);
 }
@@ -188,7 +200,8 @@ bool open_build(struct open *open)
     }
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         uint32_t first = engine->candidates.first[read];
-        for (uint32_t i = first; engine->reads.writer[read] == OPEN && i < first + engine->candidates.count[read]; i++)
+        for (uint32_t i = first;
+             engine->reads.writer[read] == OPEN && i < first + engine->candidates.count[read]; i++)
             add_candidate(open, read, i);
     }
     placement_clauses_new(open);
@@ -241,7 +254,8 @@ void open_add_literal(struct open *open, int literal)
 void open_clause_of_cycle(struct open *open, uint32_t cycle)
 {
     open->clause_count = 0;
-    uint32_t end = cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;
+    uint32_t end =
+        cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;
     for (uint32_t i = open->cycle_first[cycle]; i < end; i++) {
         const struct implied *edge = &open->edges[open->cycle_edges[i]];
         open_add_literal(open, -edge->first);

@@ -1,12 +1,13 @@
 /* How a list whose elements repeat may be put together, as clauses.
  *
- * A variable a placement (placements.h): a transaction's appends stand there. Every element of the longest read is
- * covered, and a read that saw a version last saw the list end with it: these clauses are there from the start. That no
- * two placements overlap and no transaction has two, that writers are ordered as they stand, and that whoever has no
- * place comes after those that have one, has a clause for a placement once a model has it. Clauses go to the solver,
- * and again as lemmas.
+ * A variable a placement (placements.h): a transaction's appends stand there. Every element of the
+ * longest read is covered, and a read that saw a version last saw the list end with it: these
+ * clauses are there from the start. That no two placements overlap and no transaction has two, that
+ * writers are ordered as they stand, and that whoever has no place comes after those that have one,
+ * has a clause for a placement once a model has it. Clauses go to the solver, and again as lemmas.
  *
- * The solver begins with what is likely: of those that fit the first in the proposed order, one behind the other.
+ * The solver begins with what is likely: of those that fit the first in the proposed order, one
+ * behind the other.
  */
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@
 
 enum { CLAUSES_A_ROUND = 20000 };
 
-/* A literal: of placement a; that version a comes before version b; that read a does not see version b. */
+/* A literal: of placement a; that version a comes before version b; that read a does not see
+ * version b. */
 struct term {
     enum { TERM_PLACED, TERM_NOT_PLACED, TERM_ORDER, TERM_NOT_READS } kind;
     uint32_t a, b;
@@ -44,13 +46,15 @@ struct placement_clauses {
 
 static void add_term(struct placement_clauses *clauses_of_lists, struct term term)
 {
-    ISO_GROW_COLUMN(clauses_of_lists->terms, clauses_of_lists->term_count, clauses_of_lists->term_capacity);
+    ISO_GROW_COLUMN(clauses_of_lists->terms, clauses_of_lists->term_count,
+                    clauses_of_lists->term_capacity);
     clauses_of_lists->terms[clauses_of_lists->term_count++] = term;
 }
 
 static void end_clause(struct placement_clauses *clauses_of_lists)
 {
-    ISO_GROW_COLUMN(clauses_of_lists->clauses, clauses_of_lists->clause_count, clauses_of_lists->clause_capacity);
+    ISO_GROW_COLUMN(clauses_of_lists->clauses, clauses_of_lists->clause_count,
+                    clauses_of_lists->clause_capacity);
     clauses_of_lists->clauses[clauses_of_lists->clause_count++] =
         (struct placement_clause){clauses_of_lists->term_count, clauses_of_lists->list_number};
 }
@@ -60,12 +64,15 @@ static const struct placement *items_of(const struct placement_clauses *clauses_
     return clauses_of_lists->open->engine->placements->items;
 }
 
-static uint32_t version_of_placement(const struct placement_clauses *clauses_of_lists, uint32_t placement)
+static uint32_t version_of_placement(const struct placement_clauses *clauses_of_lists,
+                                     uint32_t placement)
 {
-    return clauses_of_lists->open->engine->writes.version[items_of(clauses_of_lists)[placement].write];
+    return clauses_of_lists->open->engine->writes
+        .version[items_of(clauses_of_lists)[placement].write];
 }
 
-/* Someone's appends cover each element. Places that cover one are among the last ones that start up to it. */
+/* Someone's appends cover each element. Places that cover one are among the last ones that start up
+ * to it. */
 static void add_covers(struct placement_clauses *clauses_of_lists)
 {
     const struct repeating_list *list = clauses_of_lists->list;
@@ -93,7 +100,8 @@ static void add_reads(struct placement_clauses *clauses_of_lists)
             continue;
         uint32_t length = engine->reads.prefix[read] - list->start;
         for (uint32_t i = list->first_ending[length]; i < list->first_ending[length + 1]; i++) {
-            uint32_t placement = list->ending[i], version = version_of_placement(clauses_of_lists, placement);
+            uint32_t placement = list->ending[i],
+                     version = version_of_placement(clauses_of_lists, placement);
             if (engine->versions.transaction[version] == engine->reads.transaction[read])
                 continue;
             add_term(clauses_of_lists, (struct term){TERM_NOT_READS, read, version});
@@ -107,13 +115,14 @@ static void add_reads(struct placement_clauses *clauses_of_lists)
 
 static uint32_t rank_of(const struct placement_clauses *clauses_of_lists, uint32_t placement)
 {
-    return clauses_of_lists->open->engine->graph
-        .rank[version_commit(clauses_of_lists->open->engine, version_of_placement(clauses_of_lists, placement))];
+    return clauses_of_lists->open->engine->graph.rank[version_commit(
+        clauses_of_lists->open->engine, version_of_placement(clauses_of_lists, placement))];
 }
 
-/* Of the placements from `i` on that start at `at`: the first in the proposed order whose write has none yet. */
-static uint32_t find_likely(const struct placement_clauses *clauses_of_lists, uint32_t i, uint32_t at,
-                            const bool *placed)
+/* Of the placements from `i` on that start at `at`: the first in the proposed order whose write has
+ * none yet. */
+static uint32_t find_likely(const struct placement_clauses *clauses_of_lists, uint32_t i,
+                            uint32_t at, const bool *placed)
 {
     const struct placement *items = items_of(clauses_of_lists);
     uint32_t best = ISO_NONE;
@@ -128,7 +137,8 @@ static uint32_t find_likely(const struct placement_clauses *clauses_of_lists, ui
 static void mark_likely(struct placement_clauses *clauses_of_lists)
 {
     const struct placement *items = items_of(clauses_of_lists);
-    bool *placed = iso_allocate_zeroed((size_t)clauses_of_lists->open->engine->writes.count + 1, sizeof *placed);
+    bool *placed = iso_allocate_zeroed((size_t)clauses_of_lists->open->engine->writes.count + 1,
+                                       sizeof *placed);
     uint32_t at = clauses_of_lists->list->start;
     for (uint32_t i = clauses_of_lists->list->first; i < clauses_of_lists->list->end;) {
         uint32_t best = items[i].at == at ? find_likely(clauses_of_lists, i, at, placed) : ISO_NONE;
@@ -136,7 +146,8 @@ static void mark_likely(struct placement_clauses *clauses_of_lists)
             clauses_of_lists->likely[best] = placed[items[best].write] = true;
             at = items[best].end;
         }
-        for (uint32_t passed = items[i].at; i < clauses_of_lists->list->end && items[i].at == passed;)
+        for (uint32_t passed = items[i].at;
+             i < clauses_of_lists->list->end && items[i].at == passed;)
             i++;
     }
     iso_free(placed);
@@ -146,7 +157,8 @@ static void mark_likely(struct placement_clauses *clauses_of_lists)
 
 enum { KNOWN_FALSE = 0, KNOWN_TRUE = INT32_MAX };
 
-static int literal_of_placement(const struct placement_clauses *clauses_of_lists, uint32_t placement, bool placed)
+static int literal_of_placement(const struct placement_clauses *clauses_of_lists,
+                                uint32_t placement, bool placed)
 {
     int variable = (int)(clauses_of_lists->open->first_placed + placement);
     return clauses_of_lists->likely[placement] == placed ? variable : -variable;
@@ -166,7 +178,8 @@ static int literal_of_order(const struct open *open, uint32_t version, uint32_t 
     int literal = open_literal_of_order(open, version, later);
     if (literal)
         return literal;
-    return reaches(open->engine, version_begin(open->engine, version), version_commit(open->engine, later))
+    return reaches(open->engine, version_begin(open->engine, version),
+                   version_commit(open->engine, later))
                ? KNOWN_TRUE
                : KNOWN_FALSE;
 }
@@ -182,14 +195,16 @@ static int literal_of(const struct placement_clauses *clauses_of_lists, const st
 }
 
 /* The terms of a clause. */
-static const struct term *terms_of(const struct placement_clauses *clauses_of_lists, uint32_t clause, size_t *count)
+static const struct term *terms_of(const struct placement_clauses *clauses_of_lists,
+                                   uint32_t clause, size_t *count)
 {
     size_t first = clause ? clauses_of_lists->clauses[clause - 1].end : 0;
     *count = clauses_of_lists->clauses[clause].end - first;
     return clauses_of_lists->terms + first;
 }
 
-static void emit_clause(struct placement_clauses *clauses_of_lists, uint32_t number, struct iso_solver *solver)
+static void emit_clause(struct placement_clauses *clauses_of_lists, uint32_t number,
+                        struct iso_solver *solver)
 {
     size_t terms;
     const struct term *term = terms_of(clauses_of_lists, number, &terms);
@@ -197,7 +212,8 @@ static void emit_clause(struct placement_clauses *clauses_of_lists, uint32_t num
     if (terms > clauses_of_lists->clause_size) {
         clauses_of_lists->clause_size = 2 * terms;
         clauses_of_lists->clause =
-            iso_reallocate(clauses_of_lists->clause, clauses_of_lists->clause_size * sizeof *clauses_of_lists->clause);
+            iso_reallocate(clauses_of_lists->clause,
+                           clauses_of_lists->clause_size * sizeof *clauses_of_lists->clause);
     }
     for (size_t i = 0; i < terms; i++) {
         int literal = literal_of(clauses_of_lists, &term[i]);
@@ -225,11 +241,13 @@ void placement_clauses_new(struct open *open)
     struct placement_clauses *clauses_of_lists = open->clauses_of_lists =
         iso_allocate_zeroed(1, sizeof *clauses_of_lists);
     clauses_of_lists->open = open;
-    clauses_of_lists->likely = iso_allocate_zeroed((size_t)placements->count + 1, sizeof *clauses_of_lists->likely);
+    clauses_of_lists->likely =
+        iso_allocate_zeroed((size_t)placements->count + 1, sizeof *clauses_of_lists->likely);
     open->first_placed = open->variable_count + 1;
     for (uint32_t i = 0; i < placements->count; i++)
         open_add_variable(open, (struct variable){PLACED, i, ISO_NONE});
-    for (; clauses_of_lists->list_number < placements->list_count; clauses_of_lists->list_number++) {
+    for (; clauses_of_lists->list_number < placements->list_count;
+         clauses_of_lists->list_number++) {
         clauses_of_lists->list = &placements->lists[clauses_of_lists->list_number];
         add_covers(clauses_of_lists);
         add_reads(clauses_of_lists);
@@ -241,8 +259,10 @@ void placement_clauses_free(struct placement_clauses *clauses_of_lists)
 {
     if (!clauses_of_lists)
         return;
-    iso_column_free(clauses_of_lists->terms, clauses_of_lists->term_capacity * sizeof *clauses_of_lists->terms);
-    iso_column_free(clauses_of_lists->clauses, clauses_of_lists->clause_capacity * sizeof *clauses_of_lists->clauses);
+    iso_column_free(clauses_of_lists->terms,
+                    clauses_of_lists->term_capacity * sizeof *clauses_of_lists->terms);
+    iso_column_free(clauses_of_lists->clauses,
+                    clauses_of_lists->clause_capacity * sizeof *clauses_of_lists->clauses);
     iso_free(clauses_of_lists->likely);
     iso_free(clauses_of_lists->clause);
     iso_free(clauses_of_lists);
@@ -250,7 +270,9 @@ void placement_clauses_free(struct placement_clauses *clauses_of_lists)
 
 bool placement_clauses_is_placed(const struct placement_clauses *clauses_of_lists, int literal)
 {
-    return clauses_of_lists->likely[(uint32_t)abs(literal) - clauses_of_lists->open->first_placed] == (literal > 0);
+    return clauses_of_lists
+               ->likely[(uint32_t)abs(literal) - clauses_of_lists->open->first_placed] ==
+           (literal > 0);
 }
 
 /* ---- what a model does not keep to ---- */
@@ -289,7 +311,8 @@ static void look_at_pair(struct placement_clauses *clauses_of_lists, uint32_t a,
 }
 
 /* Writers without a place come after the one whose place is the last. */
-static void look_at_rest(struct placement_clauses *clauses_of_lists, const uint32_t *placed, uint32_t count)
+static void look_at_rest(struct placement_clauses *clauses_of_lists, const uint32_t *placed,
+                         uint32_t count)
 {
     const struct engine *engine = clauses_of_lists->open->engine;
     const struct placement *items = items_of(clauses_of_lists);
@@ -321,10 +344,12 @@ bool placement_clauses_agree(struct placement_clauses *clauses_of_lists)
     uint32_t before = clauses_of_lists->clause_count;
     for (clauses_of_lists->list_number = 0; clauses_of_lists->list_number < placements->list_count;
          clauses_of_lists->list_number++) {
-        const struct repeating_list *list = clauses_of_lists->list = &placements->lists[clauses_of_lists->list_number];
+        const struct repeating_list *list = clauses_of_lists->list =
+            &placements->lists[clauses_of_lists->list_number];
         uint32_t *placed = iso_allocate(((size_t)list->end - list->first + 1) * sizeof *placed);
         uint32_t count = collect_placed(clauses_of_lists, placed);
-        for (uint32_t i = 0; i < count && clauses_of_lists->clause_count - before < CLAUSES_A_ROUND; i++) {
+        for (uint32_t i = 0; i < count && clauses_of_lists->clause_count - before < CLAUSES_A_ROUND;
+             i++) {
             for (uint32_t j = i + 1; j < count; j++)
                 look_at_pair(clauses_of_lists, placed[i], placed[j]);
         }
@@ -339,23 +364,27 @@ void placement_clauses_emit(struct placement_clauses *clauses_of_lists)
 {
     for (; clauses_of_lists && clauses_of_lists->first_held_back < clauses_of_lists->clause_count;
          clauses_of_lists->first_held_back++)
-        emit_clause(clauses_of_lists, clauses_of_lists->first_held_back, clauses_of_lists->open->solver);
+        emit_clause(clauses_of_lists, clauses_of_lists->first_held_back,
+                    clauses_of_lists->open->solver);
 }
 
 /* ---- as lemmas ---- */
 
-/* True, and the two versions, if a clause lacks its last literal since the opposite order is known. */
-static bool rests_on_order(const struct placement_clauses *clauses_of_lists, uint32_t clause, uint32_t *earlier,
-                           uint32_t *later)
+/* True, and the two versions, if a clause lacks its last literal since the opposite order is
+ * known. */
+static bool rests_on_order(const struct placement_clauses *clauses_of_lists, uint32_t clause,
+                           uint32_t *earlier, uint32_t *later)
 {
     size_t count;
-    const struct term *terms = terms_of(clauses_of_lists, clause, &count), *last = &terms[count - 1];
+    const struct term *terms = terms_of(clauses_of_lists, clause, &count),
+                      *last = &terms[count - 1];
     *earlier = last->b;
     *later = last->a;
     return last->kind == TERM_ORDER && literal_of(clauses_of_lists, last) == KNOWN_FALSE;
 }
 
-void placement_clauses_need(const struct placement_clauses *clauses_of_lists, struct explanation *explanation)
+void placement_clauses_need(const struct placement_clauses *clauses_of_lists,
+                            struct explanation *explanation)
 {
     uint32_t earlier, later;
     for (uint32_t i = 0; clauses_of_lists && i < clauses_of_lists->clause_count; i++) {
@@ -380,17 +409,20 @@ static struct iso_literal evidence_of(const struct engine *engine, const struct 
     }
 }
 
-void placement_clauses_write(const struct placement_clauses *clauses_of_lists, struct explanation *explanation)
+void placement_clauses_write(const struct placement_clauses *clauses_of_lists,
+                             struct explanation *explanation)
 {
     uint32_t earlier, later;
     for (uint32_t i = 0; clauses_of_lists && i < clauses_of_lists->clause_count; i++) {
         const struct engine *engine = clauses_of_lists->open->engine;
-        const struct repeating_list *list = &engine->placements->lists[clauses_of_lists->clauses[i].list];
+        const struct repeating_list *list =
+            &engine->placements->lists[clauses_of_lists->clauses[i].list];
         size_t count;
         const struct term *terms = terms_of(clauses_of_lists, i, &count);
         if (rests_on_order(clauses_of_lists, i, &earlier, &later))
             explanation_order(explanation, earlier, later);
-        iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST, engine->reads.operation[list->read]);
+        iso_evidence_lemma(&engine->result->evidence, ISO_LEMMA_LIST,
+                           engine->reads.operation[list->read]);
         for (size_t term = 0; term < count; term++)
             iso_evidence_literal(&engine->result->evidence, evidence_of(engine, &terms[term]));
     }

@@ -1,4 +1,5 @@
-/* No model: the cycles that this rests on become lemmas, then what the solver learns from them in a second proof. */
+/* No model: the cycles that this rests on become lemmas, then what the solver learns from them in a
+ * second proof. */
 #include "polygraph/solving/solve.h"
 
 bool open_ask_stop(void *context)
@@ -14,15 +15,18 @@ static void clause_to_literals(struct open *open, const int *clause, uint32_t co
         uint32_t number = (uint32_t)(clause[i] < 0 ? -clause[i] : clause[i]);
         const struct variable *variable = &open->variables[number];
         if (variable->read == PLACED)
-            iso_evidence_literal(evidence,
-                                 literal_placed(engine, number - open->first_placed,
-                                                placement_clauses_is_placed(open->clauses_of_lists, clause[i])));
+            iso_evidence_literal(evidence, literal_placed(engine, number - open->first_placed,
+                                                          placement_clauses_is_placed(
+                                                              open->clauses_of_lists, clause[i])));
         else if (variable->read != ISO_NONE)
-            iso_evidence_literal(evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
+            iso_evidence_literal(
+                evidence, literal_reads(engine, variable->read, variable->version, clause[i] > 0));
         else if (clause[i] > 0)
-            iso_evidence_literal(evidence, literal_order(engine, variable->version, variable->later));
+            iso_evidence_literal(evidence,
+                                 literal_order(engine, variable->version, variable->later));
         else
-            iso_evidence_literal(evidence, literal_order(engine, variable->later, variable->version));
+            iso_evidence_literal(evidence,
+                                 literal_order(engine, variable->later, variable->version));
     }
 }
 
@@ -56,18 +60,21 @@ static bool find_core(struct open *open, bool *core)
     return answer == ISO_SOLVER_FALSE;
 }
 
-/* Marks what a cycle's lemma rests on, or writes it. An order that is known without a literal has its own
- * lemma. */
-static void cycle_to_lemma(struct open *open, struct explanation *explanation, uint32_t cycle, bool write)
+/* Marks what a cycle's lemma rests on, or writes it. An order that is known without a literal has
+ * its own lemma. */
+static void cycle_to_lemma(struct open *open, struct explanation *explanation, uint32_t cycle,
+                           bool write)
 {
     const struct engine *engine = open->engine;
     struct iso_evidence *evidence = &engine->result->evidence;
     uint32_t first = open->cycle_first[cycle];
-    uint32_t end = cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;
+    uint32_t end =
+        cycle + 1 < open->cycle_count ? open->cycle_first[cycle + 1] : open->cycle_edge_count;
     for (uint32_t i = first; i < end; i++) {
         const struct implied *edge = &open->edges[open->cycle_edges[i]];
-        bool known_order = edge->kind == ISO_EDGE_RW && edge->version != INITIAL &&
-                           open->variables[edge->first < 0 ? -edge->first : edge->first].read != ISO_NONE;
+        bool known_order =
+            edge->kind == ISO_EDGE_RW && edge->version != INITIAL &&
+            open->variables[edge->first < 0 ? -edge->first : edge->first].read != ISO_NONE;
         if (known_order && write)
             explanation_order(explanation, edge->version, edge->later);
         else if (known_order)
@@ -87,7 +94,8 @@ static void cycle_to_lemma(struct open *open, struct explanation *explanation, u
             explanation_need_path(explanation, edge->to, next->from);
             continue;
         }
-        iso_evidence_edge(evidence, edge->kind == ISO_EDGE_WR ? edge_wr(engine, edge->read, edge->version)
+        iso_evidence_edge(evidence, edge->kind == ISO_EDGE_WR
+                                        ? edge_wr(engine, edge->read, edge->version)
                                     : edge->kind == ISO_EDGE_WW
                                         ? edge_ww(engine, edge->version, edge->later)
                                         : edge_rw(engine, edge->read, edge->version, edge->later));

@@ -1,11 +1,11 @@
-/* What saturation leaves open, for the solver: pairs of writers of a key, and reads with several possible
- * writers.
+/* What saturation leaves open, for the solver: pairs of writers of a key, and reads with several
+ * possible writers.
  *
- * A variable is a pair (true: the order that the last topological order proposes) or a read's candidate. Each
- * answer implies edges. The solver knows nothing of graphs: its model's edges join the facts, and where that
- * closes cycles, each becomes a clause "not all of these". No cycle: the topological order explains the
- * history. No model: the clauses that this rests on become lemmas, and a second proof from only those gives the
- * proof.
+ * A variable is a pair (true: the order that the last topological order proposes) or a read's
+ * candidate. Each answer implies edges. The solver knows nothing of graphs: its model's edges join
+ * the facts, and where that closes cycles, each becomes a clause "not all of these". No cycle: the
+ * topological order explains the history. No model: the clauses that this rests on become lemmas,
+ * and a second proof from only those gives the proof.
  */
 #include "polygraph/solving/solve.h"
 
@@ -24,7 +24,8 @@ static void activate_edges(struct open *open)
     bool *value = iso_allocate(((size_t)open->variable_count + 1) * sizeof *value);
     for (uint32_t i = 1; i <= open->variable_count; i++)
         value[i] = literal_is_true(open, (int)i);
-    memset(open->first_active, 0xff, ((size_t)engine->graph.node_count + 1) * sizeof *open->first_active);
+    memset(open->first_active, 0xff,
+           ((size_t)engine->graph.node_count + 1) * sizeof *open->first_active);
     for (uint32_t i = 0; i < open->edge_count; i++) {
         struct implied *edge = &open->edges[i];
         bool first = edge->first > 0 ? value[edge->first] : !value[-edge->first];
@@ -63,7 +64,8 @@ static bool sort_model(struct open *open)
         open->sorted[node] = true;
         if (node_goes_on(engine, node) && --open->degree[node + 1] == 0)
             queue[end++] = node + 1;
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out) {
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+             i = engine->graph.facts[i].next_out) {
             if (--open->degree[engine->graph.facts[i].to] == 0)
                 queue[end++] = engine->graph.facts[i].to;
         }
@@ -81,10 +83,11 @@ static bool sort_model(struct open *open)
 
 #define BY_FACT 0xffffffffu
 
-static void visit_node(struct open *open, uint32_t node, uint32_t distance, uint32_t by, uint32_t *head, uint32_t *end,
-                       bool front)
+static void visit_node(struct open *open, uint32_t node, uint32_t distance, uint32_t by,
+                       uint32_t *head, uint32_t *end, bool front)
 {
-    if (open->sorted[node] || (open->visited[node] == open->round && open->distance[node] <= distance))
+    if (open->sorted[node] ||
+        (open->visited[node] == open->round && open->distance[node] <= distance))
         return;
     open->visited[node] = open->round;
     open->distance[node] = distance;
@@ -95,8 +98,8 @@ static void visit_node(struct open *open, uint32_t node, uint32_t distance, uint
         open->deque[(*end)++] = node;
 }
 
-/* The last implied edge before each node is kept in `by`; facts pass it on. Finds the path with the fewest
- * implied edges; false if there is none (the start is on no cycle). */
+/* The last implied edge before each node is kept in `by`; facts pass it on. Finds the path with the
+ * fewest implied edges; false if there is none (the start is on no cycle). */
 static bool find_path(struct open *open, uint32_t from, uint32_t to)
 {
     const struct engine *engine = open->engine;
@@ -104,9 +107,11 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
     open->round++;
     visit_node(open, from, 0, BY_FACT, &head, &end, false);
     while (head < end) {
-        if (head < engine->graph.node_count || end > 3 * engine->graph.node_count) { /* keep room at both sides */
+        if (head < engine->graph.node_count ||
+            end > 3 * engine->graph.node_count) { /* keep room at both sides */
             uint32_t count = end - head;
-            memmove(open->deque + middle - count / 2, open->deque + head, count * sizeof *open->deque);
+            memmove(open->deque + middle - count / 2, open->deque + head,
+                    count * sizeof *open->deque);
             head = middle - count / 2;
             end = head + count;
             if (count > engine->graph.node_count)
@@ -117,8 +122,10 @@ static bool find_path(struct open *open, uint32_t from, uint32_t to)
             return true;
         if (node_goes_on(engine, node))
             visit_node(open, node + 1, distance, open->by[node], &head, &end, true);
-        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE; i = engine->graph.facts[i].next_out)
-            visit_node(open, engine->graph.facts[i].to, distance, open->by[node], &head, &end, true);
+        for (uint32_t i = engine->graph.first_out[node]; i != ISO_NONE;
+             i = engine->graph.facts[i].next_out)
+            visit_node(open, engine->graph.facts[i].to, distance, open->by[node], &head, &end,
+                       true);
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next)
             visit_node(open, open->edges[i].to, distance + 1, i, &head, &end, false);
     }
@@ -134,18 +141,22 @@ static void add_cycle_edge(struct open *open, uint32_t edge)
 static void start_cycle(struct open *open)
 {
     if (open->cycle_count + 1 >= open->cycle_capacity) {
-        open->cycle_capacity = (uint32_t)iso_column_capacity(open->cycle_capacity, open->cycle_count + 2u);
-        open->cycle_first = iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
+        open->cycle_capacity =
+            (uint32_t)iso_column_capacity(open->cycle_capacity, open->cycle_count + 2u);
+        open->cycle_first =
+            iso_reallocate(open->cycle_first, open->cycle_capacity * sizeof *open->cycle_first);
     }
     open->cycle_first[open->cycle_count++] = open->cycle_edge_count;
 }
 
-/* Keeps the cycle of active edge `start` and the path that was found; edges in the order of the cycle. */
+/* Keeps the cycle of active edge `start` and the path that was found; edges in the order of the
+ * cycle. */
 static void keep_cycle(struct open *open, uint32_t start)
 {
     start_cycle(open);
     uint32_t first = open->cycle_edge_count;
-    for (uint32_t i = open->by[open->edges[start].from]; i != BY_FACT; i = open->by[open->edges[i].from])
+    for (uint32_t i = open->by[open->edges[start].from]; i != BY_FACT;
+         i = open->by[open->edges[i].from])
         add_cycle_edge(open, i);
     add_cycle_edge(open, start);
     for (uint32_t i = first, j = open->cycle_edge_count - 1; i < j; i++, j--) {
@@ -165,10 +176,11 @@ static void add_cycles(struct open *open)
     for (uint32_t node = 0; node < engine->graph.node_count; node++) {
         for (uint32_t i = open->first_active[node]; i != ISO_NONE; i = open->edges[i].next) {
             uint32_t to = open->edges[i].to;
-            if (found >= CYCLES_A_ROUND || (found % LOOK_UP == LOOK_UP - 1 && engine_must_stop(open->engine)))
+            if (found >= CYCLES_A_ROUND ||
+                (found % LOOK_UP == LOOK_UP - 1 && engine_must_stop(open->engine)))
                 return;
-            if (open->sorted[node] || open->sorted[to] || engine->graph.rank[node] < engine->graph.rank[to] ||
-                !find_path(open, to, node))
+            if (open->sorted[node] || open->sorted[to] ||
+                engine->graph.rank[node] < engine->graph.rank[to] || !find_path(open, to, node))
                 continue;
             keep_cycle(open, i);
             open_clause_of_cycle(open, open->cycle_count - 1);

@@ -19,7 +19,7 @@ struct catcher {
     volatile sig_atomic_t *stopped;
     struct iso_kafka_buffer *buffers; /* by input: messages that came early */
     uint32_t buffer_count;
-    uint64_t memory;                    /* bytes on them, with those that one step needs beside; 0: no bound */
+    uint64_t memory; /* bytes on them, with those that one step needs beside; 0: no bound */
     struct iso_message *polled, *batch; /* what a poll gave; the step at hand */
     struct iso_text again;              /* its record, made once more */
     bool ended;                         /* the end of the input was done again */
@@ -27,7 +27,8 @@ struct catcher {
 
 static enum iso_status journal_is_damaged(const struct catcher *catcher)
 {
-    return iso_error_set(catcher->error, ISO_FAILED, "state %s: damaged: a record of the journal makes no sense",
+    return iso_error_set(catcher->error, ISO_FAILED,
+                         "state %s: damaged: a record of the journal makes no sense",
                          catcher->durable->options.state);
 }
 
@@ -36,7 +37,8 @@ static struct iso_kafka_buffer *buffer_of(struct catcher *catcher, uint32_t inpu
     if (input >= catcher->buffer_count) {
         uint32_t count = (uint32_t)iso_column_capacity(catcher->buffer_count, (size_t)input + 1);
         catcher->buffers = iso_reallocate(catcher->buffers, count * sizeof *catcher->buffers);
-        memset(catcher->buffers + catcher->buffer_count, 0, (count - catcher->buffer_count) * sizeof *catcher->buffers);
+        memset(catcher->buffers + catcher->buffer_count, 0,
+               (count - catcher->buffer_count) * sizeof *catcher->buffers);
         catcher->buffer_count = count;
     }
     return &catcher->buffers[input];
@@ -71,13 +73,15 @@ static enum iso_status read_more(struct catcher *catcher, uint32_t input)
         iso_kafka_consumer_pause(catcher->consumer, i,
                                  partitions[i].input != input &&
                                      is_full(buffer_of(catcher, partitions[i].input), share));
-    if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) != ISO_OK)
+    if (iso_kafka_consumer_poll(catcher->consumer, POLL_MS, &messages, &count, catcher->error) !=
+        ISO_OK)
         return catcher->error->status;
     memcpy(catcher->polled, messages, count * sizeof *messages);
     if (run_durable_compare(catcher->durable, catcher->polled, &count, catcher->error) != ISO_OK)
         return catcher->error->status;
     for (uint32_t i = 0; i < count; i++)
-        iso_kafka_buffer_put(buffer_of(catcher, catcher->polled[i].input), &catcher->polled[i], BUFFER_BLOCK);
+        iso_kafka_buffer_put(buffer_of(catcher, catcher->polled[i].input), &catcher->polled[i],
+                             BUFFER_BLOCK);
     return ISO_OK;
 }
 
@@ -101,7 +105,8 @@ static enum iso_status await_messages(struct catcher *catcher, uint32_t input, u
             return catcher->error->status;
         if (ended && buffer_of(catcher, input)->count < need && has_ended(catcher, input))
             return iso_error_set(catcher->error, ISO_FAILED,
-                                 "topic %s partition %" PRId32 ": ends before what was read of it: it was truncated or "
+                                 "topic %s partition %" PRId32
+                                 ": ends before what was read of it: it was truncated or "
                                  "created anew",
                                  entry->topic, entry->partition);
     }
@@ -110,9 +115,11 @@ static enum iso_status await_messages(struct catcher *catcher, uint32_t input, u
 
 /* ---- records ---- */
 
-static enum iso_status take_run(struct catcher *catcher, uint64_t input, uint64_t need, uint32_t *count)
+static enum iso_status take_run(struct catcher *catcher, uint64_t input, uint64_t need,
+                                uint32_t *count)
 {
-    if (input >= iso_pipeline_inputs(catcher->pipeline)->count || !catcher->consumer || need > BATCH_LIMIT - *count)
+    if (input >= iso_pipeline_inputs(catcher->pipeline)->count || !catcher->consumer ||
+        need > BATCH_LIMIT - *count)
         return journal_is_damaged(catcher);
     if (await_messages(catcher, (uint32_t)input, need) != ISO_OK || *catcher->stopped)
         return catcher->error->status;
@@ -122,14 +129,15 @@ static enum iso_status take_run(struct catcher *catcher, uint64_t input, uint64_
     return ISO_OK;
 }
 
-static enum iso_status feed_again(struct catcher *catcher, const struct iso_store_record *record, uint32_t count,
-                                  uint64_t time)
+static enum iso_status feed_again(struct catcher *catcher, const struct iso_store_record *record,
+                                  uint32_t count, uint64_t time)
 {
     struct iso_progress *progress = &catcher->durable->progress;
     run_durable_count(catcher->durable, catcher->batch, count);
     catcher->again.used = 0;
     iso_progress_step(progress, catcher->batch, count, time, &catcher->again);
-    if (catcher->again.used != record->size || memcmp(catcher->again.bytes, record->bytes, record->size))
+    if (catcher->again.used != record->size ||
+        memcmp(catcher->again.bytes, record->bytes, record->size))
         return count ? run_durable_changed(catcher->batch[0].topic, catcher->batch[0].partition,
                                            catcher->batch[0].offset, catcher->error)
                      : journal_is_damaged(catcher);
@@ -168,18 +176,19 @@ static enum iso_status do_partition(struct catcher *catcher, const struct iso_st
     iso_progress_place(&catcher->durable->progress, partition.input)->declared = true;
     iso_pipeline_declare(catcher->pipeline, partition.input, partition.time);
     return run_intake_declare(catcher->durable->stream,
-                              iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic, partition.partition,
-                              catcher->error);
+                              iso_pipeline_inputs(catcher->pipeline)->list[partition.input].topic,
+                              partition.partition, catcher->error);
 }
 
-/* Equal verdicts, or this is not the program that made the others. Behind the end of the input the last verdict, which
- * is emitted once all is done, may stand among those that were checked. */
+/* Equal verdicts, or this is not the program that made the others. Behind the end of the input the
+ * last verdict, which is emitted once all is done, may stand among those that were checked. */
 static enum iso_status do_check(struct catcher *catcher, const struct iso_store_record *record)
 {
     const struct iso_progress *progress = &catcher->durable->progress;
     uint64_t position, digest;
-    if (!iso_progress_get_check((struct iso_progress_reader){record->bytes, record->bytes + record->size}, &position,
-                                &digest))
+    if (!iso_progress_get_check(
+            (struct iso_progress_reader){record->bytes, record->bytes + record->size}, &position,
+            &digest))
         return journal_is_damaged(catcher);
     if (catcher->ended || (position == progress->position && digest == progress->digest))
         return ISO_OK;
@@ -248,7 +257,8 @@ static enum iso_status do_record(struct catcher *catcher, const struct iso_store
 
 /* ---- the whole ---- */
 
-/* Inputs are numbered in the order of then, before a consumer finds their partitions in an order of its own. */
+/* Inputs are numbered in the order of then, before a consumer finds their partitions in an order of
+ * its own. */
 static bool number_inputs(struct catcher *catcher)
 {
     struct iso_progress *progress = &catcher->durable->progress;
@@ -258,15 +268,16 @@ static bool number_inputs(struct catcher *catcher)
     while (iso_store_next(catcher->durable->store, &record, catcher->error)) {
         struct iso_progress_reader reader = {record.bytes, record.bytes + record.size};
         uint64_t time, runs;
-        if (record.type == ISO_PROGRESS_STEP && iso_progress_get_step(progress, &reader, &time, &runs))
+        if (record.type == ISO_PROGRESS_STEP &&
+            iso_progress_get_step(progress, &reader, &time, &runs))
             reads |= runs != 0;
         if (record.type == ISO_PROGRESS_RECORDS)
             run_records_read(&catcher->durable->stream->records, catcher->pipeline, catcher->error);
         if (record.type != ISO_PROGRESS_PARTITION)
             continue;
         if (!iso_progress_get_partition(progress, reader, &partition) ||
-            iso_inputs_number(iso_pipeline_inputs(catcher->pipeline), partition.topic, partition.length,
-                              partition.partition) != partition.input)
+            iso_inputs_number(iso_pipeline_inputs(catcher->pipeline), partition.topic,
+                              partition.length, partition.partition) != partition.input)
             journal_is_damaged(catcher);
         else
             iso_progress_place(progress, partition.input)->next = partition.start;
@@ -296,22 +307,26 @@ static const char **known_topics(const struct catcher *catcher, uint32_t *count)
     return topics;
 }
 
-static void open_consumer(struct catcher *catcher, const struct iso_kafka_consumer_options *settings)
+static void open_consumer(struct catcher *catcher,
+                          const struct iso_kafka_consumer_options *settings)
 {
     struct iso_kafka_consumer_options again = *settings;
-    struct iso_kafka_position *positions = run_durable_positions(catcher->durable, &again.position_count);
+    struct iso_kafka_position *positions =
+        run_durable_positions(catcher->durable, &again.position_count);
     const char **topics = known_topics(catcher, &again.topic_count);
     again.topics = topics;
     again.prefix_count = 0;
     again.positions = positions;
     again.start = ISO_KAFKA_POSITIONS;
     again.until_eof = again.wait_for_topics = false;
-    catcher->consumer = iso_kafka_consumer_new(&again, iso_pipeline_inputs(catcher->pipeline), catcher->error);
+    catcher->consumer =
+        iso_kafka_consumer_new(&again, iso_pipeline_inputs(catcher->pipeline), catcher->error);
     iso_free(positions);
     iso_free(topics);
 }
 
-enum iso_status run_catch_up(struct run_durable *durable, const struct iso_kafka_consumer_options *settings,
+enum iso_status run_catch_up(struct run_durable *durable,
+                             const struct iso_kafka_consumer_options *settings,
                              volatile sig_atomic_t *stopped, struct iso_error *error)
 {
     struct run_remarks *remarks = &durable->stream->remarks;
@@ -326,7 +341,8 @@ enum iso_status run_catch_up(struct run_durable *durable, const struct iso_kafka
     durable->catching_up = remarks->muted = true;
     if (number_inputs(&catcher) && catcher.error->status == ISO_OK)
         open_consumer(&catcher, settings);
-    while (catcher.error->status == ISO_OK && !*stopped && iso_store_next(durable->store, &record, catcher.error)) {
+    while (catcher.error->status == ISO_OK && !*stopped &&
+           iso_store_next(durable->store, &record, catcher.error)) {
         do_record(&catcher, &record);
         ISO_FAULT(iso_fault_point("after-record-again"));
     }

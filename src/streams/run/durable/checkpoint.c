@@ -18,7 +18,8 @@ enum { SNAPSHOTS_OF_INPUT = 4, SNAPSHOT_EVERY_MS = 3600000 };
 
 static enum iso_status deliver_output(struct run_durable *durable, struct iso_error *error)
 {
-    return run_delivery_advance(&durable->delivery, &durable->stream->output, durable->progress.position, error);
+    return run_delivery_advance(&durable->delivery, &durable->stream->output,
+                                durable->progress.position, error);
 }
 
 static enum iso_status journal_delivered(struct run_durable *durable, struct iso_error *error)
@@ -36,7 +37,8 @@ static enum iso_status journal_delivered(struct run_durable *durable, struct iso
 
 /* ---- checkpoints ---- */
 
-static enum iso_status write_checkpoint(struct run_durable *durable, bool is_last, struct iso_error *error)
+static enum iso_status write_checkpoint(struct run_durable *durable, bool is_last,
+                                        struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point(is_last ? "before-last-checkpoint" : "before-checkpoint"));
     iso_progress_put_check(&durable->progress, &durable->record);
@@ -56,7 +58,8 @@ static bool is_much_held(const struct run_durable *durable)
     if (durable->snapshots.input < LEAST_INPUT / 4)
         return false;
     iso_pipeline_stats(durable->stream->pipeline, &stats);
-    return stats.engine.spilt.archived >= LEAST_INPUT && stats.engine.spilt.archived > stats.engine.spilt.disk / 2;
+    return stats.engine.spilt.archived >= LEAST_INPUT &&
+           stats.engine.spilt.archived > stats.engine.spilt.disk / 2;
 }
 
 /* Bytes of input after which a snapshot is worth its price: so many times what it writes. */
@@ -77,10 +80,12 @@ static bool is_snapshot_due(const struct run_durable *durable, uint64_t now)
     const struct run_snapshots *snapshots = &durable->snapshots;
     return snapshots->input >= input_worth_a_snapshot(durable) ||
            iso_store_journal_bytes(durable->store) >= MOST_JOURNAL ||
-           (snapshots->input && now - snapshots->input_at >= SNAPSHOT_EVERY_MS) || is_much_held(durable);
+           (snapshots->input && now - snapshots->input_at >= SNAPSHOT_EVERY_MS) ||
+           is_much_held(durable);
 }
 
-static enum iso_status take_snapshot(struct run_durable *durable, uint64_t now, struct iso_error *error)
+static enum iso_status take_snapshot(struct run_durable *durable, uint64_t now,
+                                     struct iso_error *error)
 {
     struct run_snapshots *snapshots = &durable->snapshots;
     assert(!snapshots->committing);
@@ -110,8 +115,10 @@ static void commit_snapshot(struct run_durable *durable, struct iso_error *error
     ISO_FAULT(iso_fault_point("after-commit"));
 }
 
-/* How far the snapshot under way is. Once it is the one to restore, what its forerunner needed of the store is free. */
-static enum iso_store_progress look_at_snapshot(struct run_durable *durable, struct iso_error *error)
+/* How far the snapshot under way is. Once it is the one to restore, what its forerunner needed of
+ * the store is free. */
+static enum iso_store_progress look_at_snapshot(struct run_durable *durable,
+                                                struct iso_error *error)
 {
     enum iso_store_progress progress = iso_store_look(durable->store, false, error);
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && durable->snapshots.committing) {
@@ -125,7 +132,8 @@ static enum iso_store_progress look_at_snapshot(struct run_durable *durable, str
 /* Whether the snapshot is written, and what was emitted before it is safe. */
 static bool is_to_be_committed(const struct run_durable *durable, enum iso_store_progress progress)
 {
-    return progress == ISO_STORE_WRITTEN && durable->delivery.delivered >= durable->snapshots.pending;
+    return progress == ISO_STORE_WRITTEN &&
+           durable->delivery.delivered >= durable->snapshots.pending;
 }
 
 /* A snapshot that is nearly done spares the next run much reading. */
@@ -134,8 +142,8 @@ static void await_snapshot(struct run_durable *durable, uint64_t seconds, struct
     const struct timespec moment = {.tv_nsec = 5000000};
     uint64_t end = cli_microseconds() + seconds * 500000;
     enum iso_store_progress progress;
-    while ((progress = look_at_snapshot(durable, error)) != ISO_STORE_IDLE && error->status == ISO_OK &&
-           cli_microseconds() < end) {
+    while ((progress = look_at_snapshot(durable, error)) != ISO_STORE_IDLE &&
+           error->status == ISO_OK && cli_microseconds() < end) {
         if (is_to_be_committed(durable, progress))
             commit_snapshot(durable, error);
         nanosleep(&moment, NULL);
@@ -144,7 +152,8 @@ static void await_snapshot(struct run_durable *durable, uint64_t seconds, struct
 
 /* ---- when ---- */
 
-static enum iso_status make_what_is_due(struct run_durable *durable, uint64_t now, struct iso_error *error)
+static enum iso_status make_what_is_due(struct run_durable *durable, uint64_t now,
+                                        struct iso_error *error)
 {
     struct run_snapshots *snapshots = &durable->snapshots;
     enum iso_store_progress progress = look_at_snapshot(durable, error);
@@ -152,14 +161,16 @@ static enum iso_status make_what_is_due(struct run_durable *durable, uint64_t no
         commit_snapshot(durable, error);
     if (error->status == ISO_OK && progress == ISO_STORE_IDLE && is_snapshot_due(durable, now))
         take_snapshot(durable, now, error);
-    if (error->status == ISO_OK && now - snapshots->checked >= durable->options.checkpoint_interval / 1000000) {
+    if (error->status == ISO_OK &&
+        now - snapshots->checked >= durable->options.checkpoint_interval / 1000000) {
         snapshots->checked = now;
         write_checkpoint(durable, false, error);
     }
     return error->status;
 }
 
-enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t now, struct iso_error *error)
+enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t now,
+                                           struct iso_error *error)
 {
     struct run_snapshots *snapshots = &durable->snapshots;
     if (!snapshots->checked)
@@ -173,7 +184,8 @@ enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t
     return error->status;
 }
 
-enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds, struct iso_error *error)
+enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds,
+                                    struct iso_error *error)
 {
     struct run_stream *stream = durable->stream;
     const struct run_snapshots *snapshots = &durable->snapshots;
@@ -185,14 +197,15 @@ enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t second
         write_checkpoint(durable, true, error) == ISO_OK)
         await_snapshot(durable, seconds, error);
     if (snapshots->count && !stream->options->quiet)
-        cli_log("state %s: %" PRIu64 " snapshots, for which the stream stopped for %" PRIu64 ".%03" PRIu64
-                " ms at most; the last has %" PRIu64 " bytes",
+        cli_log("state %s: %" PRIu64 " snapshots, for which the stream stopped for %" PRIu64
+                ".%03" PRIu64 " ms at most; the last has %" PRIu64 " bytes",
                 durable->options.state, snapshots->count, snapshots->longest_pause / 1000,
                 snapshots->longest_pause % 1000, iso_store_snapshot_bytes(durable->store));
     return error->status;
 }
 
-void run_checkpoint_figures(const struct run_durable *durable, struct run_checkpoint_figures *figures)
+void run_checkpoint_figures(const struct run_durable *durable,
+                            struct run_checkpoint_figures *figures)
 {
     const struct run_snapshots *snapshots = &durable->snapshots;
     uint64_t now = cli_microseconds(), began, took;

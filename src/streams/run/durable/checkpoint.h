@@ -1,5 +1,6 @@
-/* After a batch of a run with a state: its verdicts go out, and the journal notes how far; checkpoints and snapshots
- * are made when they are due. A snapshot is committed once what was emitted before it is safe.
+/* After a batch of a run with a state: its verdicts go out, and the journal notes how far;
+ * checkpoints and snapshots are made when they are due. A snapshot is committed once what was
+ * emitted before it is safe.
  *
  * Threads: the caller's.
  */
@@ -7,10 +8,12 @@
 
 #include "run/durable/durable.h"
 
-enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t now, struct iso_error *error);
+enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t now,
+                                           struct iso_error *error);
 
 /* The last checkpoint of a run that ends; what a snapshot under way needs at most `seconds` for. */
-enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds, struct iso_error *error);
+enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds,
+                                    struct iso_error *error);
 
 /* What is seen of it from outside; seconds. */
 struct run_checkpoint_figures {
@@ -20,4 +23,5 @@ struct run_checkpoint_figures {
     double longest_pause;
     uint64_t journal_bytes, snapshot_bytes, snapshots;
 };
-void run_checkpoint_figures(const struct run_durable *durable, struct run_checkpoint_figures *figures);
+void run_checkpoint_figures(const struct run_durable *durable,
+                            struct run_checkpoint_figures *figures);

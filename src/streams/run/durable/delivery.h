@@ -1,8 +1,9 @@
-/* How far the output of a run with a state got: which bytes of its verdicts have reached their reader.
+/* How far the output of a run with a state got: which bytes of its verdicts have reached their
+ * reader.
  *
- * Of a regular file its own length says so, to the byte, even in the middle of a line. Of a topic, what its broker
- * acknowledged; of a pipe, what was written: a crash in the instant before that is in the journal lets the last lines
- * be emitted again, with the same ids.
+ * Of a regular file its own length says so, to the byte, even in the middle of a line. Of a topic,
+ * what its broker acknowledged; of a pipe, what was written: a crash in the instant before that is
+ * in the journal lets the last lines be emitted again, with the same ids.
  */
 #pragma once
 
@@ -19,23 +20,26 @@ struct run_delivery {
 /* A new run: its output begins where the file ends, if it is one. */
 void run_delivery_begin(struct run_delivery *delivery, const struct run_output *output);
 
-/* A restart: `noted` of its bytes are known to have arrived, of at least `least` that there were. A file says more, or
- * is an error: it holds less. */
-enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct run_output *output, uint64_t noted,
-                                    uint64_t least, struct iso_error *error);
+/* A restart: `noted` of its bytes are known to have arrived, of at least `least` that there were. A
+ * file says more, or is an error: it holds less. */
+enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct run_output *output,
+                                    uint64_t noted, uint64_t least, struct iso_error *error);
 
-/* What was emitted beyond `position` is emitted again by others, and differently: a file forgets it. */
-enum iso_status run_delivery_cut(struct run_delivery *delivery, const struct run_output *output, uint64_t position,
-                                 struct iso_error *error);
+/* What was emitted beyond `position` is emitted again by others, and differently: a file forgets
+ * it. */
+enum iso_status run_delivery_cut(struct run_delivery *delivery, const struct run_output *output,
+                                 uint64_t position, struct iso_error *error);
 
 /* Of a line that ends at `position`, having begun at `before`: how many bytes its reader has. */
-size_t run_delivery_of_line(const struct run_delivery *delivery, uint64_t before, uint64_t position);
+size_t run_delivery_of_line(const struct run_delivery *delivery, uint64_t before,
+                            uint64_t position);
 
 /* Hands over what was made, up to `position`, and looks how far its reader has it. */
-enum iso_status run_delivery_advance(struct run_delivery *delivery, struct run_output *output, uint64_t position,
-                                     struct iso_error *error);
+enum iso_status run_delivery_advance(struct run_delivery *delivery, struct run_output *output,
+                                     uint64_t position, struct iso_error *error);
 
 /* Where a file is; part of a snapshot. */
 void run_delivery_archive(struct iso_archive *archive, struct run_delivery *delivery);
 /* In a snapshot's child: a file goes to the device. */
-void run_delivery_sync(const struct run_delivery *delivery, const struct run_output *output, struct iso_error *error);
+void run_delivery_sync(const struct run_delivery *delivery, const struct run_output *output,
+                       struct iso_error *error);

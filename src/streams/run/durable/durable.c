@@ -13,7 +13,8 @@
 #include "pipeline/archive.h"
 #include "run/durable/durable_configuration.h"
 
-/* LOOK: messages between two looks at the process's memory; GRAIN: a change below that share of it is none. */
+/* LOOK: messages between two looks at the process's memory; GRAIN: a change below that share of it
+ * is none. */
 enum { LOOK = 4096, GRAIN = 256 };
 
 /* ---- opening ---- */
@@ -55,23 +56,27 @@ static bool is_standard(const char *path)
 static enum iso_status refuse_others(const struct run_stream_options *options, const char *record,
                                      struct iso_error *error)
 {
-    const char *other = options->to_history                                   ? "--to-history"
-                        : is_standard(options->history)                       ? "--history -"
-                        : is_standard(record)                                 ? "--record -"
-                        : is_standard(options->dead_letter)                   ? "--dead-letter -"
-                        : options->round && run_stream_bounds_memory(options) ? "--round and --memory"
-                                                                              : NULL;
+    const char *other = options->to_history                 ? "--to-history"
+                        : is_standard(options->history)     ? "--history -"
+                        : is_standard(record)               ? "--record -"
+                        : is_standard(options->dead_letter) ? "--dead-letter -"
+                        : options->round && run_stream_bounds_memory(options)
+                            ? "--round and --memory"
+                            : NULL;
     if (!other)
         return ISO_OK;
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "--state does again after a crash what was done before: it cannot be combined with %s", other);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "--state does again after a crash what was done before: it cannot be combined with %s",
+        other);
 }
 
 enum iso_status run_durable_open(struct run_durable *durable, struct run_stream *stream,
                                  const struct run_durable_options *options, struct iso_error *error)
 {
     assert(options->state && stream->pipeline);
-    *durable = (struct run_durable){.stream = stream, .options = *options, .snapshots = {.opened = cli_microseconds()}};
+    *durable = (struct run_durable){
+        .stream = stream, .options = *options, .snapshots = {.opened = cli_microseconds()}};
     if (refuse_others(stream->options, options->record, error) != ISO_OK)
         return error->status;
     run_configuration_put(&durable->configuration, stream->options, options->record);
@@ -104,14 +109,17 @@ bool run_durable_is_open(const struct run_durable *durable)
 
 /* ---- records ---- */
 
-enum iso_status run_durable_append(struct run_durable *durable, enum iso_progress_record type, struct iso_error *error)
+enum iso_status run_durable_append(struct run_durable *durable, enum iso_progress_record type,
+                                   struct iso_error *error)
 {
-    enum iso_status status = iso_store_append(durable->store, type, durable->record.bytes, durable->record.used, error);
+    enum iso_status status =
+        iso_store_append(durable->store, type, durable->record.bytes, durable->record.used, error);
     durable->record.used = 0;
     return status;
 }
 
-enum iso_status run_durable_append_number(struct run_durable *durable, enum iso_progress_record type, uint64_t number,
+enum iso_status run_durable_append_number(struct run_durable *durable,
+                                          enum iso_progress_record type, uint64_t number,
                                           struct iso_error *error)
 {
     assert(!durable->record.used);
@@ -120,10 +128,13 @@ enum iso_status run_durable_append_number(struct run_durable *durable, enum iso_
 }
 
 /* Tells the pipeline how much memory there is, and the journal before. */
-static enum iso_status report_memory(struct run_durable *durable, bool anew, struct iso_error *error)
+static enum iso_status report_memory(struct run_durable *durable, bool anew,
+                                     struct iso_error *error)
 {
-    uint64_t limit = run_stream_memory(durable->stream->options), in_use = limit ? cli_memory_in_use() : 0;
-    uint64_t change = in_use > durable->in_use ? in_use - durable->in_use : durable->in_use - in_use;
+    uint64_t limit = run_stream_memory(durable->stream->options),
+             in_use = limit ? cli_memory_in_use() : 0;
+    uint64_t change =
+        in_use > durable->in_use ? in_use - durable->in_use : durable->in_use - in_use;
     durable->looked = durable->progress.messages;
     if (!anew && change < limit / GRAIN)
         return ISO_OK;
@@ -143,11 +154,16 @@ bool run_durable_has_declared(struct run_durable *durable, uint32_t input)
     return iso_progress_place(&durable->progress, input)->declared;
 }
 
-enum iso_status run_durable_declare(struct run_durable *durable, const struct iso_kafka_partition *partition,
-                                    uint64_t time, struct iso_error *error)
+enum iso_status run_durable_declare(struct run_durable *durable,
+                                    const struct iso_kafka_partition *partition, uint64_t time,
+                                    struct iso_error *error)
 {
-    struct iso_progress_partition record = {
-        time, partition->input, partition->partition, partition->next, partition->topic, strlen(partition->topic)};
+    struct iso_progress_partition record = {time,
+                                            partition->input,
+                                            partition->partition,
+                                            partition->next,
+                                            partition->topic,
+                                            strlen(partition->topic)};
     struct iso_progress_place *place = iso_progress_place(&durable->progress, partition->input);
     place->next = place->next < 0 ? partition->next : place->next;
     place->declared = true;
@@ -156,18 +172,21 @@ enum iso_status run_durable_declare(struct run_durable *durable, const struct is
     return run_durable_append(durable, ISO_PROGRESS_PARTITION, error);
 }
 
-void run_durable_count(struct run_durable *durable, const struct iso_message *messages, uint32_t count)
+void run_durable_count(struct run_durable *durable, const struct iso_message *messages,
+                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        durable->snapshots.input += sizeof *messages + messages[i].key.size + messages[i].payload.size;
+        durable->snapshots.input +=
+            sizeof *messages + messages[i].key.size + messages[i].payload.size;
 }
 
-enum iso_status run_durable_step(struct run_durable *durable, const struct iso_message *messages, uint32_t count,
-                                 uint64_t time, struct iso_error *error)
+enum iso_status run_durable_step(struct run_durable *durable, const struct iso_message *messages,
+                                 uint32_t count, uint64_t time, struct iso_error *error)
 {
     assert(!durable->catching_up && !durable->finished && !durable->record.used);
     run_durable_count(durable, messages, count);
-    if (run_stream_memory(durable->stream->options) && durable->progress.messages - durable->looked >= LOOK &&
+    if (run_stream_memory(durable->stream->options) &&
+        durable->progress.messages - durable->looked >= LOOK &&
         report_memory(durable, false, error) != ISO_OK)
         return error->status;
     iso_progress_step(&durable->progress, messages, count, time, &durable->record);
@@ -177,19 +196,22 @@ enum iso_status run_durable_step(struct run_durable *durable, const struct iso_m
     return error->status;
 }
 
-enum iso_status run_durable_ended(struct run_durable *durable, uint32_t input, struct iso_error *error)
+enum iso_status run_durable_ended(struct run_durable *durable, uint32_t input,
+                                  struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-end-of-input"));
     return run_durable_append_number(durable, ISO_PROGRESS_ENDED, input, error);
 }
 
-enum iso_status run_durable_reached(struct run_durable *durable, uint64_t reached, struct iso_error *error)
+enum iso_status run_durable_reached(struct run_durable *durable, uint64_t reached,
+                                    struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-reached"));
     return run_durable_append_number(durable, ISO_PROGRESS_REACHED, reached, error);
 }
 
-enum iso_status run_durable_finish(struct run_durable *durable, uint64_t time, struct iso_error *error)
+enum iso_status run_durable_finish(struct run_durable *durable, uint64_t time,
+                                   struct iso_error *error)
 {
     ISO_FAULT(iso_fault_point("before-finish"));
     iso_progress_step(&durable->progress, NULL, 0, time, &durable->record);
@@ -201,7 +223,8 @@ enum iso_status run_durable_finish(struct run_durable *durable, uint64_t time, s
 
 /* ---- the file of clients' records ---- */
 
-static enum iso_status read_records(struct run_durable *durable, uint64_t *digest, struct iso_error *error)
+static enum iso_status read_records(struct run_durable *durable, uint64_t *digest,
+                                    struct iso_error *error)
 {
     struct run_records *records = &durable->stream->records;
     if (run_records_read(records, durable->stream->pipeline, error) != ISO_OK)
@@ -226,7 +249,8 @@ enum iso_status run_durable_give_records(struct run_durable *durable, struct iso
     return error->status;
 }
 
-enum iso_status run_durable_give_records_again(struct run_durable *durable, const struct iso_store_record *record,
+enum iso_status run_durable_give_records_again(struct run_durable *durable,
+                                               const struct iso_store_record *record,
                                                struct iso_error *error)
 {
     struct run_records *records = &durable->stream->records;
@@ -234,15 +258,17 @@ enum iso_status run_durable_give_records_again(struct run_durable *durable, cons
     if (read_records(durable, &digest, error) != ISO_OK)
         return error->status;
     if (record->size != sizeof digest || memcmp(record->bytes, &digest, sizeof digest))
-        return iso_error_set(error, ISO_FAILED, "%s: is not what it was when its records were taken", records->path);
+        return iso_error_set(error, ISO_FAILED,
+                             "%s: is not what it was when its records were taken", records->path);
     durable->records_given = true;
     return run_records_give(records, durable->stream->pipeline, error);
 }
 
 /* ---- a new run ---- */
 
-enum iso_status run_durable_begin(struct run_durable *durable, const struct iso_kafka_partition *partitions,
-                                  uint32_t count, uint64_t time, struct iso_error *error)
+enum iso_status run_durable_begin(struct run_durable *durable,
+                                  const struct iso_kafka_partition *partitions, uint32_t count,
+                                  uint64_t time, struct iso_error *error)
 {
     struct run_stream *stream = durable->stream;
     assert(iso_store_is_new(durable->store) && !durable->catching_up);
@@ -268,38 +294,43 @@ enum iso_status run_durable_find_delivered(struct run_durable *durable, struct i
     while (iso_store_next(durable->store, &record, error)) {
         struct iso_progress_reader reader = {record.bytes, record.bytes + record.size};
         uint64_t noted;
-        if (record.type == ISO_PROGRESS_TOLD && iso_progress_get_number(&reader, &noted) && noted > delivered)
+        if (record.type == ISO_PROGRESS_TOLD && iso_progress_get_number(&reader, &noted) &&
+            noted > delivered)
             delivered = noted;
         durable->finished |= record.type == ISO_PROGRESS_FINISH;
     }
     iso_store_rewind(durable->store);
     if (error->status != ISO_OK)
         return error->status;
-    return run_delivery_resume(&durable->delivery, &durable->stream->output, delivered, durable->progress.position,
-                               error);
+    return run_delivery_resume(&durable->delivery, &durable->stream->output, delivered,
+                               durable->progress.position, error);
 }
 
 enum iso_status run_durable_resume_recording(struct run_durable *durable, struct iso_error *error)
 {
-    return run_recording_resume(&durable->stream->recording, durable->options.record, &durable->mark, error);
+    return run_recording_resume(&durable->stream->recording, durable->options.record,
+                                &durable->mark, error);
 }
 
 struct iso_kafka_position *run_durable_positions(const struct run_durable *durable, uint32_t *count)
 {
     const struct iso_inputs *inputs = iso_pipeline_inputs(durable->stream->pipeline);
     const struct iso_progress *progress = &durable->progress;
-    struct iso_kafka_position *positions = iso_allocate(((size_t)progress->place_count + 1) * sizeof *positions);
+    struct iso_kafka_position *positions =
+        iso_allocate(((size_t)progress->place_count + 1) * sizeof *positions);
     *count = 0;
     for (uint32_t i = 0; i < progress->place_count && i < inputs->count; i++) {
         const struct iso_progress_place *place = &progress->places[i];
         if (place->next >= 0)
-            positions[(*count)++] = (struct iso_kafka_position){inputs->list[i].topic, inputs->list[i].partition,
-                                                                place->next, place->last == place->next - 1};
+            positions[(*count)++] =
+                (struct iso_kafka_position){inputs->list[i].topic, inputs->list[i].partition,
+                                            place->next, place->last == place->next - 1};
     }
     return positions;
 }
 
-bool run_durable_knows(struct run_durable *durable, const struct iso_message *messages, uint32_t count)
+bool run_durable_knows(struct run_durable *durable, const struct iso_message *messages,
+                       uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (messages[i].offset < iso_progress_place(&durable->progress, messages[i].input)->next)
@@ -308,13 +339,14 @@ bool run_durable_knows(struct run_durable *durable, const struct iso_message *me
 }
 
 /* A run begins where the last one read its last message, to see that it is still the same. */
-enum iso_status run_durable_compare(struct run_durable *durable, struct iso_message *messages, uint32_t *count,
-                                    struct iso_error *error)
+enum iso_status run_durable_compare(struct run_durable *durable, struct iso_message *messages,
+                                    uint32_t *count, struct iso_error *error)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
         const struct iso_message *message = &messages[i];
-        const struct iso_progress_place *place = iso_progress_place(&durable->progress, message->input);
+        const struct iso_progress_place *place =
+            iso_progress_place(&durable->progress, message->input);
         if (message->offset >= place->next) {
             messages[kept++] = *message;
             continue;
@@ -326,12 +358,14 @@ enum iso_status run_durable_compare(struct run_durable *durable, struct iso_mess
     return ISO_OK;
 }
 
-enum iso_status run_durable_changed(const char *topic, int32_t partition, int64_t offset, struct iso_error *error)
+enum iso_status run_durable_changed(const char *topic, int32_t partition, int64_t offset,
+                                    struct iso_error *error)
 {
-    return iso_error_set(error, ISO_FAILED,
-                         "topic %s partition %" PRId32 " offset %" PRId64
-                         ": is not the message that was read there before: the topic was created anew or altered",
-                         topic, partition, offset);
+    return iso_error_set(
+        error, ISO_FAILED,
+        "topic %s partition %" PRId32 " offset %" PRId64
+        ": is not the message that was read there before: the topic was created anew or altered",
+        topic, partition, offset);
 }
 
 enum iso_status run_durable_resume(struct run_durable *durable, struct iso_error *error)
@@ -343,15 +377,18 @@ enum iso_status run_durable_resume(struct run_durable *durable, struct iso_error
     iso_output_flush(stream->output.lines);
     ISO_FAULT(iso_fault_point("after-catch-up-output"));
     if (run_recording_cut(&stream->recording, error) != ISO_OK ||
-        run_delivery_cut(&durable->delivery, &stream->output, durable->progress.position, error) != ISO_OK ||
+        run_delivery_cut(&durable->delivery, &stream->output, durable->progress.position, error) !=
+            ISO_OK ||
         iso_store_resume(durable->store, &torn, error) != ISO_OK)
         return error->status;
     if (torn)
-        cli_log_warning("state %s: the journal's last %" PRIu64 " bytes are no whole record and were left out",
+        cli_log_warning("state %s: the journal's last %" PRIu64
+                        " bytes are no whole record and were left out",
                         durable->options.state, torn);
     if (durable->finished)
-        cli_log_warning("state %s: this run has ended, and everything became final: nothing more is read",
-                        durable->options.state);
+        cli_log_warning(
+            "state %s: this run has ended, and everything became final: nothing more is read",
+            durable->options.state);
     ISO_FAULT(iso_fault_point("after-resume"));
     return durable->finished ? ISO_OK : report_memory(durable, true, error);
 }

@@ -22,18 +22,20 @@ static void put_number(struct iso_text *text, const char *name, uint64_t number)
 static void put_seconds(struct iso_text *text, const char *name, uint64_t milliseconds)
 {
     char number[32];
-    snprintf(number, sizeof number, milliseconds % 1000 ? "%" PRIu64 ".%03" PRIu64 : "%" PRIu64, milliseconds / 1000,
-             milliseconds % 1000);
+    snprintf(number, sizeof number, milliseconds % 1000 ? "%" PRIu64 ".%03" PRIu64 : "%" PRIu64,
+             milliseconds / 1000, milliseconds % 1000);
     put_line(text, name, number);
 }
 
-/* Everything that decides what verdicts are, and where they go. How bad records are treated may change, and
- * --memory: its changes are in the journal. */
-void run_configuration_put(struct iso_text *text, const struct run_stream_options *options, const char *record)
+/* Everything that decides what verdicts are, and where they go. How bad records are treated may
+ * change, and --memory: its changes are in the journal. */
+void run_configuration_put(struct iso_text *text, const struct run_stream_options *options,
+                           const char *record)
 {
     for (uint32_t i = 0; i < options->sources.count; i++)
         put_line(text, "source", options->sources.items[i]);
-    put_line(text, "level", options->level < 0 ? "default" : iso_level_name(run_stream_level(options)));
+    put_line(text, "level",
+             options->level < 0 ? "default" : iso_level_name(run_stream_level(options)));
     put_number(text, "uncovered", (uint64_t)options->uncovered);
     put_number(text, "no-session-order", options->no_session_order);
     put_number(text, "hlc-bits", options->pipeline.hlc_bits);
@@ -59,7 +61,8 @@ void run_configuration_put(struct iso_text *text, const struct run_stream_option
 }
 
 /* The first line of `a` that `b` has not in its place. */
-static void first_difference(const struct iso_text *a, const struct iso_text *b, char *line, size_t size)
+static void first_difference(const struct iso_text *a, const struct iso_text *b, char *line,
+                             size_t size)
 {
     size_t at = 0, start = 0;
     for (; at < a->used && at < b->used && a->bytes[at] == b->bytes[at]; at++)
@@ -78,15 +81,17 @@ struct version {
 };
 static const struct version ours = {.format = FORMAT, .order = 0x01020304, .version = ISO_VERSION};
 
-void run_configuration_check_version(const void *bytes, size_t size, const char *name, struct iso_error *error)
+void run_configuration_check_version(const void *bytes, size_t size, const char *name,
+                                     struct iso_error *error)
 {
     struct version found = {0};
     memcpy(&found, bytes, size < sizeof found ? size : sizeof found);
     if (size != sizeof found || memcmp(&found, &ours, sizeof found))
-        iso_error_set(error, ISO_FAILED,
-                      "%s: written by isochron %.23s in format %u; this is " ISO_VERSION
-                      " with format %u: end its run with that version, or begin with a new directory",
-                      name, found.version, found.format, ours.format);
+        iso_error_set(
+            error, ISO_FAILED,
+            "%s: written by isochron %.23s in format %u; this is " ISO_VERSION
+            " with format %u: end its run with that version, or begin with a new directory",
+            name, found.version, found.format, ours.format);
 }
 
 static void archive_version(struct iso_archive *archive)
@@ -102,16 +107,19 @@ void run_configuration_archive(struct iso_archive *archive, const struct iso_tex
     struct iso_text found = *configuration;
     char was[200], is[200];
     archive_version(archive);
-    ISO_ARCHIVE_ANY(archive, "configuration", ISO_ARCHIVE_HEAP, found.bytes, found.used, found.capacity);
+    ISO_ARCHIVE_ANY(archive, "configuration", ISO_ARCHIVE_HEAP, found.bytes, found.used,
+                    found.capacity);
     if (!archive->restoring || archive->error->status != ISO_OK)
         return;
-    if (found.used != configuration->used || memcmp(found.bytes, configuration->bytes, found.used)) {
+    if (found.used != configuration->used ||
+        memcmp(found.bytes, configuration->bytes, found.used)) {
         first_difference(&found, configuration, was, sizeof was);
         first_difference(configuration, &found, is, sizeof is);
-        iso_error_set(archive->error, ISO_BAD_INPUT,
-                      "%s: written with other options: it has %s where this run has %s; expected the same options, "
-                      "or a new directory",
-                      archive->name, *was ? was : "nothing", *is ? is : "nothing");
+        iso_error_set(
+            archive->error, ISO_BAD_INPUT,
+            "%s: written with other options: it has %s where this run has %s; expected the same options, "
+            "or a new directory",
+            archive->name, *was ? was : "nothing", *is ? is : "nothing");
     }
     iso_free(found.bytes);
 }

@@ -40,7 +40,8 @@ static struct run_bad_cause *find_cause(struct run_bad_records *bad, const char 
     return added;
 }
 
-void run_bad_records_note(struct run_bad_records *bad, const char *place, const char *reason, double now)
+void run_bad_records_note(struct run_bad_records *bad, const char *place, const char *reason,
+                          double now)
 {
     char text[RUN_BAD_CAUSE_BYTES] = "";
     bool is_new = false;
@@ -49,8 +50,9 @@ void run_bad_records_note(struct run_bad_records *bad, const char *place, const 
     if (bad->lines < RUN_BAD_LINES || is_new) {
         cli_log_warning("%s: %s", place, reason);
         if (++bad->lines == RUN_BAD_LINES)
-            cli_log_warning("%d records were remarked on: from here on they are summed up by cause, every %d s",
-                            RUN_BAD_LINES, RUN_BAD_SECONDS);
+            cli_log_warning(
+                "%d records were remarked on: from here on they are summed up by cause, every %d s",
+                RUN_BAD_LINES, RUN_BAD_SECONDS);
         bad->summed = now;
         return;
     }
@@ -63,7 +65,8 @@ void run_bad_records_sum_up(struct run_bad_records *bad, double now, bool now_or
 {
     if (!bad->unlogged || (!now_or_never && now - bad->summed < RUN_BAD_SECONDS))
         return;
-    cli_log_warning("%" PRIu64 " more record%s, by cause:", bad->unlogged, cli_plural(bad->unlogged));
+    cli_log_warning("%" PRIu64 " more record%s, by cause:", bad->unlogged,
+                    cli_plural(bad->unlogged));
     for (uint32_t i = 0; i < bad->cause_count; i++) {
         if (bad->causes[i].unlogged)
             cli_log_warning("  %" PRIu64 " %s", bad->causes[i].unlogged, bad->causes[i].text);

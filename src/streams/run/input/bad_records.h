@@ -1,9 +1,10 @@
-/* What a run says of records that it left out or doubts: each, as long as they are few; then how many of each cause,
- * once a minute and at the end. Their sender decides how many they are, and the log is not his.
+/* What a run says of records that it left out or doubts: each, as long as they are few; then how
+ * many of each cause, once a minute and at the end. Their sender decides how many they are, and the
+ * log is not his.
  *
- * RUN_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without its numbers and
- * quoted texts; RUN_BAD_CAUSES are kept apart, the others are one. Time is passed in, in seconds. Threads: one at a
- * time.
+ * RUN_BAD_LINES are reported one by one, and the first of each cause. A cause is the reason without
+ * its numbers and quoted texts; RUN_BAD_CAUSES are kept apart, the others are one. Time is passed
+ * in, in seconds. Threads: one at a time.
  */
 #pragma once
 
@@ -27,7 +28,8 @@ struct run_bad_records {
 };
 
 /* `reason`: "left out: ..." and the like, as it stands behind the place. */
-void run_bad_records_note(struct run_bad_records *bad, const char *place, const char *reason, double now);
+void run_bad_records_note(struct run_bad_records *bad, const char *place, const char *reason,
+                          double now);
 
 /* Tells what is not logged, if it is time, or `now_or_never`. */
 void run_bad_records_sum_up(struct run_bad_records *bad, double now, bool now_or_never);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum iso_status run_consume_from(const char *text, struct iso_kafka_consumer_options *options, struct iso_error *error)
+enum iso_status run_consume_from(const char *text, struct iso_kafka_consumer_options *options,
+                                 struct iso_error *error)
 {
     char *end;
     if (!text || !strcmp(text, "beginning")) {
@@ -27,13 +28,14 @@ enum iso_status run_consume_from(const char *text, struct iso_kafka_consumer_opt
     options->start = ISO_KAFKA_TIME;
     options->start_time = strtoll(text, &end, 10);
     if (!*text || *end || errno || options->start_time < 0)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--from %s: expected beginning, end, stored, or milliseconds since 1970", text);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--from %s: expected beginning, end, stored, or milliseconds since 1970", text);
     return ISO_OK;
 }
 
-enum iso_status run_properties(struct iso_kafka_properties *properties, const struct cli_texts *texts,
-                               struct iso_error *error)
+enum iso_status run_properties(struct iso_kafka_properties *properties,
+                               const struct cli_texts *texts, struct iso_error *error)
 {
     for (uint32_t i = 0; i < texts->count && error->status == ISO_OK; i++) {
         if (!strchr(texts->items[i], '='))

@@ -2,9 +2,10 @@
 
 #include <assert.h>
 
-/* A recording keeps batches as they are judged; those that its reader would cut are cut here already. */
-enum iso_status run_intake_feed(struct run_stream *stream, const struct iso_message *messages, uint32_t count,
-                                uint64_t time, struct iso_error *error)
+/* A recording keeps batches as they are judged; those that its reader would cut are cut here
+ * already. */
+enum iso_status run_intake_feed(struct run_stream *stream, const struct iso_message *messages,
+                                uint32_t count, uint64_t time, struct iso_error *error)
 {
     bool records = stream->recording.messages;
     uint32_t batch = count;
@@ -26,7 +27,8 @@ enum iso_status run_intake_declare(struct run_stream *stream, const char *topic,
     return record ? iso_capture_declare(record, topic, partition, error) : ISO_OK;
 }
 
-enum iso_status run_intake_end(struct run_stream *stream, uint32_t input, uint64_t time, struct iso_error *error)
+enum iso_status run_intake_end(struct run_stream *stream, uint32_t input, uint64_t time,
+                               struct iso_error *error)
 {
     assert(input < iso_pipeline_inputs(stream->pipeline)->count);
     const struct iso_inputs_entry *entry = &iso_pipeline_inputs(stream->pipeline)->list[input];
@@ -36,7 +38,8 @@ enum iso_status run_intake_end(struct run_stream *stream, uint32_t input, uint64
     return iso_pipeline_at_end(stream->pipeline, input, time, error);
 }
 
-enum iso_status run_intake_reached(struct run_stream *stream, uint64_t reached, uint64_t time, struct iso_error *error)
+enum iso_status run_intake_reached(struct run_stream *stream, uint64_t reached, uint64_t time,
+                                   struct iso_error *error)
 {
     struct iso_capture_writer *record = stream->recording.messages;
     if (record && iso_capture_reached(record, reached, error) != ISO_OK)

@@ -1,6 +1,7 @@
 #include "run/input/joined.h"
 
-enum iso_status run_joined_open(struct run_joined *joined, const char *path, struct iso_error *error)
+enum iso_status run_joined_open(struct run_joined *joined, const char *path,
+                                struct iso_error *error)
 {
     if (iso_output_open(&joined->output, path, error) != ISO_OK)
         return error->status;

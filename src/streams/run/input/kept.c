@@ -23,7 +23,8 @@ void run_kept_release(struct run_kept *kept)
     iso_text_release(&kept->verdict);
 }
 
-void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first, uint32_t count)
+void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first,
+                  uint32_t count)
 {
     assert(first + count <= block->transaction_count);
     for (uint32_t t = first; t < first + count; t++)
@@ -37,7 +38,8 @@ void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *h
         if (inputs->list[i].partition == ISO_PIPELINE_FILE)
             snprintf(name, sizeof name, "%s", inputs->list[i].topic);
         else
-            snprintf(name, sizeof name, "%s[%" PRId32 "]", inputs->list[i].topic, inputs->list[i].partition);
+            snprintf(name, sizeof name, "%s[%" PRId32 "]", inputs->list[i].topic,
+                     inputs->list[i].partition);
         iso_history_input(history, name);
     }
 }

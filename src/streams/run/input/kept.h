@@ -1,5 +1,5 @@
-/* A run's transactions kept as a history, to look things up in: of a replay that explains, or of captures whose verdict
- * is explained; and the verdict beside them.
+/* A run's transactions kept as a history, to look things up in: of a replay that explains, or of
+ * captures whose verdict is explained; and the verdict beside them.
  *
  * Memory: all transactions. Repeats are dropped at the end, as the engine drops them.
  */
@@ -18,7 +18,8 @@ void run_kept_init(struct run_kept *kept);
 void run_kept_release(struct run_kept *kept);
 
 /* Adds transactions `first` to `first + count - 1` of a block to a history. */
-void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first, uint32_t count);
+void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first,
+                  uint32_t count);
 
 /* Names those inputs that no block has named: joined blocks name none. */
 void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *history);

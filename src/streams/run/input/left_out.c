@@ -35,7 +35,8 @@ static void put_table(struct iso_text *text, const struct iso_join_left_out *tab
     iso_text_put(text, text->used ? ", " : "");
     size_t start = text->used;
     iso_text_put_bytes(text, table->name, table->length < 200 ? table->length : 200);
-    char *mark = table->is_column ? memchr(text->bytes + start, ISO_CELL_MARK, text->used - start) : NULL;
+    char *mark =
+        table->is_column ? memchr(text->bytes + start, ISO_CELL_MARK, text->used - start) : NULL;
     if (mark)
         *mark = '.';
     iso_text_format(text, " (%" PRIu64 ")", table->operations);
@@ -45,10 +46,14 @@ enum kind { UNCOVERED, UNKNOWN, WITH_ROWS, COLUMN };
 
 static enum kind kind_of(const struct iso_join_left_out *table)
 {
-    return table->is_column ? COLUMN : table->has_rows ? WITH_ROWS : table->is_unknown ? UNKNOWN : UNCOVERED;
+    return table->is_column    ? COLUMN
+           : table->has_rows   ? WITH_ROWS
+           : table->is_unknown ? UNKNOWN
+                               : UNCOVERED;
 }
 
-static void log_tables(const struct iso_join_left_out *list, uint32_t count, enum kind kind, const char *what)
+static void log_tables(const struct iso_join_left_out *list, uint32_t count, enum kind kind,
+                       const char *what)
 {
     struct iso_text text = {0};
     uint64_t operations = 0;
@@ -64,8 +69,9 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, enu
         iso_text_put(&text, ", ...");
     *iso_text_reserve(&text, 1) = 0;
     if (tables)
-        cli_log("%" PRIu64 " operation%s on %" PRIu32 " %s%s %s: %s", operations, cli_plural(operations), tables,
-                kind == COLUMN ? "column" : "table", cli_plural(tables), what, text.bytes);
+        cli_log("%" PRIu64 " operation%s on %" PRIu32 " %s%s %s: %s", operations,
+                cli_plural(operations), tables, kind == COLUMN ? "column" : "table",
+                cli_plural(tables), what, text.bytes);
     iso_text_release(&text);
 }
 
@@ -73,21 +79,24 @@ static void log_tables(const struct iso_join_left_out *list, uint32_t count, enu
 static void log_empty(uint64_t count)
 {
     if (count)
-        cli_log("%" PRIu64 " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
-                "rows are lost to the connector (binlog_format of a session or server that is not ROW, "
-                "log_bin_compress=ON)",
-                count, cli_plural(count), count == 1 ? "it" : "they");
+        cli_log(
+            "%" PRIu64
+            " transaction%s of the binlog ended without a row: what %s changed is not captured, or its "
+            "rows are lost to the connector (binlog_format of a session or server that is not ROW, "
+            "log_bin_compress=ON)",
+            count, cli_plural(count), count == 1 ? "it" : "they");
 }
 
 /* A connector that stops behind its snapshot says so nowhere but in its own log. */
 static void log_unstreamed(const struct iso_join_stats *join)
 {
     if (join->snapshot_rows && !join->rows && !join->transactions)
-        cli_log("no change arrived behind the %" PRIu64
-                " row%s of the connector's snapshot: nothing was written, or the "
-                "connector has stopped; its status and its log say so (MySQL, MariaDB: a row logged with "
-                "binlog_row_image=MINIMAL or NOBLOB, in one session too, stops it or lacks columns)",
-                join->snapshot_rows, cli_plural(join->snapshot_rows));
+        cli_log(
+            "no change arrived behind the %" PRIu64
+            " row%s of the connector's snapshot: nothing was written, or the "
+            "connector has stopped; its status and its log say so (MySQL, MariaDB: a row logged with "
+            "binlog_row_image=MINIMAL or NOBLOB, in one session too, stops it or lacks columns)",
+            join->snapshot_rows, cli_plural(join->snapshot_rows));
 }
 
 static void log_stream(const struct iso_pipeline *pipeline)
@@ -106,9 +115,12 @@ void run_log_left_out(const struct iso_pipeline *pipeline)
     log_stream(pipeline);
     struct iso_join_left_out *list = run_left_out(pipeline, &count);
     log_tables(list, count, UNCOVERED, "that no source covers were not judged");
-    log_tables(list, count, UNKNOWN, "that neither a source nor the stream knows were not judged (are keys misspelt?)");
-    log_tables(list, count, WITH_ROWS,
-               "whose rows arrive through a topic of another name were not judged (add tables=A;B to that --source)");
-    log_tables(list, count, COLUMN, "that cells= does not list, or that the stream has not shown, were not judged");
+    log_tables(list, count, UNKNOWN,
+               "that neither a source nor the stream knows were not judged (are keys misspelt?)");
+    log_tables(
+        list, count, WITH_ROWS,
+        "whose rows arrive through a topic of another name were not judged (add tables=A;B to that --source)");
+    log_tables(list, count, COLUMN,
+               "that cells= does not list, or that the stream has not shown, were not judged");
     iso_free(list);
 }

@@ -1,4 +1,5 @@
-/* Tables without a source: how often clients operated on them, reported at the end of a run and shown while it runs. */
+/* Tables without a source: how often clients operated on them, reported at the end of a run and
+ * shown while it runs. */
 #pragma once
 
 #include "pipeline/pipeline.h"

@@ -24,8 +24,9 @@ enum iso_status run_order_init(struct run_order *order, struct iso_error *error)
     if (!order->sought)
         return ISO_OK;
     if (order->options->no_session_order)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--no-session-order: where an order of the transactions is sought, ser has sessions");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--no-session-order: where an order of the transactions is sought, ser has sessions");
     return run_stream_initial(order->options, &order->collected, error);
 }
 
@@ -56,13 +57,15 @@ void run_order_keep(struct run_order *order, const struct iso_history *block)
     run_kept_add(&order->collected, block, 0, block->transaction_count);
     order->full = memory && COPIES * iso_history_size(&order->collected) > memory;
     if (order->full)
-        cli_log_warning("--memory is used up: no more transactions are taken, and whether they have an order will be "
-                        "undecided");
+        cli_log_warning(
+            "--memory is used up: no more transactions are taken, and whether they have an order will be "
+            "undecided");
 }
 
 /* ---- seeking ---- */
 
-/* Of each session the position of the first transaction that the stream has; UINT64_MAX: it has none. To be freed. */
+/* Of each session the position of the first transaction that the stream has; UINT64_MAX: it has
+ * none. To be freed. */
 static uint64_t *first_in_stream(const struct iso_history *all)
 {
     uint64_t *first = iso_allocate((all->session_count + 1u) * sizeof *first);
@@ -76,16 +79,16 @@ static uint64_t *first_in_stream(const struct iso_history *all)
     return first;
 }
 
-/* Drops the reads of transactions that may have ended before the stream began: nothing says when they were, and their
- * session has nothing earlier in the stream. Before anything is finished. */
+/* Drops the reads of transactions that may have ended before the stream began: nothing says when
+ * they were, and their session has nothing earlier in the stream. Before anything is finished. */
 static uint64_t drop_maybe_before(struct iso_history *all)
 {
     uint64_t *first = first_in_stream(all), dropped = 0;
     bool *drops = iso_allocate_zeroed(all->operation_count + 1u, sizeof *drops);
     for (uint32_t t = 0; t < all->transaction_count; t++) {
         uint32_t session = all->session[t];
-        bool has_time =
-            all->flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) || (all->snapshot && all->snapshot[t] != ISO_NONE);
+        bool has_time = all->flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) ||
+                        (all->snapshot && all->snapshot[t] != ISO_NONE);
         if (has_time || (session != ISO_NONE && all->sno[t] > first[session]))
             continue;
         for (uint32_t o = all->first_operation[t]; o < all->first_operation[t + 1]; o++) {
@@ -100,8 +103,8 @@ static uint64_t drop_maybe_before(struct iso_history *all)
     return dropped;
 }
 
-/* A finished copy: with --state what is collected is saved, and gone on with. `dropped`, unless NULL: that many reads
- * that may be of a time before the stream are left out. */
+/* A finished copy: with --state what is collected is saved, and gone on with. `dropped`, unless
+ * NULL: that many reads that may be of a time before the stream are left out. */
 static enum iso_status copy_all(struct run_order *order, struct iso_history *all, uint64_t *dropped,
                                 struct iso_error *error)
 {
@@ -131,7 +134,9 @@ static const char *missing_reason(const struct run_order *order)
         return "skipped-records";
     if (iso_join_has_xa(join))
         return iso_unjudged_name(ISO_UNJUDGED_XA);
-    return join->unplaced || join->forced || join->incomplete || join->late_records ? "unplaced-transactions" : NULL;
+    return join->unplaced || join->forced || join->incomplete || join->late_records
+               ? "unplaced-transactions"
+               : NULL;
 }
 
 /* What was found is then found no more. */
@@ -158,12 +163,14 @@ static enum iso_status judge_order(struct run_order *order, const struct iso_his
         set_undecided(result, lack);
     else if (result->outcome == ISO_HOLDS && order->unclear && !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_SPELLING));
-    else if (result->outcome == ISO_HOLDS && iso_history_leaves_queries(all) && !options->allow_unjudged)
+    else if (result->outcome == ISO_HOLDS && iso_history_leaves_queries(all) &&
+             !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
     else if (result->outcome == ISO_HOLDS && result->reads_left_out && !options->allow_unjudged)
         set_undecided(result, "reads-left-out");
     else if (result->outcome == ISO_IS_UNDECIDED && !strcmp(result->reason, "nothing-judged"))
-        result->outcome = ISO_HOLDS; /* nothing to be put in order: the pipeline knows whether that is too little */
+        result->outcome = ISO_HOLDS; /* nothing to be put in order: the pipeline knows whether that
+                                        is too little */
     return ISO_OK;
 }
 
@@ -178,7 +185,8 @@ static uint64_t id_of(const char *text, size_t length)
     return id;
 }
 
-static void emit_order(const struct run_order *order, const char *object, size_t length, struct iso_error *error)
+static void emit_order(const struct run_order *order, const char *object, size_t length,
+                       struct iso_error *error)
 {
     struct iso_text line = {0};
     char id[32];
@@ -199,7 +207,8 @@ static void leave_out_reported(const struct iso_history *all, struct iso_polygra
     uint32_t kept = 0;
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const struct iso_finding *finding = &result->findings[i];
-        bool reported = finding->kind == ISO_FINDING_INT && (all->flags[finding->transaction] & ISO_HAS_STS);
+        bool reported =
+            finding->kind == ISO_FINDING_INT && (all->flags[finding->transaction] & ISO_HAS_STS);
         result->counts[ISO_FINDING_INT] -= reported;
         result->findings[kept] = *finding;
         kept += !reported;
@@ -207,13 +216,14 @@ static void leave_out_reported(const struct iso_history *all, struct iso_polygra
     result->finding_count = kept;
 }
 
-static void put_counts(const struct iso_polygraph_result *result, struct iso_pipeline_order *outcome)
+static void put_counts(const struct iso_polygraph_result *result,
+                       struct iso_pipeline_order *outcome)
 {
     outcome->found = result->counts[ISO_FINDING_INT];
     for (int kind = ISO_FINDING_G1A; kind < ISO_FINDINGS; kind++) {
         outcome->found += result->counts[kind];
-        iso_text_format(&outcome->counts, ",\"%s\":%" PRIu64, iso_finding_name((enum iso_finding_kind)kind),
-                        result->counts[kind]);
+        iso_text_format(&outcome->counts, ",\"%s\":%" PRIu64,
+                        iso_finding_name((enum iso_finding_kind)kind), result->counts[kind]);
     }
     outcome->found += result->cycles;
     iso_text_format(&outcome->counts, ",\"CYCLE\":%" PRIu64, result->cycles);
@@ -226,13 +236,15 @@ static void put_violations(const struct run_order *order, const struct iso_polyg
         iso_text_put(&outcome->violations, i ? "," : "");
         size_t start = outcome->violations.used;
         iso_report_polygraph_violation(&outcome->violations, report, i);
-        emit_order(order, outcome->violations.bytes + start, outcome->violations.used - start, error);
+        emit_order(order, outcome->violations.bytes + start, outcome->violations.used - start,
+                   error);
     }
 }
 
 /* What was found may rest on reads from before the stream: if it does, nothing is certain. */
 static enum iso_status seek_without_earlier(struct run_order *order, struct iso_history *all,
-                                            struct iso_polygraph_result *result, struct iso_error *error)
+                                            struct iso_polygraph_result *result,
+                                            struct iso_error *error)
 {
     struct iso_history rest;
     struct iso_polygraph_result second;
@@ -258,15 +270,17 @@ static enum iso_status seek_without_earlier(struct run_order *order, struct iso_
     return status;
 }
 
-static enum iso_status seek(struct run_order *order, struct iso_history *all, struct iso_polygraph_result *result,
-                            struct iso_error *error)
+static enum iso_status seek(struct run_order *order, struct iso_history *all,
+                            struct iso_polygraph_result *result, struct iso_error *error)
 {
     const struct run_stream_options *options = order->options;
     bool initial_known = options->initial || options->initial_file;
-    if (copy_all(order, all, NULL, error) != ISO_OK || judge_order(order, all, result, error) != ISO_OK)
+    if (copy_all(order, all, NULL, error) != ISO_OK ||
+        judge_order(order, all, result, error) != ISO_OK)
         return error->status;
-    return result->outcome == ISO_IS_VIOLATED && !initial_known ? seek_without_earlier(order, all, result, error)
-                                                                : ISO_OK;
+    return result->outcome == ISO_IS_VIOLATED && !initial_known
+               ? seek_without_earlier(order, all, result, error)
+               : ISO_OK;
 }
 
 enum iso_status run_order_seek(struct run_order *order, struct iso_error *error)
@@ -283,7 +297,8 @@ enum iso_status run_order_seek(struct run_order *order, struct iso_error *error)
         struct iso_polygraph_report report = {.history = &all,
                                               .result = &result,
                                               .model = ISO_MODEL_SER,
-                                              .max_findings = order->options->pipeline.max_violations,
+                                              .max_findings =
+                                                  order->options->pipeline.max_violations,
                                               .is_stream = true};
         leave_out_reported(&all, &result);
         put_counts(&result, &outcome);

@@ -1,10 +1,12 @@
-/* The end of `--level ser` where a source does not promise that transactions can be put in the order of their commits:
- * the joined history is collected, and at the end of the run, whatever ended it, an order of its transactions is
- * sought.
+/* The end of `--level ser` where a source does not promise that transactions can be put in the
+ * order of their commits: the joined history is collected, and at the end of the run, whatever
+ * ended it, an order of its transactions is sought.
  *
- * Versions have the order of the stream. So a cycle that is found says something of what has come, whatever else will;
- * that there is none does so only of what was given to the join whole: what still waits there waits in the books too.
- * Memory: all transactions; above `--memory` nothing more is taken, and the verdict is undecided.
+ * Versions have the order of the stream. So a cycle that is found says something of what has come,
+ *   whatever else will;
+ * that there is none does so only of what was given to the join whole: what still waits there waits
+ * in the books too. Memory: all transactions; above `--memory` nothing more is taken, and the
+ * verdict is undecided.
  */
 #pragma once
 
@@ -20,7 +22,8 @@ struct run_order {
     bool sought;
     struct iso_history collected; /* in building */
     bool full;                    /* --memory is used up */
-    uint64_t unclear;             /* reads of the last round that may be a version in another spelling: left out */
+    uint64_t
+        unclear; /* reads of the last round that may be a version in another spelling: left out */
 };
 
 /* ISO_BAD_INPUT: the options cannot be judged so. */

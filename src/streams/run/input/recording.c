@@ -10,7 +10,8 @@ enum { BOTH = 2 };
 
 /* ---- the files ---- */
 
-static struct iso_capture_writer *open_one(const char *path, bool resumable, struct iso_error *error)
+static struct iso_capture_writer *open_one(const char *path, bool resumable,
+                                           struct iso_error *error)
 {
     if (!resumable)
         return iso_capture_writer_new(path, error);
@@ -20,8 +21,8 @@ static struct iso_capture_writer *open_one(const char *path, bool resumable, str
     return writer;
 }
 
-enum iso_status run_recording_open(struct run_recording *recording, const char *path, bool resumable,
-                                   struct iso_error *error)
+enum iso_status run_recording_open(struct run_recording *recording, const char *path,
+                                   bool resumable, struct iso_error *error)
 {
     assert(!recording->messages && !recording->dead_letter);
     if (path)
@@ -42,7 +43,8 @@ void run_recording_close(struct run_recording *recording, struct iso_error *erro
 
 /* ---- what goes into them ---- */
 
-enum iso_status run_recording_batch(struct run_recording *recording, const struct iso_message *messages, uint32_t count,
+enum iso_status run_recording_batch(struct run_recording *recording,
+                                    const struct iso_message *messages, uint32_t count,
                                     struct iso_error *error)
 {
     assert(recording->messages);
@@ -64,7 +66,8 @@ static bool has_room(struct run_recording *recording)
     return false;
 }
 
-bool run_recording_keep(struct run_recording *recording, const struct iso_message *message, struct iso_error *error)
+bool run_recording_keep(struct run_recording *recording, const struct iso_message *message,
+                        struct iso_error *error)
 {
     assert(recording->dead_letter);
     if (!has_room(recording))
@@ -91,7 +94,8 @@ void run_recording_mark_archive(struct iso_archive *archive, struct run_recordin
     struct iso_text *name = &mark->dead_letter_name;
     ISO_ARCHIVE_VALUE(archive, mark->record);
     ISO_ARCHIVE_VALUE(archive, mark->dead_letter);
-    ISO_ARCHIVE_ANY(archive, "dead letter", ISO_ARCHIVE_HEAP, name->bytes, name->used, name->capacity);
+    ISO_ARCHIVE_ANY(archive, "dead letter", ISO_ARCHIVE_HEAP, name->bytes, name->used,
+                    name->capacity);
 }
 
 void run_recording_mark_release(struct run_recording_mark *mark)
@@ -99,8 +103,8 @@ void run_recording_mark_release(struct run_recording_mark *mark)
     iso_text_release(&mark->dead_letter_name);
 }
 
-enum iso_status run_recording_settle(struct run_recording *recording, struct run_recording_mark *mark,
-                                     struct iso_error *error)
+enum iso_status run_recording_settle(struct run_recording *recording,
+                                     struct run_recording_mark *mark, struct iso_error *error)
 {
     mark->dead_letter_name.used = 0;
     if (recording->messages)
@@ -124,7 +128,8 @@ void run_recording_sync(struct run_recording *recording, struct iso_error *error
 static bool is_marked(const struct run_recording_mark *mark, const char *dead_letter)
 {
     const struct iso_text *name = &mark->dead_letter_name;
-    return dead_letter && name->used == strlen(dead_letter) && !memcmp(name->bytes, dead_letter, name->used);
+    return dead_letter && name->used == strlen(dead_letter) &&
+           !memcmp(name->bytes, dead_letter, name->used);
 }
 
 enum iso_status run_recording_resume(struct run_recording *recording, const char *path,

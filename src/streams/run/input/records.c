@@ -19,16 +19,18 @@ static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history
 {
     uint32_t numbers[ISO_INPUTS_LIMIT];
     for (uint32_t i = 0; i < history->input_count; i++)
-        numbers[i] = iso_inputs_number(inputs, history->inputs[i], strlen(history->inputs[i]), ISO_PIPELINE_FILE);
+        numbers[i] = iso_inputs_number(inputs, history->inputs[i], strlen(history->inputs[i]),
+                                       ISO_PIPELINE_FILE);
     for (uint32_t t = 0; t < history->transaction_count; t++)
-        history->origin[t] =
-            iso_origin(numbers[iso_origin_input(history->origin[t])], iso_origin_offset(history->origin[t]));
+        history->origin[t] = iso_origin(numbers[iso_origin_input(history->origin[t])],
+                                        iso_origin_offset(history->origin[t]));
     if (history->input_count)
-        history->lost.origin =
-            iso_origin(numbers[iso_origin_input(history->lost.origin)], iso_origin_offset(history->lost.origin));
+        history->lost.origin = iso_origin(numbers[iso_origin_input(history->lost.origin)],
+                                          iso_origin_offset(history->lost.origin));
 }
 
-enum iso_status run_records_read(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+enum iso_status run_records_read(struct run_records *records, struct iso_pipeline *pipeline,
+                                 struct iso_error *error)
 {
     const struct iso_read_options how = {.threads = cli_processors()};
     if (!records->path || records->history)
@@ -36,12 +38,14 @@ enum iso_status run_records_read(struct run_records *records, struct iso_pipelin
     records->history = iso_allocate(sizeof *records->history);
     iso_history_init(records->history);
     if (iso_read_history(&records->path, 1, &how, records->history, error) == ISO_OK &&
-        iso_history_refuse_ranges(records->history, "one with \"table\" beside a change stream", error) == ISO_OK)
+        iso_history_refuse_ranges(records->history, "one with \"table\" beside a change stream",
+                                  error) == ISO_OK)
         rename_inputs(iso_pipeline_inputs(pipeline), records->history);
     return error->status;
 }
 
-enum iso_status run_records_give(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error)
+enum iso_status run_records_give(struct run_records *records, struct iso_pipeline *pipeline,
+                                 struct iso_error *error)
 {
     if (records->history)
         iso_pipeline_records(pipeline, records->history, 0, error);

@@ -1,4 +1,5 @@
-/* `--history FILE` of `watch` and `replay`: client records from a file, one input beside the topics. */
+/* `--history FILE` of `watch` and `replay`: client records from a file, one input beside the
+ * topics. */
 #pragma once
 
 #include "pipeline/pipeline.h"
@@ -10,7 +11,9 @@ struct run_records {
 
 void run_records_release(struct run_records *records);
 
-/* Reads the file's transactions, and numbers it among the pipeline's inputs; then gives them to the pipeline. Nothing
- * without a file. */
-enum iso_status run_records_read(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error);
-enum iso_status run_records_give(struct run_records *records, struct iso_pipeline *pipeline, struct iso_error *error);
+/* Reads the file's transactions, and numbers it among the pipeline's inputs; then gives them to the
+ * pipeline. Nothing without a file. */
+enum iso_status run_records_read(struct run_records *records, struct iso_pipeline *pipeline,
+                                 struct iso_error *error);
+enum iso_status run_records_give(struct run_records *records, struct iso_pipeline *pipeline,
+                                 struct iso_error *error);

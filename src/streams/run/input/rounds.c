@@ -57,8 +57,8 @@ static enum iso_model model_of(const struct run_stream_options *options)
 /* ---- judging all that has come ---- */
 
 /* What a round may judge: reads of what nobody wrote so far are left out. */
-static enum iso_status leave_out_open_reads(const struct iso_history *all, struct iso_history *known,
-                                            struct iso_error *error)
+static enum iso_status leave_out_open_reads(const struct iso_history *all,
+                                            struct iso_history *known, struct iso_error *error)
 {
     struct iso_part part;
     iso_part_init(&part, all);
@@ -66,7 +66,8 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
         uint8_t kind = iso_kind_of(all, o);
         uint32_t value = all->value[o];
         if (kind == ISO_READ)
-            part.operations[o] = part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
+            part.operations[o] =
+                part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
         for (uint64_t i = kind == ISO_READ_LIST ? all->list_first[value] : 1;
              kind == ISO_READ_LIST && i < all->list_first[value + 1]; i++)
             part.operations[o] &= part.element_group[i] != ISO_NONE;
@@ -77,8 +78,8 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all, struc
 }
 
 /* A finished copy of what is collected, in an empty history. */
-static enum iso_status copy_all(struct run_rounds *rounds, bool is_final, struct iso_history *judged,
-                                struct iso_error *error)
+static enum iso_status copy_all(struct run_rounds *rounds, bool is_final,
+                                struct iso_history *judged, struct iso_error *error)
 {
     struct iso_history all;
     iso_history_init(&all);
@@ -111,12 +112,13 @@ static void set_undecided(struct iso_polygraph_result *result, const char *reaso
 /* The joined history has not all that was committed, or not all of it. */
 static bool lacks_transactions(const struct iso_join_stats *join)
 {
-    return join->unplaced || join->forced || join->incomplete || join->late_records || join->unknown_values ||
-           iso_join_has_xa(join);
+    return join->unplaced || join->forced || join->incomplete || join->late_records ||
+           join->unknown_values || iso_join_has_xa(join);
 }
 
 /* Initialises `judged`. */
-static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final, struct iso_history *judged,
+static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
+                                       struct iso_history *judged,
                                        struct iso_polygraph_result *result, struct iso_error *error)
 {
     const struct run_stream_options *options = rounds->options;
@@ -124,8 +126,9 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
     struct iso_pipeline_stats stats;
     iso_history_init(judged);
     if (run_stream_level(options) == ISO_SER && options->no_session_order)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--no-session-order: polygraph has snapshot isolation without it, not ser");
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--no-session-order: polygraph has snapshot isolation without it, not ser");
     if (copy_all(rounds, is_final, judged, error) != ISO_OK)
         return error->status;
     settings.model = model_of(options);
@@ -140,9 +143,10 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
     if (stats.bad_records && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result, "skipped-records");
     if (lacks_transactions(&stats.join) && result->outcome != ISO_IS_UNDECIDED)
-        set_undecided(result,
-                      iso_join_has_xa(&stats.join) ? iso_unjudged_name(ISO_UNJUDGED_XA) : "unplaced-transactions");
-    if (iso_history_has_queries(&rounds->collected) && result->outcome == ISO_HOLDS && !options->allow_unjudged)
+        set_undecided(result, iso_join_has_xa(&stats.join) ? iso_unjudged_name(ISO_UNJUDGED_XA)
+                                                           : "unplaced-transactions");
+    if (iso_history_has_queries(&rounds->collected) && result->outcome == ISO_HOLDS &&
+        !options->allow_unjudged)
         set_undecided(result, iso_unjudged_name(ISO_UNJUDGED_ROW_SETS));
     return error->status;
 }
@@ -166,8 +170,10 @@ static unsigned id_of(enum iso_model model)
 }
 
 /* The id is that of the stream's question, so that a compacted topic keeps the last answer. */
-static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_final, const struct iso_history *judged,
-                                    const struct iso_polygraph_result *result, struct iso_error *error)
+static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_final,
+                                    const struct iso_history *judged,
+                                    const struct iso_polygraph_result *result,
+                                    struct iso_error *error)
 {
     const struct run_stream_options *options = rounds->options;
     struct iso_text line = {0};
@@ -178,8 +184,8 @@ static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_fin
                                           .max_findings = options->pipeline.max_violations,
                                           .is_stream = true,
                                           .members = options->json ? NULL : members};
-    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",", id_of(report.model),
-             is_final ? "final" : "tentative", rounds->number);
+    snprintf(members, sizeof members, "\"id\":\"%016x\",\"state\":\"%s\",\"round\":%" PRIu32 ",",
+             id_of(report.model), is_final ? "final" : "tentative", rounds->number);
     if (print_line(&report, &line, error) == ISO_OK && rounds->kept->history)
         iso_text_put_bytes(&rounds->kept->verdict, line.bytes, line.used);
     else if (error->status == ISO_OK)
@@ -191,23 +197,26 @@ static enum iso_status emit_verdict(const struct run_rounds *rounds, bool is_fin
 static void log_verdict(const struct run_rounds *rounds, const struct iso_history *judged,
                         const struct iso_polygraph_result *result, double seconds)
 {
-    cli_log("%s at %s: %" PRIu32 " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
-            iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)), judged->committed_count,
-            cli_plural(judged->committed_count), seconds, result->reason ? "; reason: " : "",
-            result->reason ? result->reason : "");
+    cli_log("%s at %s: %" PRIu32
+            " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
+            iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)),
+            judged->committed_count, cli_plural(judged->committed_count), seconds,
+            result->reason ? "; reason: " : "", result->reason ? result->reason : "");
     if (iso_pipeline_lacks_stream(rounds->pipeline))
         cli_log("%s", RUN_LACKS_STREAM);
     if (rounds->open_reads)
-        cli_log("%" PRIu64 " read%s not judged: %s for the transactions that wrote what they saw", rounds->open_reads,
-                rounds->open_reads == 1 ? " was" : "s were", rounds->open_reads == 1 ? "it waits" : "they wait");
+        cli_log("%" PRIu64 " read%s not judged: %s for the transactions that wrote what they saw",
+                rounds->open_reads, rounds->open_reads == 1 ? " was" : "s were",
+                rounds->open_reads == 1 ? "it waits" : "they wait");
 }
 
 void run_rounds_log_stopped(const struct run_rounds *rounds)
 {
-    cli_log("undecided at %s; reason: waiting: %" PRIu32
-            " transactions without timestamps for the end of the run, where polygraph judges them; started again "
-            "with the same --state it continues",
-            iso_model_name(model_of(rounds->options)), rounds->collected.transaction_count);
+    cli_log(
+        "undecided at %s; reason: waiting: %" PRIu32
+        " transactions without timestamps for the end of the run, where polygraph judges them; started again "
+        "with the same --state it continues",
+        iso_model_name(model_of(rounds->options)), rounds->collected.transaction_count);
 }
 
 static void run_round(struct run_rounds *rounds, struct iso_error *error)
@@ -218,13 +227,15 @@ static void run_round(struct run_rounds *rounds, struct iso_error *error)
     iso_polygraph_result_init(&result);
     rounds->since = 0;
     rounds->number++;
-    if (judge_collected(rounds, false, &judged, &result, error) == ISO_OK && !options->json && !options->final_only)
+    if (judge_collected(rounds, false, &judged, &result, error) == ISO_OK && !options->json &&
+        !options->final_only)
         emit_verdict(rounds, false, &judged, &result, error);
     iso_polygraph_result_release(&result);
     iso_history_release(&judged);
 }
 
-enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds, struct iso_error *error)
+enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds,
+                                    struct iso_error *error)
 {
     struct iso_history judged;
     struct iso_polygraph_result result;
@@ -268,12 +279,15 @@ static void warn_if_full(const struct run_rounds *rounds)
 {
     bool wanted = rounds->kind == RUN_ROUNDS_UNTIMED || rounds->options->any_order;
     if (rounds->full && wanted)
-        cli_log_warning("--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
-                        "undecided");
+        cli_log_warning(
+            "--memory is used up: no more transactions are taken for polygraph, and its verdict will be "
+            "undecided");
 }
 
-/* Timestamps say so whatever became of their transaction; that there are none, only what was committed. */
-static void decide_kind(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
+/* Timestamps say so whatever became of their transaction; that there are none, only what was
+ * committed. */
+static void decide_kind(struct run_rounds *rounds, const struct iso_history *block, uint32_t first,
+                        uint32_t count)
 {
     for (uint32_t t = first; t < first + count && rounds->kind == RUN_ROUNDS_OPEN; t++) {
         bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
@@ -281,13 +295,15 @@ static void decide_kind(struct run_rounds *rounds, const struct iso_history *blo
             continue;
         rounds->kind = timed || !rounds->enabled ? RUN_ROUNDS_TIMED : RUN_ROUNDS_UNTIMED;
         if (!timed && !rounds->enabled)
-            cli_log_warning("transactions without timestamps are for polygraph: --until-eof or --round N has it "
-                            "judge them");
+            cli_log_warning(
+                "transactions without timestamps are for polygraph: --until-eof or --round N has it "
+                "judge them");
         warn_if_full(rounds);
     }
 }
 
-static void collect_transaction(struct run_rounds *rounds, const struct iso_history *block, uint32_t t)
+static void collect_transaction(struct run_rounds *rounds, const struct iso_history *block,
+                                uint32_t t)
 {
     const struct run_stream_options *options = rounds->options;
     if (rounds->full)
@@ -300,21 +316,23 @@ static void collect_transaction(struct run_rounds *rounds, const struct iso_hist
         warn_if_full(rounds);
 }
 
-void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count)
+void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count)
 {
     for (uint32_t t = first; t < first + count; t++)
         collect_transaction(rounds, block, t);
 }
 
-bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
-                     struct iso_error *error)
+bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count, struct iso_error *error)
 {
     const struct run_stream_options *options = rounds->options;
     decide_kind(rounds, block, first, count);
     bool untimed = rounds->kind == RUN_ROUNDS_UNTIMED;
     enum iso_level level = run_stream_level(options);
     if (untimed && level != ISO_SI && level != ISO_SER)
-        iso_error_set(error, ISO_BAD_INPUT, "--level %s: these records have no timestamps, and it is judged by them",
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "--level %s: these records have no timestamps, and it is judged by them",
                       iso_level_name(level));
     for (uint32_t t = first; t < first + count && rounds->kind != RUN_ROUNDS_TIMED; t++) {
         collect_transaction(rounds, block, t);

@@ -1,13 +1,14 @@
-/* Transactions of a stream that polygraph judges: those without timestamps, and, where any order is asked
- * for, all.
+/* Transactions of a stream that polygraph judges: those without timestamps, and, where any order is
+ * asked for, all.
  *
- * The first committed transaction decides for the stream: if it carries no timestamp, all transactions are
- * collected and the online engine gets none. They are judged at the end, or also every `--round` of them, all
- * that have come so far. In between, what is not here yet may still come: a round leaves out reads of values
- * that nobody wrote so far, and what it finds is *tentative*, since a later writer of the same value may
- * explain it. The end is *final*, unless it came before its time: what was found then is undecided, and so is what
- * holds but for such reads (reason `waiting`). Memory: all transactions; above `--memory` nothing more is taken, and
- * the verdict is undecided.
+ * The first committed transaction decides for the stream: if it carries no timestamp, all
+ * transactions are collected and the online engine gets none. They are judged at the end, or also
+ * every `--round` of them, all that have come so far. In between, what is not here yet may still
+ * come: a round leaves out reads of values that nobody wrote so far, and what it finds is
+ * *tentative*, since a later writer of the same value may explain it. The end is *final*, unless it
+ * came before its time: what was found then is undecided, and so is what holds but for such reads
+ * (reason `waiting`). Memory: all transactions; above `--memory` nothing more is taken, and the
+ * verdict is undecided.
  */
 #pragma once
 
@@ -20,7 +21,7 @@
 enum run_rounds_kind { RUN_ROUNDS_OPEN, RUN_ROUNDS_TIMED, RUN_ROUNDS_UNTIMED };
 
 /* What to do about no-stream. */
-#define RUN_LACKS_STREAM                                                                                               \
+#define RUN_LACKS_STREAM                                                                           \
     "what rows had before, and what was written, stands in the change stream: add its --source KIND:TOPIC,cells=true"
 
 struct run_rounds {
@@ -34,7 +35,7 @@ struct run_rounds {
     uint64_t since;               /* transactions since the last round */
     uint32_t number;              /* of rounds so far */
     bool full;                    /* --memory is used up */
-    uint64_t open_reads;          /* that the last round left out: nobody wrote their values so far */
+    uint64_t open_reads; /* that the last round left out: nobody wrote their values so far */
 };
 
 /* The members down to `enabled` are set. */
@@ -45,14 +46,17 @@ void run_rounds_release(struct run_rounds *rounds);
 void run_rounds_archive(struct iso_archive *archive, struct run_rounds *rounds);
 
 /* For the pipeline: takes transactions of a block. True: they are not the online engine's. */
-bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count,
-                     struct iso_error *error);
+bool run_rounds_take(struct run_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count, struct iso_error *error);
 
 /* Keeps transactions of a block for --any-order. */
-void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first, uint32_t count);
+void run_rounds_keep(struct run_rounds *rounds, const struct iso_history *block, uint32_t first,
+                     uint32_t count);
 
-/* The end of a stream without timestamps: judges, emits, sums up. `complete`: all has come that there is to come. */
-enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds, struct iso_error *error);
+/* The end of a stream without timestamps: judges, emits, sums up. `complete`: all has come that
+ * there is to come. */
+enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, double seconds,
+                                    struct iso_error *error);
 
 /* A run that is stopped and remembers: what it has not judged. */
 void run_rounds_log_stopped(const struct run_rounds *rounds);

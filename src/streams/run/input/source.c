@@ -15,16 +15,18 @@
 #include "bytes/input.h"
 
 /* The kinds of sources. A new connector is its folder and its row here. */
-static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder, &iso_dgraph_decoder,
-                                                        &iso_ticdc_decoder, &iso_yugabyte_decoder};
+static const struct iso_decoder_class *const kinds[] = {&iso_record_decoder, &iso_debezium_decoder,
+                                                        &iso_dgraph_decoder, &iso_ticdc_decoder,
+                                                        &iso_yugabyte_decoder};
 
 enum { SCHEMA_MAX_BYTES = 1 << 20 };
 
 struct source {
     char *copy;  /* of the argument, cut into the rest */
     char *shown; /* the argument without secrets, for messages */
-    char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *key, *marker, *groups, *reported, *lossy,
-        *zone, *xa, *collation, *cells, *compression, *delimiter, *quote, *null;
+    char *kind, *topic, *format, *registry, *login, *schema, *value, *tables, *key, *marker,
+        *groups, *reported, *lossy, *zone, *xa, *collation, *cells, *compression, *delimiter,
+        *quote, *null;
     enum iso_row_identity identity;
     bool framed, ranges;
     struct iso_text schema_text;
@@ -75,16 +77,19 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static const char *const option_names[] = {"format", "registry",  "login",  "schema",      "value",     "tables",
-                                           "key",    "marker",    "groups", "framed",      "identity",  "reported",
-                                           "lossy",  "collation", "xa",     "compression", "delimiter", "quote",
-                                           "null",   "cells",     "ranges", "zone"};
+static const char *const option_names[] = {
+    "format",    "registry", "login",    "schema",   "value",  "tables",    "key", "marker",
+    "groups",    "framed",   "identity", "reported", "lossy",  "collation", "xa",  "compression",
+    "delimiter", "quote",    "null",     "cells",    "ranges", "zone"};
 
-static enum iso_status unknown_option(const struct source *source, const char *option, struct iso_error *error)
+static enum iso_status unknown_option(const struct source *source, const char *option,
+                                      struct iso_error *error)
 {
-    const char *nearest = cli_nearest(option, option_names, sizeof option_names / sizeof *option_names);
+    const char *nearest =
+        cli_nearest(option, option_names, sizeof option_names / sizeof *option_names);
     if (nearest)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; did you mean %s=?", source->shown,
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: no such option: %s; did you mean %s=?", source->shown,
                              option, nearest);
     return iso_error_set(
         error, ISO_BAD_INPUT,
@@ -99,22 +104,27 @@ static enum iso_status parse_option(struct source *source, char *option, struct 
 {
     char *value = strchr(option, '=');
     if (!value)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value", source->shown, option);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: option \"%s\" lacks its value",
+                             source->shown, option);
     *value++ = 0;
     char **into = place_of_option(source, option);
     if (into && *into)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= is given twice", source->shown, option);
-    bool *flag = !strcmp(option, "framed") ? &source->framed : !strcmp(option, "ranges") ? &source->ranges : NULL;
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= is given twice", source->shown,
+                             option);
+    bool *flag = !strcmp(option, "framed")   ? &source->framed
+                 : !strcmp(option, "ranges") ? &source->ranges
+                                             : NULL;
     if (into) {
         *into = value;
     } else if (flag) {
         *flag = !strcmp(value, "true");
         if (!*flag && strcmp(value, "false"))
-            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s=%s, expected true or false", source->shown,
-                                 option, value);
+            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s=%s, expected true or false",
+                                 source->shown, option, value);
     } else if (!strcmp(option, "identity")) {
         if (!is_identity(value, &source->identity))
-            return iso_error_set(error, ISO_BAD_INPUT, "--source %s: identity=%s, expected full or default",
+            return iso_error_set(error, ISO_BAD_INPUT,
+                                 "--source %s: identity=%s, expected full or default",
                                  source->shown, value);
     } else {
         return unknown_option(source, option, error);
@@ -122,18 +132,19 @@ static enum iso_status parse_option(struct source *source, char *option, struct 
     return ISO_OK;
 }
 
-/* An option of change streams that is yes or no; NULL: not given. `why`: what it has to do with them. */
-static enum iso_status check_choice(const struct source *source, const char *name, const char *value, const char *why,
-                                    struct iso_error *error)
+/* An option of change streams that is yes or no; NULL: not given. `why`: what it has to do with
+ * them. */
+static enum iso_status check_choice(const struct source *source, const char *name,
+                                    const char *value, const char *why, struct iso_error *error)
 {
     if (!value || error->status != ISO_OK)
         return error->status;
     if (strcmp(value, "yes") && strcmp(value, "no"))
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s=%s, expected yes or no", source->shown, name,
-                             value);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s=%s, expected yes or no",
+                             source->shown, name, value);
     if (!iso_join_knows(source->kind))
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= belongs to a change stream%s", source->shown, name,
-                             why);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: %s= belongs to a change stream%s",
+                             source->shown, name, why);
     return ISO_OK;
 }
 
@@ -144,22 +155,26 @@ static enum iso_status check_cells(const struct source *source, struct iso_error
     if (!cells || error->status != ISO_OK)
         return error->status;
     if (!strcmp(source->kind, "dgraph"))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: cells= belongs to rows; Dgraph's predicates are values of their own already",
-                             source->shown);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: cells= belongs to rows; Dgraph's predicates are values of their own already",
+            source->shown);
     if (!iso_join_knows(source->kind))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: cells= belongs to a change stream; clients record cells as "
-                             "{\"t\":\"r\",\"row\":KEY,\"cells\":{\"COLUMN\":VALUE}}",
-                             source->shown);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: cells= belongs to a change stream; clients record cells as "
+            "{\"t\":\"r\",\"row\":KEY,\"cells\":{\"COLUMN\":VALUE}}",
+            source->shown);
     if (!*cells || !strcmp(cells, "false"))
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: cells=%s, expected true, or columns as A;B",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: cells=%s, expected true, or columns as A;B",
                              source->shown, cells);
     if (source->value)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: cells= and value= exclude one another: a row's value is all of its columns, "
-                             "or one",
-                             source->shown);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: cells= and value= exclude one another: a row's value is all of its columns, "
+            "or one",
+            source->shown);
     return ISO_OK;
 }
 
@@ -176,10 +191,11 @@ static enum iso_status check_prefix(const struct source *source, struct iso_erro
             "begin with the connector's topic.prefix",
             source->shown);
     if (source->tables)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: tables= belongs to one topic; with PREFIX.* the topics' names say which "
-                             "tables they carry",
-                             source->shown);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: tables= belongs to one topic; with PREFIX.* the topics' names say which "
+            "tables they carry",
+            source->shown);
     return ISO_OK;
 }
 
@@ -193,7 +209,8 @@ static bool is_yes(const char *value)
     return value && !strcmp(value, "yes");
 }
 
-static enum iso_status parse_source(struct source *source, const char *text, struct iso_error *error)
+static enum iso_status parse_source(struct source *source, const char *text,
+                                    struct iso_error *error)
 {
     source->copy = iso_copy_text(text, strlen(text));
     source->shown = iso_redacted(text);
@@ -201,30 +218,38 @@ static enum iso_status parse_source(struct source *source, const char *text, str
     source->kind = strsep(&rest, ":");
     source->topic = rest ? strsep(&rest, ",") : NULL;
     if (!source->topic || !*source->topic)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: expected KIND:TOPIC[,option=value...]", source->shown);
-    for (char *option = strsep(&rest, ","); option && error->status == ISO_OK; option = strsep(&rest, ","))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--source %s: expected KIND:TOPIC[,option=value...]", source->shown);
+    for (char *option = strsep(&rest, ","); option && error->status == ISO_OK;
+         option = strsep(&rest, ","))
         parse_option(source, option, error);
     source->framed |= source->registry != NULL;
     if (error->status == ISO_OK && source->login && !source->registry)
-        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: login= belongs to registry=URL", source->shown);
+        return iso_error_set(error, ISO_BAD_INPUT, "--source %s: login= belongs to registry=URL",
+                             source->shown);
     if (error->status == ISO_OK && source->groups &&
         (strcmp(source->kind, "dgraph") || !*source->groups ||
          strspn(source->groups, "0123456789") != strlen(source->groups)))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: groups=%s, expected the number of groups of a dgraph source", source->shown,
-                             source->groups);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: groups=%s, expected the number of groups of a dgraph source",
+            source->shown, source->groups);
     if (error->status == ISO_OK && source->key && strcmp(source->kind, "ticdc"))
-        iso_error_set(error, ISO_BAD_INPUT, "--source %s: key= belongs to ticdc; other sources say what their keys are",
+        iso_error_set(error, ISO_BAD_INPUT,
+                      "--source %s: key= belongs to ticdc; other sources say what their keys are",
                       source->shown);
     if (error->status == ISO_OK && source->marker && !iso_join_knows(source->kind))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: marker= belongs to a change stream; here it is the record's tid",
-                             source->shown);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: marker= belongs to a change stream; here it is the record's tid",
+            source->shown);
     if (error->status == ISO_OK && source->ranges && strcmp(source->kind, "history"))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: ranges= belongs to history: it is about row sets that clients record",
-                             source->shown);
-    if (error->status == ISO_OK && source->zone && (strcmp(source->kind, "ticdc") || strcmp(source->zone, "same")))
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: ranges= belongs to history: it is about row sets that clients record",
+            source->shown);
+    if (error->status == ISO_OK && source->zone &&
+        (strcmp(source->kind, "ticdc") || strcmp(source->zone, "same")))
         iso_error_set(
             error, ISO_BAD_INPUT,
             "--source %s: zone=%s, expected same, of a ticdc source: the changefeed's time zone is that of the "
@@ -239,9 +264,10 @@ static enum iso_status parse_source(struct source *source, const char *text, str
         ((!is_word(source->collation, "ci") && !is_word(source->collation, "binary") &&
           !is_word(source->collation, "C")) ||
          !iso_join_knows(source->kind)))
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: collation=%s, expected ci, binary or C, of a change stream", source->shown,
-                             source->collation);
+        return iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source %s: collation=%s, expected ci, binary or C, of a change stream",
+            source->shown, source->collation);
     return error->status;
 }
 
@@ -260,16 +286,16 @@ static enum iso_status read_schema(struct source *source, struct iso_error *erro
     return error->status;
 }
 
-static const struct iso_schema_provider *open_registry(struct run_sources *sources, const struct source *source,
-                                                       struct iso_error *error)
+static const struct iso_schema_provider *
+open_registry(struct run_sources *sources, const struct source *source, struct iso_error *error)
 {
     if (!source->registry)
         return NULL;
     struct iso_registry *registry = iso_registry_new(source->registry, source->login, error);
     if (!registry)
         return NULL;
-    sources->registries =
-        iso_reallocate(sources->registries, (sources->registry_count + 1) * sizeof *sources->registries);
+    sources->registries = iso_reallocate(sources->registries, (sources->registry_count + 1) *
+                                                                  sizeof *sources->registries);
     sources->registries[sources->registry_count++] = registry;
     return iso_registry_provider(registry);
 }
@@ -288,14 +314,15 @@ static enum iso_status unknown_kind(const struct source *source, struct iso_erro
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         names[i] = kinds[i]->kind;
     const char *nearest = cli_nearest(source->kind, names, sizeof kinds / sizeof *kinds);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
-                         source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                         nearest ? "?" : "");
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        "--source %s:%s: expected a kind among history, debezium, dgraph, ticdc and yugabyte%s%s%s",
+        source->kind, source->topic, nearest ? "; did you mean " : "", nearest ? nearest : "",
+        nearest ? "?" : "");
 }
 
-static enum iso_status add_source(struct run_sources *sources, struct iso_pipeline *pipeline, struct source *source,
-                                  struct iso_error *error)
+static enum iso_status add_source(struct run_sources *sources, struct iso_pipeline *pipeline,
+                                  struct source *source, struct iso_error *error)
 {
     const struct iso_decoder_class *class = find_kind(source->kind);
     if (!class)
@@ -326,13 +353,14 @@ static enum iso_status add_source(struct run_sources *sources, struct iso_pipeli
         return error->status;
     bool whole_rows = iso_join_knows(class->kind) && !source->value && !source->cells;
     iso_pipeline_route(pipeline, source->topic, decoder, whole_rows);
-    iso_pipeline_route_traits(pipeline, &(struct iso_route_traits){
-                                            .lossy = is_yes(source->lossy),
-                                            .caseless = is_word(source->collation, "ci"),
-                                            .collation = is_word(source->collation, "C")        ? ISO_COLLATION_C
-                                                         : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
-                                                                                                : ISO_COLLATION_UNKNOWN,
-                                            .unreported = options.unreported});
+    iso_pipeline_route_traits(
+        pipeline, &(struct iso_route_traits){
+                      .lossy = is_yes(source->lossy),
+                      .caseless = is_word(source->collation, "ci"),
+                      .collation = is_word(source->collation, "C")        ? ISO_COLLATION_C
+                                   : is_word(source->collation, "binary") ? ISO_COLLATION_BINARY
+                                                                          : ISO_COLLATION_UNKNOWN,
+                      .unreported = options.unreported});
     bool is_prefix = iso_topic_is_prefix(source->topic);
     char ***names = is_prefix ? &sources->prefixes : &sources->topics;
     uint32_t *count = is_prefix ? &sources->prefix_count : &sources->topic_count;
@@ -341,14 +369,15 @@ static enum iso_status add_source(struct run_sources *sources, struct iso_pipeli
     return ISO_OK;
 }
 
-/* Debezium's and YugabyteDB's topics begin with their connector's prefix; what shares it is one feed. Other kinds have
- * one feed a cluster. */
+/* Debezium's and YugabyteDB's topics begin with their connector's prefix; what shares it is one
+ * feed. Other kinds have one feed a cluster. */
 static bool is_one_feed(const struct source *one, const struct source *other)
 {
     size_t length = strcspn(one->topic, ".");
     bool prefixed = !strcmp(one->kind, "debezium") || !strcmp(one->kind, "yugabyte");
     return !strcmp(one->kind, other->kind) &&
-           (!prefixed || (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
+           (!prefixed ||
+            (length == strcspn(other->topic, ".") && !strncmp(one->topic, other->topic, length)));
 }
 
 /* Where one source says markers stand; what is weaker holds for all. */
@@ -369,7 +398,8 @@ static const char *topic_of(const char *text, size_t *length)
     return colon ? colon + 1 : text;
 }
 
-static bool is_read(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length, bool prefixes)
+static bool is_read(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length,
+                    bool prefixes)
 {
     for (uint32_t i = 0; i < count; i++) {
         size_t other_length;
@@ -377,13 +407,15 @@ static bool is_read(const struct cli_texts *texts, uint32_t count, const char *t
         if (length && other_length == length && !memcmp(other, topic, length))
             return true;
         bool is_prefix = other_length > 2 && !memcmp(other + other_length - 2, ".*", 2);
-        if (prefixes && is_prefix && length >= other_length && !memcmp(other, topic, other_length - 1))
+        if (prefixes && is_prefix && length >= other_length &&
+            !memcmp(other, topic, other_length - 1))
             return true;
     }
     return false;
 }
 
-bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length)
+bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic,
+                      size_t length)
 {
     return is_read(texts, count, topic, length, true);
 }
@@ -399,7 +431,8 @@ enum iso_status run_source_survey(const struct cli_texts *texts, struct run_sour
         size_t length;
         const char *topic = topic_of(texts->items[i], &length);
         if (is_read(texts, i, topic, length, false)) {
-            iso_error_set(error, ISO_BAD_INPUT, "--source %s: an earlier --source reads this topic already",
+            iso_error_set(error, ISO_BAD_INPUT,
+                          "--source %s: an earlier --source reads this topic already",
                           texts->items[i]);
             break;
         }
@@ -417,16 +450,18 @@ enum iso_status run_source_survey(const struct cli_texts *texts, struct run_sour
             first = source;
             continue;
         } else if (class && !is_one_feed(&first, &source)) {
-            iso_error_set(error, ISO_BAD_INPUT, "--source %s: another database than %s:%s; a run checks one",
+            iso_error_set(error, ISO_BAD_INPUT,
+                          "--source %s: another database than %s:%s; a run checks one",
                           source.shown, first.kind, first.topic);
         }
         release_source(&source);
     }
     release_source(&first);
     if (error->status == ISO_OK && survey->ranges && survey->changes)
-        iso_error_set(error, ISO_BAD_INPUT,
-                      "--source: ranges=true is for clients without a change stream; beside one expected row sets with "
-                      "\"table\", and cells=true on its source");
+        iso_error_set(
+            error, ISO_BAD_INPUT,
+            "--source: ranges=true is for clients without a change stream; beside one expected row sets with "
+            "\"table\", and cells=true on its source");
     return error->status;
 }
 
@@ -439,8 +474,8 @@ enum iso_wall run_source_wall(const struct cli_texts *texts)
     return iso_wall_of_source(survey.changes ? survey.changes : "history");
 }
 
-enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline, const char *text,
-                                struct iso_error *error)
+enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline,
+                                const char *text, struct iso_error *error)
 {
     struct source source = {0};
     if (parse_source(&source, text, error) == ISO_OK)

@@ -15,7 +15,8 @@ struct run_source_survey {
 };
 
 /* Whether one of the first `count` sources reads the topic. */
-bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic, size_t length);
+bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char *topic,
+                      size_t length);
 
 /* ISO_BAD_INPUT if one cannot be read, or change streams are of several databases. */
 enum iso_status run_source_survey(const struct cli_texts *texts, struct run_source_survey *survey,
@@ -35,8 +36,8 @@ struct run_sources {
 };
 
 /* Makes a source's decoder and routes its topic. */
-enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline, const char *text,
-                                struct iso_error *error);
+enum iso_status run_sources_add(struct run_sources *sources, struct iso_pipeline *pipeline,
+                                const char *text, struct iso_error *error);
 /* Whether one of them is of the topic. */
 bool run_sources_read(const struct run_sources *sources, const char *topic);
 /* After the pipeline, whose decoders ask the registries. */

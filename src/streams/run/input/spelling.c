@@ -39,8 +39,8 @@ void run_log_spelling(const struct iso_pipeline_spelling *spelling)
 {
     cli_log_warning(
         "%s: the stream has \"%s\" and %s \"%s\", which may be one value, so it is not judged (spelling): %s",
-        spelling->column, spelling->stream, spelling->of_client ? "a client" : "again", spelling->other,
-        advice_for(spelling));
+        spelling->column, spelling->stream, spelling->of_client ? "a client" : "again",
+        spelling->other, advice_for(spelling));
 }
 
 void run_log_spellings(const struct iso_pipeline *pipeline)
@@ -59,7 +59,9 @@ void run_log_spellings(const struct iso_pipeline *pipeline)
         iso_text_put(&text, ", ...");
     *iso_text_reserve(&text, 1) = 0;
     if (count)
-        cli_log("%" PRIu64 " contradiction%s of values that may be one, in %" PRIu32 " column%s, %s not judged: %s",
-                total, cli_plural(total), count, cli_plural(count), total == 1 ? "was" : "were", text.bytes);
+        cli_log("%" PRIu64 " contradiction%s of values that may be one, in %" PRIu32
+                " column%s, %s not judged: %s",
+                total, cli_plural(total), count, cli_plural(count), total == 1 ? "was" : "were",
+                text.bytes);
     iso_text_release(&text);
 }

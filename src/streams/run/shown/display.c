@@ -20,11 +20,13 @@ static void draw_line(const struct run_display *display, const struct iso_pipeli
     char trouble[200], text[400], found[ISO_FOUND_TEXT];
     iso_pipeline_found_text(stats, 0, found);
     double seconds = (double)(now - display->started) / 1000;
-    int used = snprintf(text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %s  %" PRIu64 " open reads",
-                        stats->engine.transactions, seconds > 0 ? (double)stats->engine.transactions / seconds : 0,
-                        found, stats->engine.open_reads);
+    int used = snprintf(
+        text, sizeof text, "%" PRIu64 " transactions  %.0f/s  %s  %" PRIu64 " open reads",
+        stats->engine.transactions, seconds > 0 ? (double)stats->engine.transactions / seconds : 0,
+        found, stats->engine.open_reads);
     if (stats->has_watermark)
-        used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64, stats->watermark);
+        used += snprintf(text + used, sizeof text - (size_t)used, "  watermark %" PRIu64,
+                         stats->watermark);
     if (iso_kafka_consumer_trouble(consumer, trouble, sizeof trouble))
         snprintf(text + used, sizeof text - (size_t)used, "  %.60s", trouble);
     cli_progress_line(text);
@@ -32,12 +34,14 @@ static void draw_line(const struct run_display *display, const struct iso_pipeli
 
 /* That nothing has come is reported only where it is known that nothing is there. */
 static void log_periodically(struct run_display *display, const struct run_stream *stream,
-                             const struct iso_pipeline_stats *stats, struct iso_kafka_consumer *consumer, int64_t now)
+                             const struct iso_pipeline_stats *stats,
+                             struct iso_kafka_consumer *consumer, int64_t now)
 {
     const struct iso_kafka_partition *partitions;
     char text[400];
     uint64_t behind = 0;
-    enum run_periodic_log_line line = run_periodic_log_due(&display->periodic_log, stats->messages, now);
+    enum run_periodic_log_line line =
+        run_periodic_log_due(&display->periodic_log, stats->messages, now);
     if (line == RUN_PERIODIC_LOG_NOTHING)
         return;
     uint32_t count = iso_kafka_consumer_partitions(consumer, &partitions);
@@ -49,13 +53,14 @@ static void log_periodically(struct run_display *display, const struct run_strea
         cli_log("%s", text);
         return;
     }
-    run_periodic_log_topics((const char *const *)stream->sources.topics, stream->sources.topic_count, count, text,
-                            sizeof text);
+    run_periodic_log_topics((const char *const *)stream->sources.topics,
+                            stream->sources.topic_count, count, text, sizeof text);
     if (iso_kafka_consumer_awaits_topic(consumer))
         cli_log("%s: not all topics exist yet; waiting for them, 0 messages so far", text);
     else
-        cli_log("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64 " on their way", text,
-                stats->messages, behind);
+        cli_log("%s: nothing to read yet; waiting for messages, %" PRIu64 " so far, %" PRIu64
+                " on their way",
+                text, stats->messages, behind);
 }
 
 void run_display_update(struct run_display *display, const struct run_stream *stream,

@@ -1,4 +1,5 @@
-/* How far a live run is, for who looks on: a line that is drawn over and over on a terminal, else the periodic log.
+/* How far a live run is, for who looks on: a line that is drawn over and over on a terminal, else
+ * the periodic log.
  *
  * Threads: one at a time.
  */

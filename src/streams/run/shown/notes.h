@@ -1,8 +1,10 @@
-/* What the person on call is to know besides what waits: in words, what happened and what to do about it.
+/* What the person on call is to know besides what waits: in words, what happened and what to do
+ * about it.
  *
- * Some things happen and are over (a table was dropped, messages could not be read): they are reported for an hour,
- * with how often they came and when last. Others last (clients are silent, messages pile up, memory is short): they are
- * reported while they do. Looked at a few times a second; time is passed in. Threads: one at a time.
+ * Some things happen and are over (a table was dropped, messages could not be read): they are
+ * reported for an hour, with how often they came and when last. Others last (clients are silent,
+ * messages pile up, memory is short): they are reported while they do. Looked at a few times a
+ * second; time is passed in. Threads: one at a time.
  */
 #pragma once
 
@@ -22,21 +24,24 @@ enum run_happening {
 
 /* What there is to look at. Times are milliseconds since 1970. */
 struct run_notes_facts {
-    uint64_t count[RUN_HAPPENINGS];         /* so far */
-    const char *latest[ISO_TABLE_NEWS];     /* tables */
-    uint64_t messages, behind;              /* taken so far; wait in Kafka */
-    uint64_t memory, in_use, limit, needed; /* bytes; limit 0: none; needed 0: no more than the limit */
-    double clients_time, changes_time;      /* of the last message, in seconds since 1970; below 0: there are none */
+    uint64_t count[RUN_HAPPENINGS];     /* so far */
+    const char *latest[ISO_TABLE_NEWS]; /* tables */
+    uint64_t messages, behind;          /* taken so far; wait in Kafka */
+    uint64_t memory, in_use, limit,
+        needed; /* bytes; limit 0: none; needed 0: no more than the limit */
+    double clients_time,
+        changes_time; /* of the last message, in seconds since 1970; below 0: there are none */
 };
 
 struct run_notes {
     struct {
         uint64_t count, time;
     } happened[RUN_HAPPENINGS];
-    uint64_t looked, messages, behind; /* at the beginning of the stretch over which speed is measured */
-    uint64_t rate;                     /* messages a second, in the stretch before */
-    bool grows;                        /* what waited in Kafka, in that */
-    struct iso_text text;              /* a line each, the last too ends in one; a zero byte behind them */
+    uint64_t looked, messages,
+        behind;           /* at the beginning of the stretch over which speed is measured */
+    uint64_t rate;        /* messages a second, in the stretch before */
+    bool grows;           /* what waited in Kafka, in that */
+    struct iso_text text; /* a line each, the last too ends in one; a zero byte behind them */
 };
 
 /* What happened before, in another process, is not reported. */

@@ -40,7 +40,8 @@ static int connect_to(const char *path)
 
 void run_notify_open(struct run_notify *notify)
 {
-    const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"),
+               *pid = getenv("WATCHDOG_PID");
     *notify = (struct run_notify){0};
     if (path)
         notify->socket = connect_to(path);

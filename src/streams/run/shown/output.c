@@ -15,7 +15,8 @@ enum { FLUSH_SECONDS = 10 };
 /* ---- opening ---- */
 
 /* Lines go to the file's end; what it holds already stays. */
-static enum iso_status open_file(struct run_output *output, const char *path, struct iso_error *error)
+static enum iso_status open_file(struct run_output *output, const char *path,
+                                 struct iso_error *error)
 {
     int descriptor = iso_own_open(path, O_WRONLY | O_CREAT | O_APPEND, error);
     if (descriptor < 0)
@@ -27,18 +28,24 @@ static enum iso_status open_file(struct run_output *output, const char *path, st
 }
 
 enum iso_status run_output_open(struct run_output *output, const struct run_stream_options *options,
-                                struct iso_output *standard, const struct iso_kafka_properties *properties,
+                                struct iso_output *standard,
+                                const struct iso_kafka_properties *properties,
                                 struct iso_error *error)
 {
     const char *out = options->out;
     bool to_file = out && !strncmp(out, "file:", 5) && out[5];
     bool to_topic = out && !strncmp(out, "kafka:", 6) && out[6];
-    *output = (struct run_output){
-        .standard = standard, .lines = standard, .in_words = options->brief, .only_in_words = options->brief && !out};
+    *output = (struct run_output){.standard = standard,
+                                  .lines = standard,
+                                  .in_words = options->brief,
+                                  .only_in_words = options->brief && !out};
     if (out && !to_file && !to_topic)
-        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC or file:PATH", out);
-    if (to_topic && run_source_reads(&options->sources, options->sources.count, out + 6, strlen(out + 6)))
-        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: a --source reads this topic; verdicts need another", out);
+        return iso_error_set(error, ISO_BAD_INPUT, "--out %s: expected kafka:TOPIC or file:PATH",
+                             out);
+    if (to_topic &&
+        run_source_reads(&options->sources, options->sources.count, out + 6, strlen(out + 6)))
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--out %s: a --source reads this topic; verdicts need another", out);
     if (to_file)
         open_file(output, out + 5, error);
     else if (to_topic)
@@ -51,7 +58,8 @@ enum iso_status run_output_close(struct run_output *output, struct iso_error *er
 {
     struct iso_error flushing = {0};
     if (output->producer && !output->gave_up &&
-        iso_kafka_producer_flush(output->producer, FLUSH_SECONDS, &flushing) != ISO_OK && error->status == ISO_OK)
+        iso_kafka_producer_flush(output->producer, FLUSH_SECONDS, &flushing) != ISO_OK &&
+        error->status == ISO_OK)
         iso_error_set(error, flushing.status, "%s", flushing.text);
     iso_kafka_producer_free(output->producer);
     output->producer = NULL;
@@ -70,7 +78,8 @@ static enum iso_status check_written(const struct iso_output *output, struct iso
     return ISO_OK;
 }
 
-/* The key is the verdict's id, so that all lines of one verdict come in order and a compacted topic keeps the last. */
+/* The key is the verdict's id, so that all lines of one verdict come in order and a compacted topic
+ * keeps the last. */
 static enum iso_status send_to_topic(struct run_output *output, const char *line, size_t length,
                                      struct iso_error *error)
 {
@@ -84,7 +93,8 @@ static enum iso_status send_to_topic(struct run_output *output, const char *line
     return iso_kafka_producer_send(output->producer, &message, error);
 }
 
-/* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it is. */
+/* A verdict line in words, to standard output; one of polygraph's, which lists what it found, as it
+ * is. */
 static enum iso_status print_in_words(struct run_output *output, const char *line, size_t length,
                                       struct iso_error *error)
 {
@@ -115,12 +125,14 @@ void run_output_serve(struct run_output *output, const char *line, size_t length
         iso_web_add(output->web, line, length);
 }
 
-enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length, struct iso_error *error)
+enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length,
+                                struct iso_error *error)
 {
     size_t emitted = output->emitted ? output->emitted(output->context, line, length) : 0;
     assert(emitted <= length);
     run_output_serve(output, line, length);
-    if (emitted == length || (output->in_words && print_in_words(output, line, length, error) != ISO_OK))
+    if (emitted == length ||
+        (output->in_words && print_in_words(output, line, length, error) != ISO_OK))
         return error->status;
     if (output->only_in_words)
         return error->status;

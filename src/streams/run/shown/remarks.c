@@ -10,7 +10,8 @@
 
 /* ---- records ---- */
 
-static void note_record(struct run_remarks *remarks, const char *place, const char *what, const char *reason)
+static void note_record(struct run_remarks *remarks, const char *place, const char *what,
+                        const char *reason)
 {
     char text[ISO_ERROR_TEXT + 64];
     if (remarks->muted)
@@ -19,20 +20,21 @@ static void note_record(struct run_remarks *remarks, const char *place, const ch
     run_bad_records_note(&remarks->bad_records, place, text, cli_seconds());
 }
 
-static void keep_record(struct run_remarks *remarks, struct run_recording *recording, const struct iso_message *message,
-                        const char *place)
+static void keep_record(struct run_remarks *remarks, struct run_recording *recording,
+                        const struct iso_message *message, const char *place)
 {
     struct iso_error error = {.status = ISO_OK};
     if (!recording->dead_letter)
         return;
     if (!message)
-        note_record(remarks, place, "not in --dead-letter", "the record that it contradicts arrived later");
+        note_record(remarks, place, "not in --dead-letter",
+                    "the record that it contradicts arrived later");
     else if (!run_recording_keep(recording, message, &error) && error.status != ISO_OK)
         note_record(remarks, place, "not in --dead-letter", error.text);
 }
 
-void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording, const struct iso_message *message,
-                     const char *place, const char *reason)
+void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording,
+                     const struct iso_message *message, const char *place, const char *reason)
 {
     note_record(remarks, place, "left out", reason);
     keep_record(remarks, recording, message, place);
@@ -72,21 +74,25 @@ static void copy_name(char *to, size_t size, const char *name, size_t length)
     to[end] = 0;
 }
 
-void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table, size_t length,
-                       enum iso_table_news news, const char *reason)
+void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table,
+                       size_t length, enum iso_table_news news, const char *reason)
 {
     struct run_tables *tables = &remarks->tables;
     int shown = length < 200 ? (int)length : 200;
     if (remarks->muted)
         return;
     tables->count[news]++;
-    copy_name(tables->latest[news], sizeof tables->latest[news], length ? table : "all", length ? length : 3);
+    copy_name(tables->latest[news], sizeof tables->latest[news], length ? table : "all",
+              length ? length : 3);
     if (news == ISO_NEWS_LEFT_OUT)
-        cli_log("%.*s cannot be judged, operations on it are left out: %s (%s)", shown, table, reason, place);
+        cli_log("%.*s cannot be judged, operations on it are left out: %s (%s)", shown, table,
+                reason, place);
     else if (news == ISO_NEWS_LOSSY)
-        cli_log("%.*s: what the stream does not say of it is not judged (lossy): %s (%s)", shown, table, reason, place);
+        cli_log("%.*s: what the stream does not say of it is not judged (lossy): %s (%s)", shown,
+                table, reason, place);
     else if (news == ISO_NEWS_COLUMNS)
-        cli_log("table %.*s changed at %s: whole rows from before and after are not compared", shown, table, place);
+        cli_log("table %.*s changed at %s: whole rows from before and after are not compared",
+                shown, table, place);
 }
 
 void run_remarks_spelling(struct run_remarks *remarks, const struct iso_pipeline_spelling *spelling)
@@ -110,8 +116,8 @@ void run_remarks_timeless(struct run_remarks *remarks, const struct iso_inputs_e
                         input->topic, input->partition);
 }
 
-void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_entry *input, uint64_t offset,
-                           uint64_t timestamp, uint64_t watermark)
+void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_entry *input,
+                           uint64_t offset, uint64_t timestamp, uint64_t watermark)
 {
     if (!remarks->muted)
         cli_log_warning("topic %s partition %" PRId32 " offset %" PRIu64 ": timestamp %" PRIu64
@@ -122,19 +128,21 @@ void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_
 void run_remarks_closed_early(struct run_remarks *remarks, uint64_t memory, uint64_t timestamp)
 {
     if (!remarks->muted)
-        cli_log_warning("memory: what arrived does not fit into %" PRIu64
-                        " bytes, and no watermark releases it: everything below %" PRIu64
-                        ", and more later, is final from now on, and doubtful; what still arrives from there is not "
-                        "judged. A larger --memory, or watermarks, avoid that",
-                        memory, timestamp);
+        cli_log_warning(
+            "memory: what arrived does not fit into %" PRIu64
+            " bytes, and no watermark releases it: everything below %" PRIu64
+            ", and more later, is final from now on, and doubtful; what still arrives from there is not "
+            "judged. A larger --memory, or watermarks, avoid that",
+            memory, timestamp);
 }
 
 void run_remarks_given_up(struct run_remarks *remarks, uint64_t memory, uint64_t transactions)
 {
     if (!remarks->muted)
-        cli_log_warning("memory: what arrived does not fit into %" PRIu64 " bytes: %" PRIu64
-                        " transactions of unknown outcome that do not say when they started are given up, and more "
-                        "later; reads of their keys that nothing else explains are not judged. A larger --memory, or "
-                        "their outcomes, avoid that",
-                        memory, transactions);
+        cli_log_warning(
+            "memory: what arrived does not fit into %" PRIu64 " bytes: %" PRIu64
+            " transactions of unknown outcome that do not say when they started are given up, and more "
+            "later; reads of their keys that nothing else explains are not judged. A larger --memory, or "
+            "their outcomes, avoid that",
+            memory, transactions);
 }

@@ -1,5 +1,5 @@
-/* What a run remarks on while it goes on: records that it left out or doubts, with their copies among the dead letters,
- * and what befalls inputs and tables.
+/* What a run remarks on while it goes on: records that it left out or doubts, with their copies
+ * among the dead letters, and what befalls inputs and tables.
  *
  * Threads: one at a time.
  */
@@ -21,20 +21,22 @@ struct run_remarks {
     bool muted; /* what is judged again after a restart was remarked on before */
 };
 
-/* A record that was left out, or is doubtful. `message` NULL: it came earlier than what is being fed. */
-void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording, const struct iso_message *message,
-                     const char *place, const char *reason);
+/* A record that was left out, or is doubtful. `message` NULL: it came earlier than what is being
+ * fed. */
+void run_remarks_bad(struct run_remarks *remarks, struct run_recording *recording,
+                     const struct iso_message *message, const char *place, const char *reason);
 void run_remarks_doubtful(struct run_remarks *remarks, struct run_recording *recording,
                           const struct iso_message *message, const char *place, const char *reason);
 
 /* The others as the pipeline's callbacks of these names. */
-void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table, size_t length,
-                       enum iso_table_news news, const char *reason);
-void run_remarks_spelling(struct run_remarks *remarks, const struct iso_pipeline_spelling *spelling);
+void run_remarks_table(struct run_remarks *remarks, const char *place, const char *table,
+                       size_t length, enum iso_table_news news, const char *reason);
+void run_remarks_spelling(struct run_remarks *remarks,
+                          const struct iso_pipeline_spelling *spelling);
 void run_remarks_idle(struct run_remarks *remarks, const struct iso_inputs_entry *input, bool idle);
 void run_remarks_timeless(struct run_remarks *remarks, const struct iso_inputs_entry *input);
-void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_entry *input, uint64_t offset,
-                           uint64_t timestamp, uint64_t watermark);
+void run_remarks_far_ahead(struct run_remarks *remarks, const struct iso_inputs_entry *input,
+                           uint64_t offset, uint64_t timestamp, uint64_t watermark);
 void run_remarks_closed_early(struct run_remarks *remarks, uint64_t memory, uint64_t timestamp);
 void run_remarks_given_up(struct run_remarks *remarks, uint64_t memory, uint64_t transactions);
 

@@ -7,7 +7,8 @@
 
 #include "iso/error.h"
 
-/* Of a second, what a process uses that judges, in milliseconds, on a machine that is busy with other things. */
+/* Of a second, what a process uses that judges, in milliseconds, on a machine that is busy with
+ * other things. */
 enum { WORKING_MS = 30, SAY_SECONDS = 5 };
 
 /* A signal handler has nothing else to write to, and to read from. */
@@ -26,7 +27,8 @@ static void say(const char *text)
         waited = patience + 1; /* nobody hears it */
 }
 
-/* The time runs from here on: the batch at hand may wait for a reader of its output that reads no more. */
+/* The time runs from here on: the batch at hand may wait for a reader of its output that reads no
+ * more. */
 static void on_signal(int number)
 {
     (void)number;
@@ -37,7 +39,8 @@ static void on_signal(int number)
 
 static void say_how_far(void)
 {
-    char text[] = "isochron: stopping: judging what has come, for     0 s; a second signal ends it at once\n";
+    char text[] =
+        "isochron: stopping: judging what has come, for     0 s; a second signal ends it at once\n";
     char *digit = strchr(text, '0');
     for (unsigned seconds = (unsigned)ticks; seconds && *digit != 'r'; seconds /= 10)
         *digit-- = (char)('0' + seconds % 10);

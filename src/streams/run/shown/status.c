@@ -36,8 +36,8 @@ static enum iso_status open_server(struct run_status *status, const struct iso_w
     status->web = iso_web_new(server, error);
     if (!status->web)
         return error->status;
-    cli_log("status page on http://%.*s:%u/", colon ? (int)(colon - listen) : 9, colon ? listen : "127.0.0.1",
-            iso_web_port(status->web));
+    cli_log("status page on http://%.*s:%u/", colon ? (int)(colon - listen) : 9,
+            colon ? listen : "127.0.0.1", iso_web_port(status->web));
     return ISO_OK;
 }
 
@@ -45,12 +45,13 @@ static enum iso_status open_server(struct run_status *status, const struct iso_w
 static void gather_facts(const struct run_status *status, struct run_notes_facts *facts)
 {
     const struct iso_pipeline_stats *stats = &status->stats;
-    *facts = (struct run_notes_facts){.messages = stats->messages,
-                                      .in_use = cli_memory_in_use(),
-                                      .limit = run_stream_memory(status->stream->options),
-                                      .needed = iso_pipeline_memory_needed(status->stream->pipeline),
-                                      .clients_time = -1,
-                                      .changes_time = -1};
+    *facts =
+        (struct run_notes_facts){.messages = stats->messages,
+                                 .in_use = cli_memory_in_use(),
+                                 .limit = run_stream_memory(status->stream->options),
+                                 .needed = iso_pipeline_memory_needed(status->stream->pipeline),
+                                 .clients_time = -1,
+                                 .changes_time = -1};
     for (int news = 0; news < ISO_TABLE_NEWS; news++) {
         facts->count[news] = status->stream->remarks.tables.count[news];
         facts->latest[news] = status->stream->remarks.tables.latest[news];
@@ -69,11 +70,13 @@ static void note_before(struct run_status *status)
     run_notes_init(&status->notes, &facts, status_since_1970());
 }
 
-enum iso_status run_status_open(struct run_status *status, struct iso_web_options server, struct iso_error *error)
+enum iso_status run_status_open(struct run_status *status, struct iso_web_options server,
+                                struct iso_error *error)
 {
     server.explain = explain_line;
     if (!server.listen && (server.token_file || server.name_count))
-        return iso_error_set(error, ISO_BAD_INPUT, "--listen-%s %s: expected --listen HOST:PORT too",
+        return iso_error_set(error, ISO_BAD_INPUT,
+                             "--listen-%s %s: expected --listen HOST:PORT too",
                              server.token_file ? "token" : "name",
                              server.token_file ? server.token_file : server.names[0]);
     status->times.started = status->times.progressed = status_since_1970();
@@ -108,8 +111,8 @@ static void open_books(struct run_status *status, uint64_t now)
     iso_pipeline_accounting(status->stream->pipeline, &books->content);
     books->took = (uint64_t)((cli_seconds() - started) * 1000);
     books->opened = now;
-    run_waiting_look(&status->waiting, &books->content, stats->has_watermark ? stats->watermark : 0, stats->messages,
-                     now);
+    run_waiting_look(&status->waiting, &books->content, stats->has_watermark ? stats->watermark : 0,
+                     stats->messages, now);
 }
 
 /* When the last message of the change streams came, or of clients; below 0: none is read. */
@@ -119,7 +122,8 @@ double status_last_message(const struct run_status *status, bool of_changes)
     uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions);
     double latest = -1;
     for (uint32_t i = 0; i < partition_count && i < status->places.count; i++) {
-        bool is_change = iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream;
+        bool is_change =
+            iso_pipeline_input(status->stream->pipeline, partitions[i].input).is_change_stream;
         double time = (double)status->places.list[i].time / 1000;
         latest = is_change == of_changes && time > latest ? time : latest;
     }
@@ -155,9 +159,10 @@ static void report_to_manager(struct run_status *status, const char *trouble, ui
     }
     iso_pipeline_found_text(&status->stats, 0, found);
     if (run_notify_progress(&status->notify, done, !behind || trouble, now))
-        run_notify_status(&status->notify, "%" PRIu64 " transaction%s, %s, %" PRIu64 " message%s behind%s%s",
-                          engine->transactions, cli_plural(engine->transactions), found, behind, cli_plural(behind),
-                          trouble ? "; " : "", trouble ? trouble : "");
+        run_notify_status(&status->notify,
+                          "%" PRIu64 " transaction%s, %s, %" PRIu64 " message%s behind%s%s",
+                          engine->transactions, cli_plural(engine->transactions), found, behind,
+                          cli_plural(behind), trouble ? "; " : "", trouble ? trouble : "");
 }
 
 /* Notes which partitions have gone on. */
@@ -170,7 +175,8 @@ static void look_at_partitions(struct run_status *status, uint64_t now)
     if (partition_count > places->count)
         places->list = iso_reallocate(places->list, partition_count * sizeof *places->list);
     for (; places->count < partition_count; places->count++)
-        places->list[places->count] = (struct run_status_place){partitions[places->count].next, time};
+        places->list[places->count] =
+            (struct run_status_place){partitions[places->count].next, time};
     for (uint32_t i = 0; i < partition_count; i++) {
         if (partitions[i].next != places->list[i].next)
             places->list[i] = (struct run_status_place){partitions[i].next, time};
@@ -205,6 +211,7 @@ void run_status_publish(struct run_status *status, uint64_t silence, uint64_t no
     if (!trouble)
         trouble = status_find_trouble(status, now, text, sizeof text);
     status_fill_metrics(status, !trouble);
-    iso_web_publish(status->web, &status->metrics, true, trouble, status->words.used ? status->words.bytes : NULL,
-                    status->waits.bytes, status->notes.text.bytes);
+    iso_web_publish(status->web, &status->metrics, true, trouble,
+                    status->words.used ? status->words.bytes : NULL, status->waits.bytes,
+                    status->notes.text.bytes);
 }

@@ -1,5 +1,5 @@
-/* How `watch` is seen from outside: fills the table of metrics from the stream and shows it over HTTP, and reports to
- * the service manager that it runs. */
+/* How `watch` is seen from outside: fills the table of metrics from the stream and shows it over
+ * HTTP, and reports to the service manager that it runs. */
 #pragma once
 
 #include "run/shown/notes.h"
@@ -21,8 +21,9 @@ struct run_status {
     struct iso_metrics metrics;
     struct iso_pipeline_stats stats; /* when it last looked */
     struct run_status_times {
-        uint64_t published;                  /* by the clock that only rises, in milliseconds */
-        uint64_t started, progressed, moved; /* milliseconds since 1970; moved: the watermark, 0: there is none */
+        uint64_t published; /* by the clock that only rises, in milliseconds */
+        uint64_t started, progressed,
+            moved; /* milliseconds since 1970; moved: the watermark, 0: there is none */
     } times;
     struct run_status_books {
         struct iso_accounting content; /* as they stood when they were last opened ... */
@@ -41,10 +42,12 @@ struct run_status {
     struct iso_text waits; /* the same class by class, a JSON list */
 };
 
-/* All sources are open. `server->listen` NULL: no server; its lines are explained here. Says where it listens. */
-enum iso_status run_status_open(struct run_status *status, struct iso_web_options server, struct iso_error *error);
+/* All sources are open. `server->listen` NULL: no server; its lines are explained here. Says where
+ * it listens. */
+enum iso_status run_status_open(struct run_status *status, struct iso_web_options server,
+                                struct iso_error *error);
 void run_status_close(struct run_status *status);
 
-/* Publishes what is now, at most four times a second; `now` is iso_kafka_now's. `silence`: for so many
- * milliseconds a broker has not answered; 0: all do. */
+/* Publishes what is now, at most four times a second; `now` is iso_kafka_now's. `silence`: for so
+ * many milliseconds a broker has not answered; 0: all do. */
 void run_status_publish(struct run_status *status, uint64_t silence, uint64_t now);

@@ -44,8 +44,8 @@ static void put_books(struct run_status *status)
         iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name, "came", books->came[unit]);
         for (int i = 0; i < ISO_BOOK_CLASSES; i++)
             if (books->of[unit][i])
-                iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name, iso_book_class_name((enum iso_book_class)i),
-                                  books->of[unit][i]);
+                iso_metrics_count(&status->metrics, ISO_METRIC_BOOKS, name,
+                                  iso_book_class_name((enum iso_book_class)i), books->of[unit][i]);
     }
     put_count(status, ISO_METRIC_BOOKS_BALANCED, books->balanced);
 }
@@ -69,7 +69,8 @@ static void put_uncovered(struct run_status *status)
     struct iso_join_left_out *list = run_left_out(status->stream->pipeline, &tables);
     for (uint32_t i = 0; i < tables && i < RUN_TABLES_NAMED; i++) {
         char name[200];
-        snprintf(name, sizeof name, "%.*s", list[i].length < 150 ? (int)list[i].length : 150, list[i].name);
+        snprintf(name, sizeof name, "%.*s", list[i].length < 150 ? (int)list[i].length : 150,
+                 list[i].name);
         iso_metrics_count(&status->metrics, ISO_METRIC_UNCOVERED, name, NULL, list[i].operations);
     }
     iso_free(list);
@@ -80,8 +81,9 @@ static void put_tables(struct run_status *status)
     if (!status->stats.has_join)
         return;
     for (int news = 0; news < ISO_TABLE_NEWS; news++)
-        iso_metrics_count(&status->metrics, ISO_METRIC_TABLES_CHANGED, iso_table_news_name((enum iso_table_news)news),
-                          NULL, status->stream->remarks.tables.count[news]);
+        iso_metrics_count(&status->metrics, ISO_METRIC_TABLES_CHANGED,
+                          iso_table_news_name((enum iso_table_news)news), NULL,
+                          status->stream->remarks.tables.count[news]);
     put_count(status, ISO_METRIC_SNAPSHOTS_AGAIN, status->stats.join.snapshots_again);
     put_count(status, ISO_METRIC_SNAPSHOT_GAPS, status->stats.join.gaps);
 }
@@ -95,14 +97,15 @@ static void put_verdicts(struct run_status *status)
     put_count(status, ISO_METRIC_READS_UNJUDGED, engine->reads_unjudged + engine->reads_undecided);
     put_count(status, ISO_METRIC_SESSIONS_UNDECIDED, engine->sessions_undecided);
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
-        iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom), NULL,
-                          iso_pipeline_certain(&status->stats, (enum iso_axiom)axiom));
+        iso_metrics_count(metrics, ISO_METRIC_VIOLATIONS, iso_axiom_name((enum iso_axiom)axiom),
+                          NULL, iso_pipeline_certain(&status->stats, (enum iso_axiom)axiom));
     for (int axiom = 0; axiom < ISO_AXIOMS; axiom++)
         if (status->stats.doubted[axiom])
-            iso_metrics_count(metrics, ISO_METRIC_DOUBTFUL, iso_axiom_name((enum iso_axiom)axiom), NULL,
-                              status->stats.doubted[axiom]);
+            iso_metrics_count(metrics, ISO_METRIC_DOUBTFUL, iso_axiom_name((enum iso_axiom)axiom),
+                              NULL, status->stats.doubted[axiom]);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "tentative", NULL, status->stats.tentative);
-    iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "final", NULL, status->stats.final - status->stats.final_doubtful);
+    iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "final", NULL,
+                      status->stats.final - status->stats.final_doubtful);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "doubtful", NULL, status->stats.final_doubtful);
     iso_metrics_count(metrics, ISO_METRIC_VERDICTS, "retracted", NULL, status->stats.retracted);
     put_count(status, ISO_METRIC_STANDING, engine->standing);
@@ -125,12 +128,14 @@ static void put_silence(struct run_status *status)
 }
 
 /* One metric of a partition; false: there is no such figure. */
-static bool partition_figure(const struct run_status *status, uint32_t index, enum iso_metric metric, uint64_t *value)
+static bool partition_figure(const struct run_status *status, uint32_t index,
+                             enum iso_metric metric, uint64_t *value)
 {
     const struct iso_kafka_partition *partition;
     iso_kafka_consumer_partitions(status->consumer, &partition);
     partition += index;
-    struct iso_pipeline_input input = iso_pipeline_input(status->stream->pipeline, partition->input);
+    struct iso_pipeline_input input =
+        iso_pipeline_input(status->stream->pipeline, partition->input);
     switch (metric) {
     case ISO_METRIC_OFFSET:
         *value = (uint64_t)partition->next;
@@ -166,7 +171,8 @@ static void put_partitions(struct run_status *status)
             uint64_t value;
             snprintf(number, sizeof number, "%" PRId32, partitions[i].partition);
             if (partition_figure(status, i, (enum iso_metric)metric, &value))
-                iso_metrics_count(&status->metrics, (enum iso_metric)metric, partitions[i].topic, number, value);
+                iso_metrics_count(&status->metrics, (enum iso_metric)metric, partitions[i].topic,
+                                  number, value);
         }
     }
     const struct iso_kafka_counters *counters = iso_kafka_consumer_counters(status->consumer);
@@ -212,7 +218,8 @@ void status_fill_metrics(struct run_status *status, bool is_ready)
     iso_metrics_clear(&status->metrics);
     iso_metrics_count(&status->metrics, ISO_METRIC_BUILD_INFO, ISO_VERSION,
                       iso_pipeline_level_name(status->stream->pipeline), 1);
-    iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL, (double)status->times.started / 1000);
+    iso_metrics_real(&status->metrics, ISO_METRIC_START_TIME, NULL, NULL,
+                     (double)status->times.started / 1000);
     put_count(status, ISO_METRIC_READY, is_ready);
     put_intake(status);
     put_books(status);
@@ -223,14 +230,16 @@ void status_fill_metrics(struct run_status *status, bool is_ready)
     put_silence(status);
     put_real(status, ISO_METRIC_FINALITY_TIMEOUT,
              (double)status->stream->options->pipeline.engine.finality_timeout_ms / 1000);
-    put_real(status, ISO_METRIC_IDLE_TIMEOUT, (double)status->stream->options->pipeline.idle_timeout_ms / 1000);
+    put_real(status, ISO_METRIC_IDLE_TIMEOUT,
+             (double)status->stream->options->pipeline.idle_timeout_ms / 1000);
     put_count(status, ISO_METRIC_RETENTION, status->stream->options->pipeline.engine.retention);
     put_partitions(status);
     put_count(status, ISO_METRIC_MEMORY, status->stats.engine.bytes);
     put_count(status, ISO_METRIC_MEMORY_IN_USE, cli_memory_in_use());
     if (run_stream_memory(status->stream->options)) {
         put_count(status, ISO_METRIC_MEMORY_LIMIT, run_stream_memory(status->stream->options));
-        put_count(status, ISO_METRIC_MEMORY_NEEDED, iso_pipeline_memory_needed(status->stream->pipeline));
+        put_count(status, ISO_METRIC_MEMORY_NEEDED,
+                  iso_pipeline_memory_needed(status->stream->pipeline));
     }
     put_spill(status, &status->stats.engine.spilt);
     if (status->durable)

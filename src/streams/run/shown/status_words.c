@@ -5,11 +5,12 @@
 
 #include "run/shown/status_private.h"
 
-/* How much longer than the timeouts explain it takes until standing still is a fault; partitions that are named. */
+/* How much longer than the timeouts explain it takes until standing still is a fault; partitions
+ * that are named. */
 enum { UNSETTLED_SLACK_MS = 30000, PARTITIONS_NAMED = 3 };
 
-/* The longest that nothing may become final while input comes, in milliseconds: what each thing that waits waits for at
- * most, one after the other. */
+/* The longest that nothing may become final while input comes, in milliseconds: what each thing
+ * that waits waits for at most, one after the other. */
 uint64_t status_unsettled_bound(const struct run_status *status)
 {
     const struct run_stream_options *options = status->stream->options;
@@ -26,15 +27,16 @@ static void put_seconds(struct iso_text *text, const char *before, uint64_t ms, 
 static void put_holders(const struct run_status *status, struct iso_text *text)
 {
     const struct iso_kafka_partition *partitions;
-    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions), named = 0;
+    uint32_t partition_count = iso_kafka_consumer_partitions(status->consumer, &partitions),
+             named = 0;
     uint64_t now = status_since_1970();
     for (uint32_t i = 0; i < partition_count; i++) {
         uint64_t time = status->places.list[i].time;
         if (!iso_pipeline_input(status->stream->pipeline, partitions[i].input).holds_back ||
             named++ >= PARTITIONS_NAMED)
             continue;
-        iso_text_format(text, "%s%s/%" PRIu64, named == 1 ? "; held back by " : ", ", partitions[i].topic,
-                        (uint64_t)partitions[i].partition);
+        iso_text_format(text, "%s%s/%" PRIu64, named == 1 ? "; held back by " : ", ",
+                        partitions[i].topic, (uint64_t)partitions[i].partition);
         put_seconds(text, " (last message ", now > time ? now - time : 0, " s ago)");
     }
     if (named > PARTITIONS_NAMED) {
@@ -58,7 +60,8 @@ void status_put_words(struct run_status *status)
 }
 
 /* Where the oldest of them stands, or what it is called. */
-static void put_example(const struct run_status *status, const struct run_waiting_class *class, struct iso_text *text)
+static void put_example(const struct run_status *status, const struct run_waiting_class *class,
+                        struct iso_text *text)
 {
     char place[ISO_PIPELINE_LOCATION];
     const char *table = status->books.content.waiting.table;
@@ -83,8 +86,9 @@ void status_put_waits(struct run_status *status)
     for (unsigned i = 0; run_waiting_class(&status->books.content, i, &class); i++) {
         if (!class.count)
             continue;
-        iso_text_format(text, "%s{\"class\":\"%s\",\"count\":%" PRIu64 ",\"for\":\"%s\",\"final\":\"%s\"",
-                        text->used > 1 ? "," : "", class.name, class.count, class.what, class.final);
+        iso_text_format(
+            text, "%s{\"class\":\"%s\",\"count\":%" PRIu64 ",\"for\":\"%s\",\"final\":\"%s\"",
+            text->used > 1 ? "," : "", class.name, class.count, class.what, class.final);
         put_example(status, &class, text);
         iso_text_put(text, "}");
     }
@@ -92,7 +96,8 @@ void status_put_waits(struct run_status *status)
 }
 
 /* What stands in the way beside brokers; NULL: nothing. */
-const char *status_find_trouble(const struct run_status *status, uint64_t now, char *text, size_t size)
+const char *status_find_trouble(const struct run_status *status, uint64_t now, char *text,
+                                size_t size)
 {
     uint64_t silent = now - status->waiting.changed_at, unsettled = status->waiting.unsettled;
     if (status->expect_messages && silent > status->expect_messages)
@@ -101,15 +106,18 @@ const char *status_find_trouble(const struct run_status *status, uint64_t now, c
                  " s (--expect-messages %.12g): is its connector running?",
                  silent / 1000, (double)status->expect_messages / 1000);
     else if (unsettled > status_unsettled_bound(status))
-        snprintf(text, size, "for %" PRIu64 " s input has arrived and nothing became final; waiting: %s",
+        snprintf(text, size,
+                 "for %" PRIu64 " s input has arrived and nothing became final; waiting: %s",
                  unsettled / 1000, status->words.used ? status->words.bytes : "nothing");
     else
         return NULL;
     return text;
 }
 
-/* The client library says what is wrong with a broker, but of one that is silent only after a minute. */
-const char *status_find_broker_trouble(const struct run_status *status, uint64_t silence, char *text, size_t size)
+/* The client library says what is wrong with a broker, but of one that is silent only after a
+ * minute. */
+const char *status_find_broker_trouble(const struct run_status *status, uint64_t silence,
+                                       char *text, size_t size)
 {
     if (iso_kafka_consumer_trouble(status->consumer, text, size))
         return text;

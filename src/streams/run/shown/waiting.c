@@ -13,19 +13,21 @@ static uint64_t least(uint64_t one, uint64_t other)
 }
 
 /* For how long input has come while a kind stood still. `age`: of the oldest of it. */
-static uint64_t stood_still(const struct run_waiting *waiting, enum run_waiting_kind kind, uint64_t age, uint64_t now)
+static uint64_t stood_still(const struct run_waiting *waiting, enum run_waiting_kind kind,
+                            uint64_t age, uint64_t now)
 {
     uint64_t since = waiting->since[kind];
     return waiting->input > since ? least(age, least(now - since, waiting->input - since)) : 0;
 }
 
-void run_waiting_look(struct run_waiting *waiting, const struct iso_accounting *books, uint64_t watermark,
-                      uint64_t messages, uint64_t now)
+void run_waiting_look(struct run_waiting *waiting, const struct iso_accounting *books,
+                      uint64_t watermark, uint64_t messages, uint64_t now)
 {
     const uint64_t *came = books->came;
     const struct iso_accounting_waiting *what = &books->waiting;
     uint64_t progress[] = {came[ISO_UNIT_ROWS] - books->of[ISO_UNIT_ROWS][ISO_BOOK_WAITING],
-                           came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING], watermark};
+                           came[ISO_UNIT_RECORDS] - books->of[ISO_UNIT_RECORDS][ISO_BOOK_WAITING],
+                           watermark};
     uint64_t count[] = {what->rows, what->records, what->reads};
     uint64_t age[] = {what->row.ms, what->record.ms, what->read.ms};
     if (messages != waiting->messages)
@@ -48,7 +50,8 @@ void run_waiting_note_changes(struct run_waiting *waiting, uint64_t changes, uin
     waiting->changes = changes;
 }
 
-bool run_waiting_class(const struct iso_accounting *books, unsigned number, struct run_waiting_class *class)
+bool run_waiting_class(const struct iso_accounting *books, unsigned number,
+                       struct run_waiting_class *class)
 {
     static const char in_time[] =
         "when the watermark has passed it: within --grace, --idle-timeout or --finality-timeout";
@@ -61,15 +64,19 @@ bool run_waiting_class(const struct iso_accounting *books, unsigned number, stru
          "with both; without a record after --grace"},
         {"reads", what->reads, what->read, "a watermark", in_time},
         {"overtaken", what->overtaken, unknown, "transactions that it overtook", "within --settle"},
-        {"outcome", what->for_outcome, what->outcome, "the outcome of a transaction that may have written what it saw",
+        {"outcome", what->for_outcome, what->outcome,
+         "the outcome of a transaction that may have written what it saw",
          "when a record or the change stream says what became of that one, else at the end"},
-        {"snapshot", what->for_snapshot, what->snapshot, "the end of the connector's first snapshot",
+        {"snapshot", what->for_snapshot, what->snapshot,
+         "the end of the connector's first snapshot",
          "once that has ended, and each partition was read to where it stood then"},
         {"order", what->for_order, unknown, "an order of all transactions", "at the end"},
         {"schema", what->for_schema, unknown, "word that its table was not truncated",
          "once the change stream was read past its snapshot"},
-        {"queries", what->queries, unknown, "a watermark, or the outcome of a transaction", in_time},
-        {"tables", what->tables, unknown, "the rest of the connector's first snapshot", "with its last row"},
+        {"queries", what->queries, unknown, "a watermark, or the outcome of a transaction",
+         in_time},
+        {"tables", what->tables, unknown, "the rest of the connector's first snapshot",
+         "with its last row"},
     };
     if (number >= sizeof classes / sizeof *classes)
         return false;
