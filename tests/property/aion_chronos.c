@@ -425,7 +425,7 @@ static void choose_settling(struct stream *stream, struct iso_aion_options *opti
 {
     options->settle_ms =
         random_percent(&stream->random, 30) ? 0 : 1 + random_below(&stream->random, 200);
-    options->settle_distance =
+    options->forced.settle_distance =
         random_percent(&stream->random, 20) ? 0 : random_below(&stream->random, 40);
 }
 
@@ -521,22 +521,24 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     iso_aion_options_init(&options);
     options.level = comparison->level;
     options.session_order = comparison->session_order;
-    options.are_positions = comparison->history.clock == ISO_CLOCK_SNAPSHOT;
-    options.has_snapshot_boundaries = comparison->history.clock == ISO_CLOCK_SCALAR &&
-                                      comparison->history.xid && !comparison->history.rank_physical;
-    if (is_held(comparison->level) && (options.are_positions || options.has_snapshot_boundaries))
+    options.host.are_positions = comparison->history.clock == ISO_CLOCK_SNAPSHOT;
+    options.host.has_snapshot_boundaries = comparison->history.clock == ISO_CLOCK_SCALAR &&
+                                           comparison->history.xid &&
+                                           !comparison->history.rank_physical;
+    if (is_held(comparison->level) &&
+        (options.host.are_positions || options.host.has_snapshot_boundaries))
         stream.watermarks = false; /* snapshots that are still to come tell commits apart, and lists
                                       that share a place */
     options.shards = 1 + random_below(&stream.random, 3);
     options.finality_timeout_ms = stream.deadlines ? 1 + random_below(&stream.random, 100) : 0;
     choose_settling(&stream, &options);
     options.retention = shortage ? random_below(&stream.random, 6) : ISO_AION_FOREVER;
-    options.spill_all = random_percent(&stream.random, 50);
-    options.spill = options.spill_all ? temporary_folder_in_memory() : NULL;
-    options.throttles_soon = random_percent(&stream.random, 50);
-    options.origin_is_index = true;
-    options.emit = collect;
-    options.context = comparison;
+    options.forced.spill_all = random_percent(&stream.random, 50);
+    options.spill = options.forced.spill_all ? temporary_folder_in_memory() : NULL;
+    options.forced.throttles_soon = random_percent(&stream.random, 50);
+    options.host.origin_is_index = true;
+    options.host.emit = collect;
+    options.host.context = comparison;
     stream.engine = iso_aion_new(&options);
     iso_aion_initial(stream.engine, &comparison->history);
     iso_aion_block(stream.engine, &comparison->history);
@@ -557,7 +559,7 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
              "stream %u (%u shards, %s, settling %" PRIu64 " ms, %" PRIu64
              "): aion %u, chronos %u; %" PRIu64 " undecided",
              number, options.shards, options.spill ? "spilling" : "in memory", options.settle_ms,
-             options.settle_distance, comparison->finals.count, comparison->wanted.count,
+             options.forced.settle_distance, comparison->finals.count, comparison->wanted.count,
              undecided);
     if (shortage && stats.aged_unknown)
         leave_outlived(comparison);

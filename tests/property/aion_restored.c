@@ -347,11 +347,11 @@ static struct iso_aion_options draw_options(struct random *random, enum iso_leve
     options.memory_limit =
         large && random_percent(random, 50) ? 300000 + random_below(random, 300000) : 0;
     options.settle_ms = random_percent(random, 60) ? 1 + random_below(random, 200) : 0;
-    options.settle_distance = random_percent(random, 30) ? random_below(random, 50) : 0;
-    options.settle_untimed = random_percent(random, 30);
-    options.foreign = random_percent(random, 30);
-    options.emit = write_event;
-    options.throttles_soon = random_percent(random, 30);
+    options.forced.settle_distance = random_percent(random, 30) ? random_below(random, 50) : 0;
+    options.host.settle_untimed = random_percent(random, 30);
+    options.host.foreign = random_percent(random, 30);
+    options.host.emit = write_event;
+    options.forced.throttles_soon = random_percent(random, 30);
     return options;
 }
 
@@ -365,9 +365,9 @@ static void draw_store(struct random *random, struct run *run, bool large)
     if (!mkdtemp(run->folder))
         abort();
     run->options.spill = run->folder;
-    run->options.spill_stays = run->restores;
-    run->options.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
-    run->options.spill_all = random_percent(random, large ? 40 : 80);
+    run->options.host.spill_stays = run->restores;
+    run->options.forced.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
+    run->options.forced.spill_all = random_percent(random, large ? 40 : 80);
     if (run->options.memory_limit)
         run->options.memory_limit += (uint64_t)run->options.shards * ISO_SPILL_BUFFERS;
 }
@@ -399,7 +399,7 @@ static void compare(const struct iso_history *history, enum iso_level level, uin
                                .script = random,
                                .kills = {seed + 9},
                                .restores = i};
-        runs[i].options.context = &runs[i];
+        runs[i].options.host.context = &runs[i];
         runs[i].save_percent = large ? 2 : 20;
         draw_store(&store, &runs[i], large);
         run_script(&runs[i]);

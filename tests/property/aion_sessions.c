@@ -413,15 +413,15 @@ static bool stream_agrees(enum iso_level level, uint64_t seed, struct statistics
     stream->settles = random_percent(&stream->random, 25);
     stream->restores = random_percent(&stream->random, 50);
     stream->options.level = level;
-    stream->options.throttles_soon = seed % 2;
+    stream->options.forced.throttles_soon = seed % 2;
     stream->options.shards = 1 + random_below(&stream->random, 3);
     stream->options.retention =
         random_percent(&stream->random, 10) ? ISO_AION_FOREVER : random_below(&stream->random, 150);
     stream->options.finality_timeout_ms =
         random_percent(&stream->random, 20) ? 1 + random_below(&stream->random, 40) : 0;
     stream->options.settle_ms = stream->settles ? 1 + random_below(&stream->random, 200) : 0;
-    stream->options.emit = note;
-    stream->options.context = stream;
+    stream->options.host.emit = note;
+    stream->options.host.context = stream;
     write_history(stream);
     choose_order(stream);
     run(stream);

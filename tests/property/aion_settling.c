@@ -256,10 +256,10 @@ static struct iso_aion_stats judge(const struct iso_history *history, const stru
     options.shards = plan->shards;
     options.finality_timeout_ms = plan->deadlines ? 100 : 0;
     options.settle_ms = plan->settle_ms;
-    options.settle_distance = plan->settle_distance;
-    options.settle_untimed = plan->untimed;
-    options.emit = collect;
-    options.context = found;
+    options.forced.settle_distance = plan->settle_distance;
+    options.host.settle_untimed = plan->untimed;
+    options.host.emit = collect;
+    options.host.context = found;
     found->count = 0;
     struct iso_aion *engine = iso_aion_new(&options);
     feed(engine, history, plan, &random);

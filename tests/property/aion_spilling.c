@@ -206,16 +206,16 @@ static void open_engines(struct stream *stream, enum iso_level level)
     options.shards = 1 + random_below(&stream->random, 3);
     options.finality_timeout_ms = 0;
     options.settle_ms = random_percent(&stream->random, 50) ? 0 : 100;
-    options.settle_untimed = true;
-    options.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
-    options.emit = note;
+    options.host.settle_untimed = true;
+    options.forced.spill_segment_bits = 12; /* so that there are many, and some are cleaned */
+    options.host.emit = note;
     bool threads = random_percent(&stream->random, 10);
     for (int i = 0; i < 2; i++) {
-        options.context = &stream->engines[i].told;
+        options.host.context = &stream->engines[i].told;
         options.spill = i ? temporary_folder_in_memory() : NULL;
-        options.spill_all = i;
-        options.run_shards = i && threads ? iso_team_run : NULL;
-        options.runner = stream->team;
+        options.forced.spill_all = i;
+        options.host.run_shards = i && threads ? iso_team_run : NULL;
+        options.host.runner = stream->team;
         options.retention = i ? stream->retention : ISO_AION_FOREVER;
         stream->engines[i].aion = iso_aion_new(&options);
         iso_aion_block(stream->engines[i].aion, &stream->block);

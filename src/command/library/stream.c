@@ -105,8 +105,8 @@ static struct iso_stream *new_stream(const struct iso_options *options,
     if (options->spill)
         stream->spill = iso_copy_text(options->spill, strlen(options->spill));
     stream->team = iso_team_new(settings.engine.shards);
-    settings.engine.run_shards = iso_team_run;
-    settings.engine.runner = stream->team;
+    settings.engine.host.run_shards = iso_team_run;
+    settings.engine.host.runner = stream->team;
     settings.engine.spill = stream->spill;
     settings.sink = on_report ? take_line : NULL;
     settings.sink_context = stream;

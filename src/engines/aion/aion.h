@@ -99,54 +99,31 @@ typedef void (*iso_aion_run)(void *runner, void (*task)(void *argument, uint32_t
 
 #define ISO_AION_FOREVER UINT64_MAX
 
-struct iso_aion_options {
-    enum iso_level level;
-    bool session_order;
-    uint32_t shards;              /* 1 to ISO_AION_SHARDS; 0 counts as 1 */
-    uint64_t finality_timeout_ms; /* 0: no deadlines, only watermarks make final */
-    uint64_t emit_after_ms; /* a tentative verdict is reported once it has stood for so long: where
-                             * versions are known to come that late, it says nothing before. 0: at
-                             * once */
-    uint64_t settle_ms; /* the most that a transaction waits for others that it overtook, before it
-                         * is judged; 0: none waits. No more than the timeout counts.
-                         * aion/reorder_window.h says how long it is in fact */
-    uint64_t settle_distance; /* in units of the timestamps: waits until a commit that much later
-                               * has arrived, also where the stream's disorder asks for less */
-    bool settle_untimed;      /* the clock has no say in it: arrivals alone bound the wait
-                                 (aion/reorder/reorder_window.h) */
-    uint64_t retention; /* in units of the timestamps: a transaction may start this far below the
-                         * watermark; ISO_AION_FOREVER: nothing is dropped */
-    uint64_t
-        memory_limit; /* bytes of the engine's own state; 0: none. Over it keys that nobody asked
-                       * for lately go to `spill`; if that does not help, the retention shrinks */
-    const char
-        *spill; /* folder of the spill file of keys that are not in memory (evict.c); NULL: none */
+/* What the part that drives the engine sets: what its stream is like, what it wants to be told, and
+ * what the engine has to ask. Callbacks get `context`; each may be NULL but `emit`. */
+struct iso_aion_host {
+    bool settle_untimed; /* the clock has no say in `settle_ms`: arrivals alone bound the wait
+                            (aion/reorder/reorder_window.h) */
     bool spill_stays; /* its files have names and stay: the engine can be saved (aion/archive.h) */
-    unsigned spill_segment_bits; /* for tests, as in spill/spill.h */
-    bool spill_all;              /* every key goes there as soon as it can: for tests */
+    bool provenance;  /* unlisted EXT, each reported by itself, say what they rest on: values, kind
+                       * and writers of a single value; of a list only that it is one, and whether
+                       * nothing was read */
+    bool are_positions;           /* rc, stale: commits of one timestamp become visible one by one
+                                     (docs/semantics.md) */
+    bool has_snapshot_boundaries; /* and so do those between two snapshots: timestamps are positions
+                                     in a log */
+    bool foreign;      /* SI: take writers without sts; each is a version and nothing else */
+    bool counts_steps; /* Operations are counted as iso_history_step has it. Those that read a row
+                        * which a query returned have ISO_AION_OF_QUERY beside their number, those
+                        * of a range ISO_AION_OF_RANGE. */
+    bool origin_is_index; /* events carry the index of a transaction in its history in place of its
+                             origin */
     /* What stands beside the engine under the same limit, and goes by the same floor
-     * (iso_aion_floor): its bytes, and that the floor has risen for want of memory. Or NULL. */
+     * (iso_aion_floor): its bytes, and that the floor has risen for want of memory. */
     uint64_t (*bytes_beside)(void *context);
     void (*on_floor)(void *context, uint64_t floor);
     uint64_t (*memory_in_use)(
-        void);     /* anonymous bytes of the process; or NULL: only the engine's own state counts */
-    bool overlaps; /* as in struct iso_check_options */
-    uint32_t max_per_key; /* so many violations of a key, and of a session, are reported in full,
-                           * others are counted
-                           * (`unlisted`); 0: all. What a long list takes is as much as 64 elements
-                           * each */
-    bool provenance; /* unlisted EXT, each reported by itself, say what they rest on: values, kind
-                      * and writers of a single value; of a list only that it is one, and whether
-                      * nothing was read */
-    bool throttles_soon;          /* for tests: what takes care of thousands does so of two
-                                     (aion/throttled.c) */
-    bool are_positions;           /* rc, stale: commits of one timestamp become visible one by one
-                                     (docs/semantics.md) */
-    bool has_snapshot_boundaries; /* and so do those between two snapshots: timestamps are places in
-                                     a log */
-    enum iso_level holds;         /* set by the engine: the level, if it holds transactions back
-                                     (aion/levels/deferred.h), else SI */
-    bool foreign; /* SI: take writers without sts; each is a version and nothing else */
+        void); /* anonymous bytes of the process; NULL: only the engine's own state counts */
     /* Whether values of the key are whole rows: those that cannot be compared (verdict/unjudged.h)
      * say nothing of each other. Asked on any shard's thread. NULL: none are. */
     bool (*is_whole_row)(void *context, const char *key, size_t length);
@@ -154,9 +131,9 @@ struct iso_aion_options {
      * every other, and so is that one: up to eight of one tid. NULL: it is refused. */
     void (*on_contradiction)(void *context, const struct iso_history *history, uint32_t transaction,
                              uint64_t first);
-    /* What a caller would say of pairs of writers, had each been reported (each may be NULL):
-     * whether a tid is contradicted; which commits one at `cts` may be in conflict with over a key,
-     * those from `*from` to `*to`, itself one of them. Asked on any shard's thread. Then, before
+    /* What a caller would say of pairs of writers, had each been reported: whether a tid is
+     * contradicted; which commits one at `cts` may be in conflict with over a key, those from
+     * `*from` to `*to`, itself one of them. Asked on any shard's thread. Then, before
      * on_contradiction: of so many pairs, counted and not listed, one side is contradicted that was
      * not. */
     bool (*is_doubted)(void *context, const struct iso_atoms *atoms, iso_atom tid);
@@ -164,20 +141,51 @@ struct iso_aion_options {
                             uint64_t *from, uint64_t *to);
     void (*on_doubted_pairs)(void *context, const struct iso_atoms *atoms, iso_atom key,
                              uint64_t pairs);
-    /* A transaction from `origin` came below the watermark; or NULL. */
+    /* A transaction from `origin` came below the watermark. */
     void (*on_late)(void *context, uint64_t origin);
     /* A transaction of the block was taken, whatever its outcome: it is no repeat, and lies within
      * the retention. */
     void (*on_taken)(void *context, const struct iso_history *block, uint32_t transaction);
-    /* Operations are counted as iso_history_step has it. Those that read a row which a query
-     * returned have ISO_AION_OF_QUERY beside their number, those of a range ISO_AION_OF_RANGE. */
-    bool counts_steps;
-    bool origin_is_index; /* events carry the index of a transaction in its history in place of its
-                             origin */
     iso_aion_emit emit;
     void *context;
     iso_aion_run run_shards; /* NULL: the shards run one after another on the caller's thread */
     void *runner;
+};
+
+/* What tests force, so that small streams meet what is rare. */
+struct iso_aion_forced {
+    uint64_t settle_distance;    /* in units of the timestamps: waits until a commit that much later
+                                  * has arrived, also where the stream's disorder asks for less */
+    unsigned spill_segment_bits; /* as in spill/spill.h */
+    bool spill_all;              /* every key goes there as soon as it can */
+    bool throttles_soon;         /* what takes care of thousands does so of two (throttled.c) */
+};
+
+/* What the engine's user sets; and what others do, in structs of their own. */
+struct iso_aion_options {
+    enum iso_level level;
+    bool session_order;
+    bool overlaps;                /* as in struct iso_check_options */
+    uint32_t shards;              /* 1 to ISO_AION_SHARDS; 0 counts as 1 */
+    uint64_t finality_timeout_ms; /* 0: no deadlines, only watermarks make final */
+    uint64_t emit_after_ms; /* a tentative verdict is reported once it has stood for so long: where
+                             * versions are known to come that late, it says nothing before. 0: at
+                             * once */
+    uint64_t settle_ms; /* the most that a transaction waits for others that it overtook, before it
+                         * is judged; 0: none waits. No more than the timeout counts.
+                         * aion/reorder/reorder_window.h says how long it is in fact */
+    uint64_t retention; /* in units of the timestamps: a transaction may start this far below the
+                         * watermark; ISO_AION_FOREVER: nothing is dropped */
+    uint64_t memory_limit; /* bytes of the engine's own state; 0: none. Over it keys that nobody
+                            * asked for lately go to `spill`; if that does not help, the retention
+                            * shrinks */
+    const char *spill;     /* folder of the spill file of keys that are not in memory (evict.c);
+                              NULL: none */
+    uint32_t max_per_key;  /* so many violations of a key, and of a session, are reported in full,
+                            * others are counted (`unlisted`); 0: all. What a long list takes is as
+                            * much as 64 elements each */
+    struct iso_aion_host host;
+    struct iso_aion_forced forced;
 };
 enum { ISO_AION_SHARDS = 64 };
 

@@ -171,21 +171,21 @@ enum iso_status iso_aion_check(const struct iso_history *history,
                              iso_level_name(options->level));
     iso_aion_options_init(&settings);
     settings.level = options->level;
-    settings.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
-    settings.has_snapshot_boundaries =
+    settings.host.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
+    settings.host.has_snapshot_boundaries =
         history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
     settings.shards = options->threads < ISO_AION_SHARDS ? options->threads : ISO_AION_SHARDS;
-    settings.origin_is_index = true;
-    settings.is_whole_row = history->whole_rows ? always_kept : NULL;
+    settings.host.origin_is_index = true;
+    settings.host.is_whole_row = history->whole_rows ? always_kept : NULL;
     settings.max_per_key = options->max_per_key;
-    settings.emit = collect_event;
-    settings.context = &collector;
+    settings.host.emit = collect_event;
+    settings.host.context = &collector;
     struct iso_team *team = iso_team_new(settings.shards);
-    settings.run_shards = iso_team_run;
-    settings.runner = team;
+    settings.host.run_shards = iso_team_run;
+    settings.host.runner = team;
     collector.breaks_session = iso_allocate_zeroed((size_t)history->transaction_count + 1,
                                                    sizeof *collector.breaks_session);
 
@@ -196,7 +196,7 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
         find_snapshot_boundaries(&collector,
-                                 settings.has_snapshot_boundaries && options->level == ISO_RC);
+                                 settings.host.has_snapshot_boundaries && options->level == ISO_RC);
         for (uint32_t s = 0; s < history->session_count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);

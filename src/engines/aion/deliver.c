@@ -25,7 +25,7 @@ struct iso_aion_party aion_party_in(const struct iso_aion *engine,
 {
     const struct iso_history *history = cache->history;
     return (struct iso_aion_party){&history->atoms, history->tid[t],
-                                   engine->options.origin_is_index ? t : history->origin[t],
+                                   engine->options.host.origin_is_index ? t : history->origin[t],
                                    history->sts[t], history->cts[t]};
 }
 
@@ -48,8 +48,8 @@ void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
         return;
     event->id = iso_aion_event_id(event);
     event->unpromised = is_unpromised(engine, event);
-    if (engine->options.emit)
-        engine->options.emit(engine->options.context, event);
+    if (engine->options.host.emit)
+        engine->options.host.emit(engine->options.host.context, event);
 }
 
 static struct iso_aion_party party_of(const struct iso_atoms *atoms, const struct aion_party *party)

@@ -60,19 +60,18 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
     }
     engine->deferred.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
     engine->deferred.snapshot_boundaries.is_on =
-        options->has_snapshot_boundaries &&
+        options->host.has_snapshot_boundaries &&
         (engine->deferred.level == ISO_RC || engine->deferred.level == ISO_STALE_READS);
     engine->deferred.are_positions =
-        options->are_positions || engine->deferred.snapshot_boundaries.is_on;
-    engine->options.holds = engine->deferred.level;
-    engine->options.has_snapshot_boundaries = engine->deferred.snapshot_boundaries.is_on;
+        options->host.are_positions || engine->deferred.snapshot_boundaries.is_on;
+    engine->options.host.has_snapshot_boundaries = engine->deferred.snapshot_boundaries.is_on;
     options = &engine->options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
     for (uint32_t s = 0; s < engine->shards.count; s++)
-        engine->shards.list[s] = iso_aion_shard_new(options);
-    aion_reorder_window_init(&engine->reorder.window, wait_of(options), options->settle_distance,
-                             options->settle_untimed);
+        engine->shards.list[s] = iso_aion_shard_new(options, engine->deferred.level);
+    aion_reorder_window_init(&engine->reorder.window, wait_of(options),
+                             options->forced.settle_distance, options->host.settle_untimed);
     aion_pool_init(&engine->sessions.pool);
     aion_values_init(&engine->values);
     aion_values_init(&engine->sessions.names);
@@ -202,8 +201,9 @@ static void do_task(void *argument, uint32_t number)
 static void run_task(struct iso_aion *engine, struct task task)
 {
     task.engine = engine;
-    if (engine->options.run_shards)
-        engine->options.run_shards(engine->options.runner, do_task, &task, engine->shards.count);
+    if (engine->options.host.run_shards)
+        engine->options.host.run_shards(engine->options.host.runner, do_task, &task,
+                                        engine->shards.count);
     else
         for (uint32_t s = 0; s < engine->shards.count; s++)
             do_task(&task, s);

@@ -67,7 +67,7 @@ static struct rowsets_query *archive_query(struct iso_archive *archive, struct r
         query = iso_allocate_zeroed(1, sizeof *query);
     iso_archive_value(archive, "query", query, sizeof *query);
     if (archive->restoring) {
-        query->previous = query->next = NULL;
+        query->turn.previous = query->turn.next = NULL;
         query->rows = query->emitted = NULL;
         query->owns = NULL;
     }

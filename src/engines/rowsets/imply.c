@@ -48,7 +48,7 @@ struct implying {
 
 static bool counts(const struct judge *judge)
 {
-    return judge->has_aggregates || judge->has_bag;
+    return judge->returned.has_aggregates || judge->returned.has_bag;
 }
 
 static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint64_t bound,
@@ -60,7 +60,7 @@ static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint
     bool is_out = outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE;
     bool is_in = outcome.there == ISO_TRUTH_TRUE && outcome.matches == ISO_TRUTH_TRUE;
     standing->kind = is_out ? IS_OUT : is_in ? IS_IN : NOBODY_KNOWS;
-    for (uint32_t s = judge_where_columns(judge); is_in && s < judge->slot_count; s++) {
+    for (uint32_t s = judge_where_columns(judge); is_in && s < judge->asked.slot_count; s++) {
         standing->scalars[s] = judge_scalar(judge, s, judge->row.cells[s]);
         judge_keep_text(judge, s, &standing->scalars[s]);
     }
@@ -115,7 +115,7 @@ static enum place place_of(const struct judge_aggregate *aggregate, const struct
 
 static enum difference differs_in_extreme(const struct implying *implying, uint32_t number)
 {
-    const struct judge_aggregate *aggregate = &implying->judge.aggregates[number];
+    const struct judge_aggregate *aggregate = &implying->judge.returned.aggregates[number];
     const struct extreme *extreme = &implying->extremes[number];
     enum place now = place_of(aggregate, &implying->now),
                other = place_of(aggregate, &implying->other);
@@ -127,7 +127,7 @@ static enum difference differs_in_extreme(const struct implying *implying, uint3
 
 static enum difference differs_in(const struct implying *implying, uint32_t number)
 {
-    const struct judge_aggregate *aggregate = &implying->judge.aggregates[number];
+    const struct judge_aggregate *aggregate = &implying->judge.returned.aggregates[number];
     const struct standing *now = &implying->now, *other = &implying->other;
     const struct iso_scalar *one, *two;
     switch (aggregate->aggregate.kind) {
@@ -154,14 +154,15 @@ static enum difference differs(const struct implying *implying)
     enum difference found = SAME;
     if (other->kind == NOBODY_KNOWS)
         return NOT_KNOWN;
-    if (!judge->has_aggregates && now->kind != other->kind)
+    if (!judge->returned.has_aggregates && now->kind != other->kind)
         return OTHER;
-    for (uint32_t i = 0; i < judge->aggregate_count && found != OTHER; i++) {
+    for (uint32_t i = 0; i < judge->returned.aggregate_count && found != OTHER; i++) {
         enum difference one = differs_in(implying, i);
         found = one == SAME ? found : one;
     }
-    for (uint32_t i = 0; now->kind == IS_IN && i < judge->bag.column_count && found != OTHER; i++) {
-        uint32_t slot = judge->bag.first_slot + i;
+    for (uint32_t i = 0;
+         now->kind == IS_IN && i < judge->returned.bag.column_count && found != OTHER; i++) {
+        uint32_t slot = judge->returned.bag.first_slot + i;
         enum difference one = compare_added(&now->scalars[slot], &other->scalars[slot]);
         found = one == SAME ? found : one;
     }
@@ -192,7 +193,7 @@ static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t w
     char buffer[ISO_ATOM_TEXT_MAX];
     const struct iso_json_text texts[] = {
         rowsets_text(&engine->atoms, implying->judge.query->table, buffer),
-        rowsets_text(&engine->atoms, parts, implying->judge.parts_buffer)};
+        rowsets_text(&engine->atoms, parts, implying->judge.texts.parts_buffer)};
     size_t length;
     implying->key.used = 0;
     iso_text_put_bytes(&implying->key, texts[0].at, texts[0].length);
@@ -327,7 +328,7 @@ static bool keeps_extreme(struct implying *implying, uint32_t number, uint32_t r
     collect_moments(implying, row);
     for (uint32_t i = first_later(implying, bound); i < implying->moment_count; i++) {
         see_standing(judge, row, parts, implying->moments[i] + 1, &implying->other);
-        if (place_of(&judge->aggregates[number], &implying->other) != AT)
+        if (place_of(&judge->returned.aggregates[number], &implying->other) != AT)
             return false;
     }
     return true;
@@ -338,10 +339,10 @@ static void find_extremes(struct judge *judge, uint32_t row, iso_atom parts)
     struct implying *implying = (struct implying *)judge;
     uint64_t bound = judge->query->bound;
     see_standing(judge, row, parts, bound, &implying->now);
-    for (uint32_t i = 0; implying->now.kind == IS_IN && i < judge->aggregate_count; i++) {
+    for (uint32_t i = 0; implying->now.kind == IS_IN && i < judge->returned.aggregate_count; i++) {
         struct extreme *extreme = &implying->extremes[i];
-        if (judge->aggregates[i].aggregate.kind < ISO_AGGREGATE_MIN ||
-            place_of(&judge->aggregates[i], &implying->now) != AT)
+        if (judge->returned.aggregates[i].aggregate.kind < ISO_AGGREGATE_MIN ||
+            place_of(&judge->returned.aggregates[i], &implying->now) != AT)
             continue;
         extreme->rows++;
         if (extreme->witness == ISO_NONE && keeps_extreme(implying, i, row, parts, bound))
@@ -354,18 +355,18 @@ static void prepare_extremes(struct implying *implying)
 {
     struct judge *judge = &implying->judge;
     bool has_any = false;
-    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
+    for (uint32_t i = 0; i < judge->returned.aggregate_count; i++) {
         implying->extremes[i] = (struct extreme){0, ISO_NONE};
-        has_any |= judge->aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
+        has_any |= judge->returned.aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
     }
     if (!has_any)
         return;
     judge_visit(judge, add_row);
     judge_visit(judge, find_extremes);
-    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
-        bool is_one = judge->aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
+    for (uint32_t i = 0; i < judge->returned.aggregate_count; i++) {
+        bool is_one = judge->returned.aggregates[i].aggregate.kind >= ISO_AGGREGATE_MIN;
         bool is_torn = implying->extremes[i].rows > 1 && implying->extremes[i].witness == ISO_NONE;
-        implying->is_unsure |= is_one && (is_torn || judge->aggregates[i].total.doubt);
+        implying->is_unsure |= is_one && (is_torn || judge->returned.aggregates[i].total.doubt);
     }
 }
 
@@ -386,10 +387,12 @@ static void imply_of_query(struct implying *implying, struct iso_rowsets *engine
     bool is_ready = judge_open(judge, engine, query);
     implying->left--;
     implying->is_unsure = !is_ready;
-    implying->now.scalars = iso_allocate((judge->slot_count + 1) * sizeof *implying->now.scalars);
+    implying->now.scalars =
+        iso_allocate((judge->asked.slot_count + 1) * sizeof *implying->now.scalars);
     implying->other.scalars =
-        iso_allocate((judge->slot_count + 1) * sizeof *implying->other.scalars);
-    implying->extremes = iso_allocate((judge->aggregate_count + 1) * sizeof *implying->extremes);
+        iso_allocate((judge->asked.slot_count + 1) * sizeof *implying->other.scalars);
+    implying->extremes =
+        iso_allocate((judge->returned.aggregate_count + 1) * sizeof *implying->extremes);
     if (is_ready && !query->is_partial) {
         prepare_extremes(implying);
         judge_visit(judge, imply_of_row);

@@ -82,20 +82,20 @@ static void report_row(struct judge *judge, enum iso_violation_kind kind)
         return;
     ISO_GROW(query->emitted, query->emitted_count, query->emitted_capacity);
     query->emitted[query->emitted_count++] = row->parts;
-    if (contains(judge->reported, judge->reported_count, row->parts))
+    if (contains(judge->reported.rows, judge->reported.row_count, row->parts))
         return;
     struct iso_rowsets_finding finding = {
         .axiom = row->is_own ? ISO_INT : ISO_EXT, .kind = kind, .rows = 1};
     iso_atom parts = row->parts;
     finding.writer = rowsets_text(&judge->engine->atoms, row->writer, buffer);
-    judge->json_text.used = 0;
+    judge->texts.json.used = 0;
     if (judge->query->is_range) {
         finding.value.atoms =
             judge->engine->store.rows[row->row].is_list ? NULL : &judge->engine->atoms;
         finding.value.atom = row->there.value;
     } else {
-        judge_put_row(judge, &judge->json_text);
-        finding.expected = (struct iso_json_text){judge->json_text.bytes, judge->json_text.used};
+        judge_put_row(judge, &judge->texts.json);
+        finding.expected = (struct iso_json_text){judge->texts.json.bytes, judge->texts.json.used};
     }
     if (kind == ISO_EXTRA_ROW)
         finding.actual = (struct iso_json_text){"true", 4};
@@ -140,7 +140,7 @@ static bool was_returned(const struct rowsets_query *query, iso_atom parts)
 
 static bool counts(const struct judge *judge)
 {
-    return judge->has_aggregates || judge->has_bag;
+    return judge->returned.has_aggregates || judge->returned.has_bag;
 }
 
 /* At ser, among transactions of one commit timestamp, who did not find a key stands before who
@@ -168,7 +168,7 @@ static void judge_other_row(struct judge *judge, uint32_t row, iso_atom parts)
         judge_doubt(judge, 1u << ISO_UNJUDGED_ROW_SETS, 0);
     judge_see(judge, row, parts);
     struct judge_outcome outcome = judge_decide(judge, judge->row.there, judge->row.cells);
-    judge->looked_at += outcome.there != ISO_TRUTH_FALSE;
+    judge->scope.looked_at += outcome.there != ISO_TRUTH_FALSE;
     if (outcome.there == ISO_TRUTH_FALSE || outcome.matches == ISO_TRUTH_FALSE)
         return;
     if (counts(judge))
@@ -185,7 +185,7 @@ static void count_other_row(struct judge *judge, uint32_t row, iso_atom parts)
         return;
     judge_see(judge, row, parts);
     if (judge->row.there.doubt || judge->row.there.value != ISO_ABSENT)
-        judge->counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
+        judge->scope.counted += iso_truth_outcomes(judge->row.covered) != ISO_TRUTH_FALSE;
 }
 
 static bool is_before(const struct rowsets_place *place, const struct rowsets_place *end)
@@ -198,8 +198,8 @@ void judge_visit(struct judge *judge, judge_visitor function)
 {
     const struct iso_rowsets *engine = judge->engine;
     const struct rowsets_table *table = &engine->store.tables[judge->table];
-    for (struct rowsets_place at = judge->from;
-         is_before(&at, &judge->to) && at.chunk < table->chunk_count;) {
+    for (struct rowsets_place at = judge->scope.from;
+         is_before(&at, &judge->scope.to) && at.chunk < table->chunk_count;) {
         const struct rowsets_chunk *chunk = &table->chunks[at.chunk];
         if (at.at == chunk->count) {
             at = (struct rowsets_place){at.chunk + 1, 0};
@@ -214,12 +214,12 @@ void judge_visit(struct judge *judge, judge_visitor function)
 static void visit_entries(struct judge *judge, uint32_t entry, judge_visitor function)
 {
     struct iso_rowsets *engine = judge->engine;
-    for (; entry != ISO_NONE; entry = judge->index->entries[entry].next) {
-        struct rowsets_row *row = &engine->store.rows[judge->index->entries[entry].row];
+    for (; entry != ISO_NONE; entry = judge->scope.index->entries[entry].next) {
+        struct rowsets_row *row = &engine->store.rows[judge->scope.index->entries[entry].row];
         if (row->table != judge->table || row->visit == engine->store.visit)
             continue;
         row->visit = engine->store.visit;
-        function(judge, judge->index->entries[entry].row, row->parts);
+        function(judge, judge->scope.index->entries[entry].row, row->parts);
     }
 }
 
@@ -234,11 +234,11 @@ static void visit_rows(struct judge *judge, judge_visitor function)
             engine->store.rows[i].visit = 0;
         engine->store.visit = 1;
     }
-    if (!judge->index) {
+    if (!judge->scope.index) {
         judge_visit(judge, function);
     } else {
-        visit_entries(judge, rowsets_index_first(judge->index, judge->hash), function);
-        visit_entries(judge, judge->index->unindexed, function);
+        visit_entries(judge, rowsets_index_first(judge->scope.index, judge->scope.hash), function);
+        visit_entries(judge, judge->scope.index->unindexed, function);
     }
     for (uint32_t i = 0; i < query->own_count; i++) {
         uint32_t row = ISO_NONE;
@@ -246,7 +246,7 @@ static void visit_rows(struct judge *judge, judge_visitor function)
             continue;
         row = rowsets_find_row(engine, judge->table, query->owns[i].parts);
         if (row == ISO_NONE ||
-            (judge->index && engine->store.rows[row].visit != engine->store.visit))
+            (judge->scope.index && engine->store.rows[row].visit != engine->store.visit))
             function(judge, row, query->owns[i].parts);
     }
 }
@@ -255,8 +255,8 @@ static uint64_t count_rows(const struct judge *judge, uint64_t limit)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
     uint64_t rows = judge->query->own_count;
-    for (uint32_t c = judge->from.chunk;
-         c <= judge->to.chunk && c < table->chunk_count && rows <= limit; c++)
+    for (uint32_t c = judge->scope.from.chunk;
+         c <= judge->scope.to.chunk && c < table->chunk_count && rows <= limit; c++)
         rows += table->chunks[c].count;
     return rows;
 }
@@ -267,16 +267,16 @@ static void choose_index(struct judge *judge)
     enum { FEW = 64 };
     struct iso_rowsets *engine = judge->engine;
     uint64_t few = engine->options.of_few ? 0 : FEW;
-    if (!judge->where || !engine->store.tables[judge->table].is_whole ||
+    if (!judge->asked.where || !engine->store.tables[judge->table].is_whole ||
         count_rows(judge, few) <= few)
         return;
-    for (uint32_t i = 0; i < judge->where->equality_count && !judge->index; i++) {
-        const struct iso_condition_equality *equality = &judge->where->equalities[i];
-        const struct judge_slot *slot = &judge->slots[equality->column];
-        if (slot->column == ISO_NONE || !iso_condition_is_indexed(judge->where, equality))
+    for (uint32_t i = 0; i < judge->asked.where->equality_count && !judge->scope.index; i++) {
+        const struct iso_condition_equality *equality = &judge->asked.where->equalities[i];
+        const struct judge_slot *slot = &judge->asked.slots[equality->column];
+        if (slot->column == ISO_NONE || !iso_condition_is_indexed(judge->asked.where, equality))
             continue;
-        judge->index = rowsets_index(engine, judge->table, slot->column, slot->type);
-        judge->hash = iso_scalar_hash(&judge->where->constants[equality->constant]);
+        judge->scope.index = rowsets_index(engine, judge->table, slot->column, slot->type);
+        judge->scope.hash = iso_scalar_hash(&judge->asked.where->constants[equality->constant]);
     }
 }
 
@@ -287,7 +287,7 @@ static bool is_within_limit(struct judge *judge)
     if (count_rows(judge, limit) <= limit)
         return true;
     visit_rows(judge, count_other_row);
-    return judge->counted <= limit;
+    return judge->scope.counted <= limit;
 }
 
 /* With an unknown order of own writes each own row may be another one. */
@@ -304,7 +304,7 @@ static void judge_range(struct judge *judge)
     if (!table->is_whole)
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
     rowsets_order_narrow_plain(judge->engine, table, judge->query->from, judge->query->to,
-                               &judge->from, &judge->to);
+                               &judge->scope.from, &judge->scope.to);
     if (is_within_limit(judge))
         visit_rows(judge, judge_other_row);
     else
@@ -328,7 +328,7 @@ static void judge_rows(struct judge *judge)
     for (uint32_t i = 0; i < query->row_count; i++)
         if (!i || query->rows[i] != query->rows[i - 1])
             judge_returned_row(judge, query->rows[i]);
-    if (query->is_partial && !judge->has_bag)
+    if (query->is_partial && !judge->returned.has_bag)
         return;
     if (counts(judge) && !judge->engine->store.tables[judge->table].is_whole) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_BEFORE_START, 0);
@@ -346,7 +346,8 @@ static void judge_rows(struct judge *judge)
     if (counts(judge) && judge->reasons)
         return;
     rowsets_order_narrow(judge->engine, &judge->engine->store.tables[judge->table],
-                         judge->has_bounds ? &judge->bounds : NULL, &judge->from, &judge->to);
+                         judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
+                         &judge->scope.to);
     choose_index(judge);
     if (!is_within_limit(judge)) {
         judge_doubt(judge, 1u << ISO_UNJUDGED_SCAN_LIMIT, 0);
@@ -363,10 +364,10 @@ static void read_key(struct judge *judge)
     const struct iso_rowsets *engine = judge->engine;
     const struct iso_rowsets_options *options = &engine->options;
     char buffer[ISO_ATOM_TEXT_MAX];
-    judge->key.parts = 0;
+    judge->asked.key.parts = 0;
     if (options->key_of)
         options->key_of(options->context, rowsets_text(&engine->atoms, judge->query->table, buffer),
-                        &judge->key);
+                        &judge->asked.key);
 }
 
 static uint32_t count_parts(struct iso_json_text text)
@@ -386,14 +387,15 @@ static bool is_integer(const struct iso_bound *bound)
 /* Of a key of one part whose integers are in order of size, whatever else stands there. */
 static void find_integers(struct judge *judge)
 {
-    const struct iso_bounds *bounds = &judge->bounds;
+    const struct iso_bounds *bounds = &judge->asked.bounds;
     uint8_t kind = bounds->types[0].value.kind;
-    judge->of_integers = bounds->part_count == 1 &&
-                         (kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_INTEGER) &&
-                         is_integer(&bounds->from) && is_integer(&bounds->to);
-    judge->least =
-        judge->of_integers && bounds->from.count ? bounds->from.parts[0].number : INT64_MIN;
-    judge->most = judge->of_integers && bounds->to.count ? bounds->to.parts[0].number : INT64_MAX;
+    judge->asked.of_integers = bounds->part_count == 1 &&
+                               (kind == ISO_VALUE_UNKNOWN || kind == ISO_VALUE_INTEGER) &&
+                               is_integer(&bounds->from) && is_integer(&bounds->to);
+    judge->asked.least =
+        judge->asked.of_integers && bounds->from.count ? bounds->from.parts[0].number : INT64_MIN;
+    judge->asked.most =
+        judge->asked.of_integers && bounds->to.count ? bounds->to.parts[0].number : INT64_MAX;
 }
 
 /* False: they are not what the key has. */
@@ -406,23 +408,24 @@ static bool read_bounds(struct judge *judge)
     char from[ISO_ATOM_TEXT_MAX], to[ISO_ATOM_TEXT_MAX], buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text low = rowsets_text(&engine->atoms, judge->query->from, from);
     struct iso_json_text high = rowsets_text(&engine->atoms, judge->query->to, to);
-    uint32_t parts = judge->key.parts ? judge->key.parts : table->part_count;
+    uint32_t parts = judge->asked.key.parts ? judge->asked.key.parts : table->part_count;
     for (uint32_t i = 0; i < ISO_KEY_PARTS; i++)
         unknown[i].text = (uint8_t)engine->options.texts;
-    judge->has_bounds = low.at || high.at;
-    if (!judge->has_bounds)
+    judge->asked.has_bounds = low.at || high.at;
+    if (!judge->asked.has_bounds)
         return true;
     if (!parts && judge->query->own_count)
         parts = count_parts(rowsets_text(&engine->atoms, judge->query->owns[0].parts, buffer));
     if (!parts)
         parts = count_parts(low) > count_parts(high) ? count_parts(low) : count_parts(high);
     if (parts <= ISO_KEY_PARTS &&
-        iso_bounds_read(&judge->bounds, judge->key.parts ? judge->key.types : unknown, parts, low,
-                        high, &error) == ISO_OK) {
+        iso_bounds_read(&judge->asked.bounds,
+                        judge->asked.key.parts ? judge->asked.key.types : unknown, parts, low, high,
+                        &error) == ISO_OK) {
         find_integers(judge);
         return true;
     }
-    judge->has_bounds = false;
+    judge->asked.has_bounds = false;
     return false;
 }
 
@@ -436,14 +439,14 @@ static bool read_where(struct judge *judge)
         return false;
     for (uint32_t i = 0; i < where->column_count; i++)
         judge_add_slot(judge, where->columns[i].name, where->columns[i].is_exact);
-    struct iso_scalar_type *types = iso_allocate((judge->slot_count + 1) * sizeof *types);
-    for (uint32_t i = 0; i < judge->slot_count; i++)
-        types[i] = judge->slots[i].type;
+    struct iso_scalar_type *types = iso_allocate((judge->asked.slot_count + 1) * sizeof *types);
+    for (uint32_t i = 0; i < judge->asked.slot_count; i++)
+        types[i] = judge->asked.slots[i].type;
     rowsets_bind_condition(kept, types);
     iso_free(types);
     for (uint32_t i = 0; i < where->column_count; i++)
-        judge->slots[i].is_integer |= where->columns[i].meets_numbers;
-    judge->where = where;
+        judge->asked.slots[i].is_integer |= where->columns[i].meets_numbers;
+    judge->asked.where = where;
     return true;
 }
 
@@ -476,8 +479,8 @@ static bool make_ready(struct judge *judge)
         read_key(judge);
     bool fine =
         query->is_range || (read_where(judge) && read_bounds(judge) && judge_read_returned(judge));
-    judge->row.cells = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->row.cells);
-    judge->scalars = iso_allocate_zeroed(judge->slot_count + 1, sizeof *judge->scalars);
+    judge->row.cells = iso_allocate_zeroed(judge->asked.slot_count + 1, sizeof *judge->row.cells);
+    judge->scalars = iso_allocate_zeroed(judge->asked.slot_count + 1, sizeof *judge->scalars);
     judge->is_altered = is_altered(&judge->engine->store.tables[judge->table], query);
     return fine;
 }
@@ -485,14 +488,14 @@ static bool make_ready(struct judge *judge)
 static void release(struct judge *judge)
 {
     judge_release_returned(judge);
-    iso_json_release(&judge->json);
-    iso_bounds_release(&judge->bounds);
-    iso_free(judge->slots);
+    iso_json_release(&judge->texts.reader);
+    iso_bounds_release(&judge->asked.bounds);
+    iso_free(judge->asked.slots);
     iso_free(judge->row.cells);
     iso_free(judge->scalars);
-    iso_text_release(&judge->room);
-    iso_text_release(&judge->parts_text);
-    iso_text_release(&judge->json_text);
+    iso_text_release(&judge->texts.room);
+    iso_text_release(&judge->texts.parts);
+    iso_text_release(&judge->texts.json);
 }
 
 /* ---- the whole ---- */
@@ -524,7 +527,7 @@ static void start(struct judge *judge, struct iso_rowsets *engine, struct rowset
 {
     *judge = (struct judge){
         .engine = engine, .query = query, .table = query->table_number, .blocker = ISO_NONE};
-    iso_json_init(&judge->json);
+    iso_json_init(&judge->texts.reader);
 }
 
 bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_query *query)
@@ -532,7 +535,8 @@ bool judge_open(struct judge *judge, struct iso_rowsets *engine, struct rowsets_
     start(judge, engine, query);
     bool is_ready = make_ready(judge);
     rowsets_order_narrow(engine, &engine->store.tables[judge->table],
-                         judge->has_bounds ? &judge->bounds : NULL, &judge->from, &judge->to);
+                         judge->asked.has_bounds ? &judge->asked.bounds : NULL, &judge->scope.from,
+                         &judge->scope.to);
     return is_ready && is_within_limit(judge);
 }
 
@@ -547,12 +551,12 @@ void judge_close(struct judge *judge)
 static void begin_again(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
-    if (!query->is_provisional)
+    if (!query->turn.is_provisional)
         return;
-    judge->reported = query->emitted;
-    judge->reported_count = query->emitted_count;
-    judge->reported_aggregate = query->in_aggregate;
-    judge->reported_bag = query->in_bag;
+    judge->reported.rows = query->emitted;
+    judge->reported.row_count = query->emitted_count;
+    judge->reported.aggregate = query->in_aggregate;
+    judge->reported.bag = query->in_bag;
     query->emitted = NULL;
     query->emitted_count = query->emitted_capacity = 0;
     query->in_aggregate = query->in_bag = false;
@@ -579,13 +583,13 @@ static void retract(struct judge *judge, iso_atom parts, enum iso_violation_kind
 static void retract_what_is_right(struct judge *judge)
 {
     const struct rowsets_query *query = judge->query;
-    for (uint32_t i = 0; i < judge->reported_count; i++)
-        if (!was_emitted(query, judge->reported[i]))
-            retract(judge, judge->reported[i],
-                    was_returned(query, judge->reported[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
-    if ((judge->reported_aggregate || judge->reported_bag) && !query->in_aggregate &&
+    for (uint32_t i = 0; i < judge->reported.row_count; i++)
+        if (!was_emitted(query, judge->reported.rows[i]))
+            retract(judge, judge->reported.rows[i],
+                    was_returned(query, judge->reported.rows[i]) ? ISO_EXTRA_ROW : ISO_MISSING_ROW);
+    if ((judge->reported.aggregate || judge->reported.bag) && !query->in_aggregate &&
         !query->in_bag)
-        retract(judge, ISO_ABSENT, judge->reported_aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
+        retract(judge, ISO_ABSENT, judge->reported.aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
 }
 
 /* What it asks for is not kept any more. */
@@ -615,8 +619,8 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
     }
     if (!is_forgotten(engine, query))
         retract_what_is_right(&judge);
-    iso_free(judge.reported);
-    engine->stats.looked_at += judge.looked_at;
+    iso_free(judge.reported.rows);
+    engine->stats.looked_at += judge.scope.looked_at;
     uint32_t blocker = judge.is_last ? ISO_NONE : judge.blocker;
     if (blocker == ISO_NONE && !judge.is_early)
         conclude(&judge);

@@ -54,41 +54,64 @@ struct judge_bag {
     uint32_t count, capacity, reported; /* the first `told` are what was returned */
 };
 
-struct judge {
-    struct iso_rowsets *engine;
-    struct rowsets_query *query;
-    uint32_t table;
+/* What the query asks for, ready to be compared. */
+struct judge_asked {
     const struct iso_condition *where; /* NULL: none */
-    bool has_bounds, is_last, is_altered;
-    bool is_retracting;
-    bool is_early;                         /* by the deadline: what is found may be retracted */
-    bool reported_aggregate, reported_bag; /* it was found before, */
-    iso_atom *reported;                    /* and so were these rows */
-    uint32_t reported_count;
+    struct iso_rowsets_key key;
     struct iso_bounds bounds;
+    bool has_bounds;
     bool of_integers; /* keys of one integer lie between these two, others as `bounds` say */
     int64_t least, most;
-    struct iso_rowsets_key key;
     struct judge_slot *slots;
     uint32_t slot_count, slot_capacity;
-    struct judge_row row;
-    struct iso_scalar *scalars;
-    struct iso_text room, parts_text, returned_text, json_text;
-    char parts_buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json json;
+};
 
+/* What it returned beside rows (judge_returned.c). */
+struct judge_returned {
     bool has_aggregates, has_bag;
     struct judge_aggregate *aggregates;
     uint32_t aggregate_count, aggregate_capacity;
     struct judge_bag bag;
     char **copies; /* of numbers that aggregates refer to */
     uint32_t copy_count, copy_capacity;
+};
 
-    struct rowsets_place from, to;     /* the rows that the bounds may cover */
+/* Which rows are looked at. */
+struct judge_scope {
+    struct rowsets_place from, to;     /* the rows that the bounds may cover, */
     const struct rowsets_index *index; /* or those of an equality; NULL: none */
-    uint64_t hash;
+    uint64_t hash;                     /* of the equality's constant */
     uint32_t looked_at, counted;
-    uint32_t reasons;
+};
+
+/* What was found of the query before, by its deadline. */
+struct judge_reported {
+    iso_atom *rows;
+    uint32_t row_count;
+    bool aggregate, bag;
+};
+
+struct judge_texts {
+    struct iso_text room, parts, returned, json;
+    char parts_buffer[ISO_ATOM_TEXT_MAX];
+    struct iso_json reader;
+};
+
+struct judge {
+    struct iso_rowsets *engine;
+    struct rowsets_query *query;
+    uint32_t table;
+    bool is_last, is_altered;
+    bool is_retracting;
+    bool is_early; /* by the deadline: what is found may be retracted */
+    struct judge_asked asked;
+    struct judge_returned returned;
+    struct judge_scope scope;
+    struct judge_reported reported;
+    struct judge_row row;
+    struct iso_scalar *scalars; /* by slot, of the row */
+    struct judge_texts texts;
+    uint32_t reasons; /* why it is undecided: bits by enum iso_unjudged */
     uint64_t doubtful_rows;
     uint32_t blocker; /* the transaction of unknown outcome that a fault waits for; ISO_NONE */
 };
@@ -96,7 +119,7 @@ struct judge {
 /* The slots before it are the condition's. */
 static inline uint32_t judge_where_columns(const struct judge *judge)
 {
-    return judge->where ? judge->where->column_count : 0;
+    return judge->asked.where ? judge->asked.where->column_count : 0;
 }
 
 /* judge_row.c */

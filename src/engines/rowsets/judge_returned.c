@@ -31,9 +31,9 @@ static uint32_t find_column(const struct judge *judge, struct iso_json_text name
 static uint32_t find_part(const struct judge *judge, struct iso_json_text name, bool is_exact)
 {
     const struct iso_condition_column sought = {.name = name, .is_exact = is_exact};
-    for (uint32_t part = 0; part < judge->key.parts; part++)
-        if (judge->key.columns[part].at &&
-            iso_condition_column_is(&sought, judge->key.columns[part]))
+    for (uint32_t part = 0; part < judge->asked.key.parts; part++)
+        if (judge->asked.key.columns[part].at &&
+            iso_condition_column_is(&sought, judge->asked.key.columns[part]))
             return part;
     return ISO_NONE;
 }
@@ -43,8 +43,8 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
     const struct iso_rowsets *engine = judge->engine;
     const struct iso_rowsets_options *options = &engine->options;
     char table[ISO_ATOM_TEXT_MAX], buffer[ISO_ATOM_TEXT_MAX];
-    ISO_GROW(judge->slots, judge->slot_count, judge->slot_capacity);
-    struct judge_slot *slot = &judge->slots[judge->slot_count];
+    ISO_GROW(judge->asked.slots, judge->asked.slot_count, judge->asked.slot_capacity);
+    struct judge_slot *slot = &judge->asked.slots[judge->asked.slot_count];
     *slot = (struct judge_slot){.column = find_column(judge, name, is_exact), .part = ISO_NONE};
     if (slot->column == ISO_NONE)
         slot->part = find_part(judge, name, is_exact);
@@ -53,12 +53,12 @@ uint32_t judge_add_slot(struct judge *judge, struct iso_json_text name, bool is_
                             engine->store.tables[judge->table].columns[slot->column].name, buffer);
     slot->type.text = (uint8_t)options->texts;
     if (slot->part != ISO_NONE)
-        slot->type = judge->key.types[slot->part];
+        slot->type = judge->asked.key.types[slot->part];
     else if (options->type_of)
         slot->type = options->type_of(
             options->context, rowsets_text(&engine->atoms, judge->query->table, table), name);
     slot->is_integer = slot->type.value.kind == ISO_VALUE_INTEGER;
-    return judge->slot_count++;
+    return judge->asked.slot_count++;
 }
 
 /* ---- reading ---- */
@@ -80,33 +80,35 @@ static bool read_reported(struct iso_json *json, struct iso_json_text *reported)
 static bool read_aggregate(struct judge *judge, struct iso_json_text name)
 {
     struct iso_error error = ISO_NO_ERROR;
-    ISO_GROW(judge->aggregates, judge->aggregate_count, judge->aggregate_capacity);
-    struct judge_aggregate *aggregate = &judge->aggregates[judge->aggregate_count];
+    ISO_GROW(judge->returned.aggregates, judge->returned.aggregate_count,
+             judge->returned.aggregate_capacity);
+    struct judge_aggregate *aggregate =
+        &judge->returned.aggregates[judge->returned.aggregate_count];
     *aggregate = (struct judge_aggregate){.name = name, .slot = ISO_NONE};
     if (iso_aggregate_parse(&aggregate->aggregate, name.at, name.length, &error) != ISO_OK)
         return false;
-    judge->aggregate_count++;
+    judge->returned.aggregate_count++;
     if (aggregate->aggregate.kind != ISO_AGGREGATE_ROWS)
         aggregate->slot = judge_add_slot(judge, aggregate->aggregate.column.name,
                                          aggregate->aggregate.column.is_exact);
     iso_aggregation_init(&aggregate->total, &aggregate->aggregate,
                          aggregate->slot == ISO_NONE
                              ? (struct iso_scalar_type){.text = ISO_TEXT_COLLATED}
-                             : judge->slots[aggregate->slot].type);
-    if (iso_json_peek(&judge->json) == ISO_JSON_DIGITS)
+                             : judge->asked.slots[aggregate->slot].type);
+    if (iso_json_peek(&judge->texts.reader) == ISO_JSON_DIGITS)
         iso_aggregation_of_numbers(&aggregate->total);
-    return read_reported(&judge->json, &aggregate->reported);
+    return read_reported(&judge->texts.reader, &aggregate->reported);
 }
 
 static void put_reported(struct judge *judge, struct iso_text *text, struct iso_scalar_type type,
                          struct iso_json_text reported)
 {
-    size_t start = judge->room.used;
+    size_t start = judge->texts.room.used;
     if (!reported.at) {
         iso_text_put(text, "null");
-    } else if (iso_value_spell(type.value, reported, &judge->room)) {
-        iso_text_put_string(text, judge->room.bytes + start, judge->room.used - start);
-        judge->room.used = start;
+    } else if (iso_value_spell(type.value, reported, &judge->texts.room)) {
+        iso_text_put_string(text, judge->texts.room.bytes + start, judge->texts.room.used - start);
+        judge->texts.room.used = start;
     } else {
         iso_text_put_string(text, reported.at, reported.length);
     }
@@ -122,8 +124,8 @@ static void end_bag_row(struct judge_bag *bag, size_t start)
 
 static bool read_bag(struct judge *judge)
 {
-    struct iso_json *json = &judge->json;
-    struct judge_bag *bag = &judge->bag;
+    struct iso_json *json = &judge->texts.reader;
+    struct judge_bag *bag = &judge->returned.bag;
     struct iso_json_text reported;
     for (iso_json_enter_array(json); iso_json_element(json);) {
         size_t start = bag->text.used;
@@ -135,7 +137,8 @@ static bool read_bag(struct judge *judge)
             if (at == bag->column_count || !read_reported(json, &reported))
                 return false;
             iso_text_put(&bag->text, at ? "," : "");
-            put_reported(judge, &bag->text, judge->slots[bag->first_slot + at].type, reported);
+            put_reported(judge, &bag->text, judge->asked.slots[bag->first_slot + at].type,
+                         reported);
         }
         end_bag_row(bag, start);
         if (at != bag->column_count || bag->text.used > UINT32_MAX / 2)
@@ -147,11 +150,11 @@ static bool read_bag(struct judge *judge)
 
 static bool read_columns(struct judge *judge)
 {
-    struct iso_json *json = &judge->json;
+    struct iso_json *json = &judge->texts.reader;
     struct iso_json_text name;
-    judge->has_bag = true;
-    judge->bag.first_slot = judge->slot_count;
-    for (iso_json_enter_array(json); iso_json_element(json); judge->bag.column_count++) {
+    judge->returned.has_bag = true;
+    judge->returned.bag.first_slot = judge->asked.slot_count;
+    for (iso_json_enter_array(json); iso_json_element(json); judge->returned.bag.column_count++) {
         if (!iso_json_string(json, &name))
             return false;
         judge_add_slot(judge, name, false);
@@ -162,26 +165,27 @@ static bool read_columns(struct judge *judge)
 bool judge_read_returned(struct judge *judge)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
-    struct iso_json *json = &judge->json;
+    struct iso_json *json = &judge->texts.reader;
     struct iso_json_text text = rowsets_text(&judge->engine->atoms, judge->query->returned, buffer),
                          name;
     if (!text.at)
         return true;
-    iso_text_reserve(&judge->returned_text, text.length + ISO_JSON_PADDING);
-    iso_text_put_bytes(&judge->returned_text, text.at, text.length);
-    memset(judge->returned_text.bytes + text.length, 0, ISO_JSON_PADDING);
-    iso_json_start(json, judge->returned_text.bytes, text.length);
+    iso_text_reserve(&judge->texts.returned, text.length + ISO_JSON_PADDING);
+    iso_text_put_bytes(&judge->texts.returned, text.at, text.length);
+    memset(judge->texts.returned.bytes + text.length, 0, ISO_JSON_PADDING);
+    iso_json_start(json, judge->texts.returned.bytes, text.length);
     bool fine = iso_json_enter_object(json);
     while (fine && iso_json_member(json, &name)) {
         if (iso_json_is(&name, "columns"))
             fine = read_columns(judge);
         else if (iso_json_is(&name, "bag"))
-            fine = judge->has_bag && !judge->bag.reported && read_bag(judge);
+            fine = judge->returned.has_bag && !judge->returned.bag.reported && read_bag(judge);
         else
             fine = read_aggregate(judge, name);
     }
-    judge->has_aggregates = !judge->has_bag;
-    return fine && iso_json_finish(json) && !(judge->has_bag && judge->aggregate_count);
+    judge->returned.has_aggregates = !judge->returned.has_bag;
+    return fine && iso_json_finish(json) &&
+           !(judge->returned.has_bag && judge->returned.aggregate_count);
 }
 
 /* ---- rows that match ---- */
@@ -193,19 +197,21 @@ void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scal
     bool is_text = scalar->kind == ISO_SCALAR_TEXT || scalar->kind == ISO_SCALAR_UNTYPED ||
                    scalar->kind == ISO_SCALAR_BYTES || scalar->kind == ISO_SCALAR_TOKEN ||
                    scalar->kind == ISO_SCALAR_JSON || scalar->kind == ISO_SCALAR_DECIMAL;
-    bool is_part = judge->slots[slot].column == ISO_NONE && judge->slots[slot].part != ISO_NONE;
+    bool is_part =
+        judge->asked.slots[slot].column == ISO_NONE && judge->asked.slots[slot].part != ISO_NONE;
     iso_atom value = is_part ? judge->row.parts : judge->row.cells[slot].value;
     if (!is_text || value == ISO_ABSENT || iso_atom_is_string(&judge->engine->atoms, value))
         return;
-    ISO_GROW(judge->copies, judge->copy_count, judge->copy_capacity);
-    scalar->text = judge->copies[judge->copy_count++] = iso_copy_text(scalar->text, scalar->length);
+    ISO_GROW(judge->returned.copies, judge->returned.copy_count, judge->returned.copy_capacity);
+    scalar->text = judge->returned.copies[judge->returned.copy_count++] =
+        iso_copy_text(scalar->text, scalar->length);
 }
 
 static void count_in_aggregates(struct judge *judge, const struct judge_outcome *outcome)
 {
     bool certain = outcome->there == ISO_TRUTH_TRUE && outcome->matches == ISO_TRUTH_TRUE;
-    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
-        struct judge_aggregate *aggregate = &judge->aggregates[i];
+    for (uint32_t i = 0; i < judge->returned.aggregate_count; i++) {
+        struct judge_aggregate *aggregate = &judge->returned.aggregates[i];
         struct iso_scalar scalar = iso_scalar_of_kind(ISO_SCALAR_NULL);
         if (!certain) {
             iso_aggregation_doubt(&aggregate->total, ISO_PREDICATE_UNKNOWN);
@@ -225,14 +231,15 @@ static void count_in_aggregates(struct judge *judge, const struct judge_outcome 
 
 static void count_in_bag(struct judge *judge)
 {
-    struct judge_bag *bag = &judge->bag;
+    struct judge_bag *bag = &judge->returned.bag;
     size_t start = bag->text.used;
     char buffer[ISO_ATOM_TEXT_MAX];
     iso_text_put(&bag->text, "[");
     for (uint32_t i = 0; i < bag->column_count; i++) {
         uint32_t slot = bag->first_slot + i;
         struct judge_cell cell = judge->row.cells[slot];
-        bool is_part = judge->slots[slot].column == ISO_NONE && judge->slots[slot].part != ISO_NONE;
+        bool is_part = judge->asked.slots[slot].column == ISO_NONE &&
+                       judge->asked.slots[slot].part != ISO_NONE;
         struct iso_json_text plain = rowsets_text(&judge->engine->atoms, cell.value, buffer);
         if (is_part || cell.doubt) {
             judge_doubt(judge, 1u << (cell.doubt ? cell.doubt - 1 : ISO_UNJUDGED_COLUMN), 1);
@@ -256,9 +263,9 @@ void judge_count_row(struct judge *judge, const struct judge_outcome *outcome)
         return;
     if (!certain)
         judge_doubt(judge, outcome->reasons, 1);
-    if (judge->has_aggregates)
+    if (judge->returned.has_aggregates)
         count_in_aggregates(judge, outcome);
-    else if (certain && judge->bag.text.used < UINT32_MAX / 2)
+    else if (certain && judge->returned.bag.text.used < UINT32_MAX / 2)
         count_in_bag(judge);
 }
 
@@ -305,8 +312,8 @@ static void judge_aggregates(struct judge *judge)
     uint32_t wrong = 0;
     iso_text_put(&expected, "{");
     iso_text_put(&actual, "{");
-    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
-        struct judge_aggregate *aggregate = &judge->aggregates[i];
+    for (uint32_t i = 0; i < judge->returned.aggregate_count; i++) {
+        struct judge_aggregate *aggregate = &judge->returned.aggregates[i];
         iso_truth truth = iso_aggregation_is(&aggregate->total, aggregate->reported);
         if (iso_truth_outcomes(truth) == ISO_TRUTH_TRUE)
             continue;
@@ -334,7 +341,7 @@ static void judge_aggregates(struct judge *judge)
                                               .actual = json_of(&actual),
                                               .rows = 1};
         judge->query->in_aggregate = true;
-        if (!judge->reported_aggregate)
+        if (!judge->reported.aggregate)
             judge_report(judge, &finding);
     }
     iso_text_release(&expected);
@@ -395,8 +402,9 @@ static bool may_be_one(struct judge *judge, struct iso_json_text left, struct is
     iso_json_start(&other, texts[1].bytes, right.length);
     iso_json_enter_array(&one);
     iso_json_enter_array(&other);
-    for (uint32_t i = 0; may && i < judge->bag.column_count; i++) {
-        const struct iso_scalar_type *type = &judge->slots[judge->bag.first_slot + i].type;
+    for (uint32_t i = 0; may && i < judge->returned.bag.column_count; i++) {
+        const struct iso_scalar_type *type =
+            &judge->asked.slots[judge->returned.bag.first_slot + i].type;
         may =
             iso_json_element(&one) && iso_json_element(&other) && read_reported(&one, &value) &&
             read_reported(&other, &reported) && !value.at == !reported.at &&
@@ -419,8 +427,8 @@ static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t r
         return true;
     for (uint32_t i = 0; i < reported_count; i++)
         for (uint32_t j = 0; j < found_count; j++)
-            if (may_be_one(judge, bag_row(&judge->bag, reported[i]),
-                           bag_row(&judge->bag, found[j])))
+            if (may_be_one(judge, bag_row(&judge->returned.bag, reported[i]),
+                           bag_row(&judge->returned.bag, found[j])))
                 return true;
     return false;
 }
@@ -428,7 +436,7 @@ static bool is_unclear(struct judge *judge, const uint64_t *reported, uint32_t r
 static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, uint64_t place,
                            uint64_t rows)
 {
-    struct iso_json_text row = bag_row(&judge->bag, place);
+    struct iso_json_text row = bag_row(&judge->returned.bag, place);
     struct iso_rowsets_finding finding = {.axiom = ISO_EXT, .kind = kind, .rows = rows};
     *(kind == ISO_MISSING_ROW ? &finding.expected : &finding.actual) = row;
     judge_report(judge, &finding);
@@ -436,7 +444,7 @@ static void report_bag_row(struct judge *judge, enum iso_violation_kind kind, ui
 
 static void judge_bag_rows(struct judge *judge)
 {
-    struct judge_bag *bag = &judge->bag;
+    struct judge_bag *bag = &judge->returned.bag;
     if (!bag->count)
         return;
     uint64_t *reported = bag->places, *found = bag->places + bag->reported;
@@ -455,32 +463,32 @@ static void judge_bag_rows(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_UNKNOWN_WRITER, 0);
     } else if (!judge->query->in_bag) {
         judge->query->in_bag = true;
-        if (found_count && !judge->reported_bag)
+        if (found_count && !judge->reported.bag)
             report_bag_row(judge, ISO_MISSING_ROW, found[0], found_count);
-        if (reported_count && !judge->reported_bag)
+        if (reported_count && !judge->reported.bag)
             report_bag_row(judge, ISO_EXTRA_ROW, reported[0], reported_count);
     }
 }
 
 void judge_returned(struct judge *judge)
 {
-    if (judge->has_aggregates)
+    if (judge->returned.has_aggregates)
         judge_aggregates(judge);
-    else if (judge->has_bag)
+    else if (judge->returned.has_bag)
         judge_bag_rows(judge);
 }
 
 void judge_release_returned(struct judge *judge)
 {
-    for (uint32_t i = 0; i < judge->aggregate_count; i++) {
-        iso_aggregation_release(&judge->aggregates[i].total);
-        iso_aggregate_release(&judge->aggregates[i].aggregate);
+    for (uint32_t i = 0; i < judge->returned.aggregate_count; i++) {
+        iso_aggregation_release(&judge->returned.aggregates[i].total);
+        iso_aggregate_release(&judge->returned.aggregates[i].aggregate);
     }
-    for (uint32_t i = 0; i < judge->copy_count; i++)
-        iso_free(judge->copies[i]);
-    iso_free(judge->aggregates);
-    iso_free(judge->copies);
-    iso_free(judge->bag.places);
-    iso_text_release(&judge->bag.text);
-    iso_text_release(&judge->returned_text);
+    for (uint32_t i = 0; i < judge->returned.copy_count; i++)
+        iso_free(judge->returned.copies[i]);
+    iso_free(judge->returned.aggregates);
+    iso_free(judge->returned.copies);
+    iso_free(judge->returned.bag.places);
+    iso_text_release(&judge->returned.bag.text);
+    iso_text_release(&judge->texts.returned);
 }

@@ -112,11 +112,11 @@ static void lay_own_over(struct judge *judge)
         judge->row.is_reinserted |= own->is_reinserted;
         if (!own->column)
             judge->row.there = cell_of(judge, own->value);
-        for (uint32_t s = 0; s < judge->slot_count; s++) {
-            if (own->column && judge->slots[s].column == own->column)
+        for (uint32_t s = 0; s < judge->asked.slot_count; s++) {
+            if (own->column && judge->asked.slots[s].column == own->column)
                 judge->row.cells[s] = cell_of(judge, own->value);
             else if (own->is_reinserted)
-                judge->row.cells[s] = default_cell(judge, judge->slots[s].column);
+                judge->row.cells[s] = default_cell(judge, judge->asked.slots[s].column);
         }
     }
 }
@@ -127,14 +127,15 @@ static iso_truth covered(struct judge *judge)
     const struct iso_rowsets *engine = judge->engine;
     const struct judge_row *row = &judge->row;
     char buffer[ISO_ATOM_TEXT_MAX];
-    if (!judge->has_bounds)
+    if (!judge->asked.has_bounds)
         return ISO_TRUTH_TRUE;
-    if (judge->of_integers && row->row != ISO_NONE && engine->store.rows[row->row].is_number) {
+    if (judge->asked.of_integers && row->row != ISO_NONE &&
+        engine->store.rows[row->row].is_number) {
         int64_t number = engine->store.rows[row->row].number;
-        return iso_truth_of(judge->least <= number && number <= judge->most);
+        return iso_truth_of(judge->asked.least <= number && number <= judge->asked.most);
     }
-    return iso_bounds_cover(&judge->bounds, rowsets_text(&engine->atoms, row->parts, buffer),
-                            &judge->room);
+    return iso_bounds_cover(&judge->asked.bounds, rowsets_text(&engine->atoms, row->parts, buffer),
+                            &judge->texts.room);
 }
 
 void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
@@ -152,15 +153,15 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
             if (row->there.value == ISO_ABSENT && !row->there.doubt && !judge->query->own_count &&
                 engine->store.rows[number].candidates == ISO_NONE)
                 return; /* gone */
-            for (uint32_t s = 0; s < judge->slot_count; s++)
-                cells[s] = default_cell(judge, judge->slots[s].column);
+            for (uint32_t s = 0; s < judge->asked.slot_count; s++)
+                cells[s] = default_cell(judge, judge->asked.slots[s].column);
         }
-        for (uint32_t s = 0; cell->column && s < judge->slot_count; s++)
-            if (judge->slots[s].column == cell->column)
+        for (uint32_t s = 0; cell->column && s < judge->asked.slot_count; s++)
+            if (judge->asked.slots[s].column == cell->column)
                 cells[s] = see_cell(judge, cell);
     }
-    for (uint32_t s = 0; number == ISO_NONE && s < judge->slot_count; s++)
-        cells[s] = default_cell(judge, judge->slots[s].column);
+    for (uint32_t s = 0; number == ISO_NONE && s < judge->asked.slot_count; s++)
+        cells[s] = default_cell(judge, judge->asked.slots[s].column);
     lay_own_over(judge);
     row->covered = covered(judge);
 }
@@ -170,7 +171,7 @@ void judge_see(struct judge *judge, uint32_t number, iso_atom parts)
 static struct iso_json_text key_part(struct judge *judge, uint32_t number)
 {
     struct iso_json_text rest = rowsets_text(&judge->engine->atoms, judge->row.parts,
-                                             judge->parts_buffer),
+                                             judge->texts.parts_buffer),
                          part;
     uint32_t count = 0;
     while (iso_key_take_part(&rest, &part) && count < number)
@@ -188,7 +189,7 @@ static struct iso_scalar scalar_of_part(struct judge *judge, const struct judge_
 
 struct iso_scalar judge_scalar(struct judge *judge, uint32_t number, struct judge_cell cell)
 {
-    struct judge_slot *slot = &judge->slots[number];
+    struct judge_slot *slot = &judge->asked.slots[number];
     if (is_part(slot))
         return scalar_of_part(judge, slot);
     if (cell.doubt)
@@ -221,7 +222,7 @@ static uint32_t reasons_of(const struct judge *judge, iso_truth truth,
         return 0;
     for (uint32_t s = 0; cells && reason == ISO_PREDICATE_UNKNOWN && s < judge_where_columns(judge);
          s++)
-        if (!is_part(&judge->slots[s]) && cells[s].doubt)
+        if (!is_part(&judge->asked.slots[s]) && cells[s].doubt)
             found |= reason_bit((enum iso_unjudged)(cells[s].doubt - 1));
     return found ? found : reason_bit(reasons[reason]);
 }
@@ -239,10 +240,10 @@ struct judge_outcome judge_decide(struct judge *judge, struct judge_cell there,
     iso_truth covered = judge->row.covered, where = ISO_TRUTH_TRUE;
     if (outcome.there == ISO_TRUTH_FALSE || iso_truth_outcomes(covered) == ISO_TRUTH_FALSE)
         return outcome;
-    if (judge->where) {
+    if (judge->asked.where) {
         for (uint32_t s = 0; s < judge_where_columns(judge); s++)
             judge->scalars[s] = judge_scalar(judge, s, cells[s]);
-        where = iso_truth_matches(iso_condition_judge(judge->where, judge->scalars));
+        where = iso_truth_matches(iso_condition_judge(judge->asked.where, judge->scalars));
     }
     iso_truth both = iso_truth_and(covered, where);
     outcome.matches = iso_truth_outcomes(both);
@@ -290,7 +291,7 @@ static bool add_option(struct choice *choice, struct judge_cell option)
 static uint32_t slot_of(const struct judge *judge, uint32_t column)
 {
     uint32_t s = 0;
-    while (s < judge->slot_count && judge->slots[s].column != column)
+    while (s < judge->asked.slot_count && judge->asked.slots[s].column != column)
         s++;
     return s;
 }
@@ -319,10 +320,12 @@ static bool offer(struct choices *choices, struct judge_cell *cell, struct judge
 /* One that deleted the row and wrote it again left nothing of its cells but what it wrote then. */
 static bool offer_reinserted(struct judge *judge, struct choices *choices)
 {
-    for (uint32_t s = 0; s < judge->slot_count; s++)
-        if (judge->slots[s].column != ISO_NONE && slot_of(judge, judge->slots[s].column) == s &&
-            !is_own_register(judge, judge->slots[s].column) &&
-            !offer(choices, &judge->row.cells[s], default_cell(judge, judge->slots[s].column)))
+    for (uint32_t s = 0; s < judge->asked.slot_count; s++)
+        if (judge->asked.slots[s].column != ISO_NONE &&
+            slot_of(judge, judge->asked.slots[s].column) == s &&
+            !is_own_register(judge, judge->asked.slots[s].column) &&
+            !offer(choices, &judge->row.cells[s],
+                   default_cell(judge, judge->asked.slots[s].column)))
             return false;
     return true;
 }
@@ -340,7 +343,7 @@ static uint32_t find_choices(struct judge *judge, struct choices *choices, uint3
         uint32_t slot = candidate->column ? slot_of(judge, candidate->column) : 0;
         bool is_own = is_own_register(judge, candidate->column);
         if (!may_be_seen(judge, candidate->unknown) || (is_own && !candidate->is_reinserted) ||
-            (candidate->column && slot == judge->slot_count))
+            (candidate->column && slot == judge->asked.slot_count))
             continue;
         *blocker = candidate->unknown;
         if ((!is_own &&
@@ -357,9 +360,9 @@ static uint32_t find_choices(struct judge *judge, struct choices *choices, uint3
 /* Two slots of one column hold one value. */
 static void spread(struct judge *judge)
 {
-    for (uint32_t s = 1; s < judge->slot_count; s++) {
-        uint32_t first = slot_of(judge, judge->slots[s].column);
-        if (first < s && judge->slots[s].column != ISO_NONE)
+    for (uint32_t s = 1; s < judge->asked.slot_count; s++) {
+        uint32_t first = slot_of(judge, judge->asked.slots[s].column);
+        if (first < s && judge->asked.slots[s].column != ISO_NONE)
             judge->row.cells[s] = judge->row.cells[first];
     }
 }
@@ -388,7 +391,7 @@ static bool is_changed(struct judge *judge, const struct judge_outcome *before,
     bool same = surely_counts(before) == surely_counts(outcome) &&
                 never_counts(before) == never_counts(outcome);
     for (uint32_t s = judge_where_columns(judge);
-         same && surely_counts(outcome) && s < judge->slot_count; s++)
+         same && surely_counts(outcome) && s < judge->asked.slot_count; s++)
         same = cells[s].value == judge->row.cells[s].value &&
                !cells[s].doubt == !judge->row.cells[s].doubt;
     return !same;
@@ -403,9 +406,9 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
         return false;
     struct choices *choices = iso_allocate(sizeof *choices);
     struct judge_cell before = row->there,
-                      *kept = iso_allocate((judge->slot_count + 1) * sizeof *kept);
-    struct judge_cell *mixed = iso_allocate((judge->slot_count + 1) * sizeof *mixed);
-    memcpy(kept, row->cells, judge->slot_count * sizeof *kept);
+                      *kept = iso_allocate((judge->asked.slot_count + 1) * sizeof *kept);
+    struct judge_cell *mixed = iso_allocate((judge->asked.slot_count + 1) * sizeof *mixed);
+    memcpy(kept, row->cells, judge->asked.slot_count * sizeof *kept);
     struct judge_outcome plain = judge_decide(judge, before, kept);
     uint32_t mixtures = find_choices(judge, choices, &blocker);
     bool excused = !mixtures;
@@ -414,9 +417,9 @@ bool judge_excuses(struct judge *judge, enum judge_fault fault)
         for (uint32_t i = 0; i < choices->count; rest /= choices->list[i++].count)
             *choices->list[i].cell = choices->list[i].options[rest % choices->list[i].count];
         spread(judge);
-        memcpy(mixed, row->cells, judge->slot_count * sizeof *mixed);
+        memcpy(mixed, row->cells, judge->asked.slot_count * sizeof *mixed);
         struct judge_cell there = row->there;
-        memcpy(row->cells, kept, judge->slot_count * sizeof *kept);
+        memcpy(row->cells, kept, judge->asked.slot_count * sizeof *kept);
         row->there = before;
         struct judge_outcome outcome = judge_decide(judge, there, mixed);
         excused = fault == JUDGE_CHANGED ? is_changed(judge, &plain, &outcome, mixed)

@@ -37,29 +37,29 @@ static void count_open(struct iso_rowsets *engine, const struct rowsets_query *q
 
 static void append(struct rowsets_list *list, struct rowsets_query *query)
 {
-    query->previous = list->last;
-    query->next = NULL;
-    *(list->last ? &list->last->next : &list->first) = query;
+    query->turn.previous = list->last;
+    query->turn.next = NULL;
+    *(list->last ? &list->last->turn.next : &list->first) = query;
     list->last = query;
 }
 
 static void take_out(struct rowsets_list *list, struct rowsets_query *query)
 {
-    *(query->previous ? &query->previous->next : &list->first) = query->next;
-    *(query->next ? &query->next->previous : &list->last) = query->previous;
-    query->previous = query->next = NULL;
+    *(query->turn.previous ? &query->turn.previous->turn.next : &list->first) = query->turn.next;
+    *(query->turn.next ? &query->turn.next->turn.previous : &list->last) = query->turn.previous;
+    query->turn.previous = query->turn.next = NULL;
 }
 
 static struct rowsets_list *list_of(struct iso_rowsets *engine, const struct rowsets_query *query)
 {
-    return query->is_provisional ? &engine->waiting.provisional : &engine->waiting.fresh;
+    return query->turn.is_provisional ? &engine->waiting.provisional : &engine->waiting.fresh;
 }
 
 static int compare_numbers(const void *left, const void *right)
 {
     const struct rowsets_query *one = *(struct rowsets_query *const *)left;
     const struct rowsets_query *other = *(struct rowsets_query *const *)right;
-    return (one->number > other->number) - (one->number < other->number);
+    return (one->turn.number > other->turn.number) - (one->turn.number < other->turn.number);
 }
 
 void rowsets_link_all(struct iso_rowsets *engine)
@@ -113,8 +113,8 @@ static void keep_waiting(struct iso_rowsets *engine, struct rowsets_query *query
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
-    query->arrived = engine->waiting.now;
-    query->number = engine->waiting.numbered++;
+    query->turn.arrived = engine->waiting.now;
+    query->turn.number = engine->waiting.numbered++;
     if (is_final(engine, due_of(engine, query)) ||
         engine->store.tables[query->table_number].is_given_up)
         settle(engine, query, engine->time.ended);
@@ -137,7 +137,7 @@ static void judge_early(struct iso_rowsets *engine, struct rowsets_query *query)
 {
     struct rowsets_table *table = &engine->store.tables[query->table_number];
     table->judged_below = query->bound > table->judged_below ? query->bound : table->judged_below;
-    query->seen = table->changes;
+    query->turn.seen = table->changes;
     rowsets_judge(engine, query, ROWSETS_BY_DEADLINE);
 }
 
@@ -147,14 +147,14 @@ void iso_rowsets_clock(struct iso_rowsets *engine, uint64_t now, uint64_t patien
     if (!patience)
         return;
     for (struct rowsets_query *query = engine->waiting.provisional.first; query;
-         query = query->next)
-        if (query->seen != engine->store.tables[query->table_number].changes)
+         query = query->turn.next)
+        if (query->turn.seen != engine->store.tables[query->table_number].changes)
             judge_early(engine, query);
     while (engine->waiting.fresh.first &&
-           engine->waiting.now - engine->waiting.fresh.first->arrived >= patience) {
+           engine->waiting.now - engine->waiting.fresh.first->turn.arrived >= patience) {
         struct rowsets_query *query = engine->waiting.fresh.first;
         take_out(&engine->waiting.fresh, query);
-        query->is_provisional = true;
+        query->turn.is_provisional = true;
         append(&engine->waiting.provisional, query);
         judge_early(engine, query);
     }

@@ -93,7 +93,7 @@ void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stat
     stats->held = engine->waiting.held_count;
     stats->open_ranges = engine->waiting.open_ranges;
     for (const struct rowsets_query *query = engine->waiting.provisional.first; query;
-         query = query->next)
+         query = query->turn.next)
         stats->provisional++;
     stats->tables = engine->store.table_count;
     for (uint32_t i = 0; i < engine->store.table_count; i++)

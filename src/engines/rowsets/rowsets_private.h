@@ -132,6 +132,15 @@ struct rowsets_own {
     bool is_reinserted;
 };
 
+/* A query's place in the queue: by arrival until its deadline passes, then among the provisional
+ * ones. */
+struct rowsets_turn {
+    uint64_t arrived, number; /* when; counts queries */
+    uint64_t seen;            /* `changes` of its table when it was judged last */
+    bool is_provisional;      /* judged by its deadline: what it found may be retracted */
+    struct rowsets_query *previous, *next;
+};
+
 /* What a query asks, and all that is needed to judge it. Archived as it stands. */
 struct rowsets_query {
     uint64_t bound,
@@ -150,12 +159,7 @@ struct rowsets_query {
     struct rowsets_own *owns; /* by parts, column */
     iso_atom *emitted;        /* rows that were reported: a held query reports each once */
     uint32_t emitted_capacity;
-    /* Waiting in the queue: by arrival until its deadline passes, then among the provisional
-     * ones. */
-    uint64_t arrived, number; /* when; counts queries */
-    uint64_t seen;            /* `changes` of its table when it was judged last */
-    bool is_provisional;      /* judged by its deadline: what it found may be retracted */
-    struct rowsets_query *previous, *next;
+    struct rowsets_turn turn;
 };
 
 struct rowsets_list {

@@ -66,11 +66,11 @@ void iso_rowsets_validate(const struct iso_rowsets *engine)
         assert(!engine->time.has_watermark ||
                engine->waiting.queue.items[i].key > engine->time.watermark);
     for (const struct rowsets_query *query = engine->waiting.fresh.first; query;
-         query = query->next)
-        waiting += !query->is_provisional;
+         query = query->turn.next)
+        waiting += !query->turn.is_provisional;
     for (const struct rowsets_query *query = engine->waiting.provisional.first; query;
-         query = query->next)
-        waiting += query->is_provisional;
+         query = query->turn.next)
+        waiting += query->turn.is_provisional;
     assert(waiting == engine->waiting.queue.count);
     for (uint32_t i = 0; i < engine->waiting.held_count; i++)
         assert(engine->outcomes.unknowns[engine->waiting.held[i]->watched].tid != ISO_ABSENT);

@@ -17,6 +17,49 @@ struct last {
         before; /* place in the session, position in the order; before: an older one, or ISO_NONE */
 };
 
+/* Sessions as chains, and each transaction of unknown outcome as one of its own. */
+struct walk_chains {
+    uint32_t *of, *place; /* by transaction: its chain, and where it stands there, from 1 */
+    uint32_t *before;     /* by transaction: the last committed one before it in its session */
+    uint32_t count;
+};
+
+/* What the walk has come by. */
+struct walk_passed {
+    uint32_t *newest;                  /* by key: the position of its last writer so far */
+    uint32_t *writers_first, *writers; /* by key: the chains that write it, ascending */
+    uint32_t *written; /* beside them: the newest of `lasts` among the chain's writers of the key */
+    struct iso_number_map seen;   /* by chain and key: the newest of `lasts` among what its
+                                     transactions read from */
+    struct iso_number_map saw;    /* by chain and transaction: that is done */
+    struct iso_number_map writes; /* by transaction with many operations, and key */
+    struct last *lasts;
+    uint32_t last_count, last_capacity;
+};
+
+/* Which transactions are visible: of each chain the last visible place. */
+struct walk_rows {
+    uint32_t **list;   /* cc, psi: by transaction; pram: by chain */
+    uint32_t *left;    /* cc, psi: by transaction, who still asks for its row */
+    uint32_t *here;    /* of the reader at hand */
+    uint32_t *writing; /* by key: 1 + who was last asked what it overwrites */
+};
+
+/* What a reader read from: transactions, and the operations that say so. */
+struct walk_sources {
+    uint32_t *list, *read_at; /* of the reader at hand */
+    uint32_t count, capacity, read_capacity;
+    uint32_t *kept_first, *kept, *kept_at; /* cc, psi: those of each transaction; else NULL */
+    uint32_t kept_count;
+    uint32_t *touched; /* by key: 1 + the last operation on it by the transaction at hand */
+};
+
+struct walk_lists {
+    iso_atom **elements; /* by key: all elements, in the order of their writers */
+    uint32_t *length, *room;
+    uint32_t **end_of; /* by key: by place, 1 + who ends there */
+};
+
 struct walk {
     const struct iso_history *history;
     const struct iso_evidence *evidence;
@@ -25,37 +68,12 @@ struct walk {
     bool sessions, each_read;
     struct finals finals;
     uint32_t *position; /* by transaction: 1 + where it stands in the order; 0: nowhere */
-    uint32_t *session_of,
-        *place; /* chains: sessions, and each unknown transaction one of its own; places from 1 */
-    uint32_t *before; /* the last committed one before it in its session, or ISO_NONE */
-    uint32_t chains;
-
-    uint32_t *writing;                 /* by key: 1 + who was last asked what it overwrites */
-    uint32_t *newest;                  /* by key: the position of its last writer so far */
-    uint32_t *writers_first, *writers; /* by key: the chains that write it, ascending */
-    uint32_t *written; /* beside them: the newest of `lasts` among the chain's writers of the key */
-    struct iso_number_map seen;   /* of a chain and a key: the newest of `lasts` among what its
-                                     transactions read from */
-    struct iso_number_map saw;    /* of a chain and a transaction: that is done */
-    struct iso_number_map writes; /* of a transaction with many operations and a key */
-    struct last *lasts;
-    uint32_t last_count, last_capacity;
-
-    uint32_t *
-        *rows; /* cc, psi: by transaction; pram: by chain. Of each chain the last visible place */
-    uint32_t *left; /* cc, psi: by transaction, who still asks for its row */
-    uint32_t *row;  /* of the reader at hand */
-
-    uint32_t *source, *read_at, source_count, source_capacity,
-        read_capacity; /* of the reader at hand */
-    uint32_t *kept_first, *kept_source, *kept_at,
-        kept_count;       /* cc, psi: those of each transaction; else NULL */
-    uint32_t *touched;    /* by key: 1 + the last operation on it by the transaction at hand */
-    struct own_list *own; /* by key */
-
-    iso_atom **list; /* by key: all elements, in the order of their writers */
-    uint32_t *length, *room;
-    uint32_t **end_of; /* by key: by place, 1 + who ends there */
+    struct walk_chains chains;
+    struct walk_passed passed;
+    struct walk_rows rows;
+    struct walk_sources sources;
+    struct own_list *own; /* by key: of the transaction at hand */
+    struct walk_lists lists;
 };
 
 static enum iso_verification refuse(struct walk *walk, uint32_t t, const char *what)
@@ -75,14 +93,14 @@ static bool is_unknown(const struct walk *walk, uint32_t t)
 static void number_sessions(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    walk->chains = history->session_count;
+    walk->chains.count = history->session_count;
     for (uint32_t s = 0; s < history->session_count; s++) {
         uint32_t last = ISO_NONE, place = 0;
         for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
             uint32_t t = history->session_order[i];
-            walk->before[t] = walk->sessions ? last : ISO_NONE;
-            walk->session_of[t] = is_unknown(walk, t) ? walk->chains++ : s;
-            walk->place[t] = is_unknown(walk, t) ? 1 : ++place;
+            walk->chains.before[t] = walk->sessions ? last : ISO_NONE;
+            walk->chains.of[t] = is_unknown(walk, t) ? walk->chains.count++ : s;
+            walk->chains.place[t] = is_unknown(walk, t) ? 1 : ++place;
             if (iso_status_of(history, t) == ISO_COMMITTED)
                 last = t;
         }
@@ -105,8 +123,8 @@ static enum iso_verification take_positions(struct walk *walk)
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         if (!walk->position[t] && iso_status_of(history, t) == ISO_COMMITTED)
             return refuse(walk, t, "this transaction is missing");
-        if (walk->position[t] && walk->before[t] != ISO_NONE &&
-            walk->position[walk->before[t]] > walk->position[t])
+        if (walk->position[t] && walk->chains.before[t] != ISO_NONE &&
+            walk->position[walk->chains.before[t]] > walk->position[t])
             return refuse(walk, t, "a transaction stands before its session's previous one");
     }
     return ISO_CONFIRMED;
@@ -116,15 +134,18 @@ static enum iso_verification take_positions(struct walk *walk)
 
 static void append_all(struct walk *walk, uint32_t key, iso_atom element)
 {
-    if (walk->length[key] == walk->room[key]) {
-        uint32_t room = 2 * walk->room[key] + 4;
-        walk->list[key] = iso_reallocate(walk->list[key], room * sizeof **walk->list);
-        walk->end_of[key] = iso_reallocate(walk->end_of[key], (room + 1) * sizeof **walk->end_of);
-        memset(walk->end_of[key] + walk->room[key] + (walk->room[key] > 0), 0,
-               (room - walk->room[key] + !walk->room[key]) * sizeof **walk->end_of);
-        walk->room[key] = room;
+    if (walk->lists.length[key] == walk->lists.room[key]) {
+        uint32_t room = 2 * walk->lists.room[key] + 4;
+        walk->lists.elements[key] =
+            iso_reallocate(walk->lists.elements[key], room * sizeof **walk->lists.elements);
+        walk->lists.end_of[key] =
+            iso_reallocate(walk->lists.end_of[key], (room + 1) * sizeof **walk->lists.end_of);
+        memset(walk->lists.end_of[key] + walk->lists.room[key] + (walk->lists.room[key] > 0), 0,
+               (room - walk->lists.room[key] + !walk->lists.room[key]) *
+                   sizeof **walk->lists.end_of);
+        walk->lists.room[key] = room;
     }
-    walk->list[key][walk->length[key]++] = element;
+    walk->lists.elements[key][walk->lists.length[key]++] = element;
 }
 
 static void build_lists(struct walk *walk)
@@ -142,7 +163,7 @@ static void build_lists(struct walk *walk)
         }
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             if (iso_kind_of(history, o) == ISO_APPEND)
-                walk->end_of[history->key[o]][walk->length[history->key[o]]] = t + 1;
+                walk->lists.end_of[history->key[o]][walk->lists.length[history->key[o]]] = t + 1;
         }
     }
 }
@@ -158,12 +179,12 @@ static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t o
     const struct iso_history *history = walk->history;
     uint32_t key = history->key[operation];
     const iso_atom *elements = history->element + history->list_first[history->value[operation]];
-    if (prefix < walk->finals.initial_length[key] || prefix > walk->length[key] ||
-        (prefix && memcmp(elements, walk->list[key], prefix * sizeof *elements)))
+    if (prefix < walk->finals.initial_length[key] || prefix > walk->lists.length[key] ||
+        (prefix && memcmp(elements, walk->lists.elements[key], prefix * sizeof *elements)))
         return NOBODY;
     if (prefix == walk->finals.initial_length[key])
         return ISO_NONE;
-    uint32_t writer = walk->end_of[key][prefix];
+    uint32_t writer = walk->lists.end_of[key][prefix];
     return writer && writer - 1 != reader ? writer - 1 : NOBODY;
 }
 
@@ -198,18 +219,18 @@ static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32
 
 static uint32_t add_last(struct walk *walk, uint32_t before, uint32_t place, uint32_t position)
 {
-    ISO_GROW(walk->lasts, walk->last_count, walk->last_capacity);
-    walk->lasts[walk->last_count] = (struct last){place, position, before};
-    return walk->last_count++;
+    ISO_GROW(walk->passed.lasts, walk->passed.last_count, walk->passed.last_capacity);
+    walk->passed.lasts[walk->passed.last_count] = (struct last){place, position, before};
+    return walk->passed.last_count++;
 }
 
 /* Whether one of them up to a place of the chain stands behind a position. Older ones stand before
  * newer ones. */
 static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, uint32_t position)
 {
-    for (uint32_t at = newest; at != ISO_NONE && walk->lasts[at].position > position;
-         at = walk->lasts[at].before) {
-        if (walk->lasts[at].place <= place)
+    for (uint32_t at = newest; at != ISO_NONE && walk->passed.lasts[at].position > position;
+         at = walk->passed.lasts[at].before) {
+        if (walk->passed.lasts[at].place <= place)
             return true;
     }
     return false;
@@ -219,22 +240,24 @@ static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, 
 static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place,
                         uint32_t position)
 {
-    uint32_t newest = iso_number_map_get(&walk->seen, iso_number_pair(chain, key));
+    uint32_t newest = iso_number_map_get(&walk->passed.seen, iso_number_pair(chain, key));
     return is_behind(walk, newest == ISO_NUMBER_NONE ? ISO_NONE : newest, place, position);
 }
 
 /* Where the chain stands among those that write the key, or ISO_NONE. */
 static uint32_t writer_index(const struct walk *walk, uint32_t chain, uint32_t key)
 {
-    uint32_t low = walk->writers_first[key], high = walk->writers_first[key + 1], end = high;
-    ISO_BISECT(low, high, middle, walk->writers[middle] < chain);
-    return low < end && walk->writers[low] == chain ? low : ISO_NONE;
+    uint32_t low = walk->passed.writers_first[key], high = walk->passed.writers_first[key + 1],
+             end = high;
+    ISO_BISECT(low, high, middle, walk->passed.writers[middle] < chain);
+    return low < end && walk->passed.writers[low] == chain ? low : ISO_NONE;
 }
 
 static bool own_behind(const struct walk *walk, uint32_t t, uint32_t key, uint32_t position)
 {
-    uint32_t at = writer_index(walk, walk->session_of[t], key);
-    return at != ISO_NONE && is_behind(walk, walk->written[at], walk->place[t] - 1, position);
+    uint32_t at = writer_index(walk, walk->chains.of[t], key);
+    return at != ISO_NONE &&
+           is_behind(walk, walk->passed.written[at], walk->chains.place[t] - 1, position);
 }
 
 static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
@@ -242,16 +265,18 @@ static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
     enum { MANY = 32 };
     uint32_t value;
     if (walk->history->first_operation[t + 1] - walk->history->first_operation[t] > MANY)
-        return iso_number_map_get(&walk->writes, iso_number_pair(t, key)) != ISO_NUMBER_NONE;
+        return iso_number_map_get(&walk->passed.writes, iso_number_pair(t, key)) != ISO_NUMBER_NONE;
     return verify_final_write(walk->history, t, key, &value);
 }
 
 /* By rows: of each chain that writes the key. */
 static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
 {
-    for (uint32_t i = walk->writers_first[key]; i < walk->writers_first[key + 1]; i++) {
-        uint32_t chain = walk->writers[i];
-        if (walk->row[chain] && is_behind(walk, walk->written[i], walk->row[chain], position))
+    for (uint32_t i = walk->passed.writers_first[key]; i < walk->passed.writers_first[key + 1];
+         i++) {
+        uint32_t chain = walk->passed.writers[i];
+        if (walk->rows.here[chain] &&
+            is_behind(walk, walk->passed.written[i], walk->rows.here[chain], position))
             return false;
     }
     return true;
@@ -260,9 +285,9 @@ static bool row_fits(const struct walk *walk, uint32_t key, uint32_t position)
 static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operation,
                         uint32_t position)
 {
-    for (uint32_t i = 0; i < walk->source_count; i++) {
-        uint32_t source = walk->source[i];
-        if (source == ISO_NONE || (walk->each_read && walk->read_at[i] >= operation))
+    for (uint32_t i = 0; i < walk->sources.count; i++) {
+        uint32_t source = walk->sources.list[i];
+        if (source == ISO_NONE || (walk->each_read && walk->sources.read_at[i] >= operation))
             continue;
         if (walk->position[source] > position && writes_key(walk, source, key))
             return false;
@@ -275,7 +300,7 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
                                uint32_t position)
 {
     uint32_t key = walk->history->key[operation];
-    if (walk->newest[key] <= position) /* there is none at all */
+    if (walk->passed.newest[key] <= position) /* there is none at all */
         return true;
     switch (walk->model) {
     case ISO_MODEL_ADYA_RC:
@@ -287,14 +312,15 @@ static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t ope
     case ISO_MODEL_RYW:
         return !own_behind(walk, t, key, position);
     case ISO_MODEL_MR:
-        return !seen_behind(walk, walk->session_of[t], key, walk->place[t] - 1, position);
+        return !seen_behind(walk, walk->chains.of[t], key, walk->chains.place[t] - 1, position);
     case ISO_MODEL_WFR:
-        for (uint32_t i = 0; i < walk->source_count; i++) {
-            uint32_t source = walk->source[i];
-            uint32_t last =
-                source != ISO_NONE && is_unknown(walk, source) ? walk->before[source] : source;
+        for (uint32_t i = 0; i < walk->sources.count; i++) {
+            uint32_t source = walk->sources.list[i];
+            uint32_t last = source != ISO_NONE && is_unknown(walk, source)
+                                ? walk->chains.before[source]
+                                : source;
             if (last != ISO_NONE &&
-                seen_behind(walk, walk->session_of[last], key, walk->place[last], position))
+                seen_behind(walk, walk->chains.of[last], key, walk->chains.place[last], position))
                 return false;
         }
         return true;
@@ -312,27 +338,28 @@ static void raise_to(uint32_t *number, uint32_t least)
 
 static void raise_by_source(const struct walk *walk, uint32_t *row, uint32_t source, bool itself)
 {
-    if (walk->before[source] != ISO_NONE)
-        raise_to(&row[walk->session_of[walk->before[source]]], walk->place[walk->before[source]]);
+    if (walk->chains.before[source] != ISO_NONE)
+        raise_to(&row[walk->chains.of[walk->chains.before[source]]],
+                 walk->chains.place[walk->chains.before[source]]);
     if (itself)
-        raise_to(&row[walk->session_of[source]], walk->place[source]);
+        raise_to(&row[walk->chains.of[source]], walk->chains.place[source]);
 }
 
 static void let_go(struct walk *walk, uint32_t t)
 {
-    if (--walk->left[t])
+    if (--walk->rows.left[t])
         return;
-    iso_free(walk->rows[t]);
-    walk->rows[t] = NULL;
+    iso_free(walk->rows.list[t]);
+    walk->rows.list[t] = NULL;
 }
 
 static void join_from(struct walk *walk, uint32_t from)
 {
-    const uint32_t *other = walk->rows[from];
-    if (walk->row[walk->session_of[from]] < walk->place[from]) {
-        for (uint32_t chain = 0; chain < walk->chains; chain++)
-            raise_to(&walk->row[chain], other[chain]);
-        raise_to(&walk->row[walk->session_of[from]], walk->place[from]);
+    const uint32_t *other = walk->rows.list[from];
+    if (walk->rows.here[walk->chains.of[from]] < walk->chains.place[from]) {
+        for (uint32_t chain = 0; chain < walk->chains.count; chain++)
+            raise_to(&walk->rows.here[chain], other[chain]);
+        raise_to(&walk->rows.here[walk->chains.of[from]], walk->chains.place[from]);
     }
     let_go(walk, from);
 }
@@ -350,10 +377,10 @@ static void for_overwritten(struct walk *walk, uint32_t t,
 {
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o], position = walk->newest[key];
-        if (!iso_kind_writes(history->kind[o]) || walk->writing[key] == t + 1)
+        uint32_t key = history->key[o], position = walk->passed.newest[key];
+        if (!iso_kind_writes(history->kind[o]) || walk->rows.writing[key] == t + 1)
             continue;
-        walk->writing[key] = t + 1;
+        walk->rows.writing[key] = t + 1;
         if (position)
             what(walk, walk->evidence->events[position - 1] / 2);
     }
@@ -361,51 +388,51 @@ static void for_overwritten(struct walk *walk, uint32_t t,
 
 static void ask_for(struct walk *walk, uint32_t before)
 {
-    walk->left[before]++;
+    walk->rows.left[before]++;
 }
 
 /* What is visible to the reader whose sources are known. */
 static void make_row(struct walk *walk, uint32_t t)
 {
-    size_t bytes = walk->chains * sizeof *walk->row;
+    size_t bytes = walk->chains.count * sizeof *walk->rows.here;
     if (has_row_each(walk)) {
-        walk->row = walk->rows[t] =
-            iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
-        if (walk->before[t] != ISO_NONE)
-            join_from(walk, walk->before[t]);
-        for (uint32_t i = 0; i < walk->source_count; i++) {
-            if (walk->source[i] != ISO_NONE)
-                join_from(walk, walk->source[i]);
+        walk->rows.here = walk->rows.list[t] =
+            iso_allocate_zeroed((size_t)walk->chains.count + 1, sizeof *walk->rows.here);
+        if (walk->chains.before[t] != ISO_NONE)
+            join_from(walk, walk->chains.before[t]);
+        for (uint32_t i = 0; i < walk->sources.count; i++) {
+            if (walk->sources.list[i] != ISO_NONE)
+                join_from(walk, walk->sources.list[i]);
         }
         if (walk->model == ISO_MODEL_PSI)
             for_overwritten(walk, t, join_from);
         return;
     }
     if (walk->model == ISO_MODEL_PRAM)
-        memcpy(walk->row, walk->rows[walk->session_of[t]], bytes);
+        memcpy(walk->rows.here, walk->rows.list[walk->chains.of[t]], bytes);
     else if (walk->model == ISO_MODEL_MW)
-        memset(walk->row, 0, bytes);
+        memset(walk->rows.here, 0, bytes);
     else
         return;
-    for (uint32_t i = 0; i < walk->source_count; i++) {
-        if (walk->source[i] != ISO_NONE)
-            raise_by_source(walk, walk->row, walk->source[i], false);
+    for (uint32_t i = 0; i < walk->sources.count; i++) {
+        if (walk->sources.list[i] != ISO_NONE)
+            raise_by_source(walk, walk->rows.here, walk->sources.list[i], false);
     }
 }
 
 static void leave_row(struct walk *walk, uint32_t t)
 {
     if (walk->model == ISO_MODEL_PRAM && !is_unknown(walk, t)) {
-        uint32_t *row = walk->rows[walk->session_of[t]];
-        raise_to(&row[walk->session_of[t]], walk->place[t]);
-        for (uint32_t i = 0; i < walk->source_count; i++) {
-            if (walk->source[i] != ISO_NONE)
-                raise_by_source(walk, row, walk->source[i], true);
+        uint32_t *row = walk->rows.list[walk->chains.of[t]];
+        raise_to(&row[walk->chains.of[t]], walk->chains.place[t]);
+        for (uint32_t i = 0; i < walk->sources.count; i++) {
+            if (walk->sources.list[i] != ISO_NONE)
+                raise_by_source(walk, row, walk->sources.list[i], true);
         }
     }
-    if (has_row_each(walk) && !walk->left[t]) {
-        iso_free(walk->rows[t]);
-        walk->rows[t] = NULL;
+    if (has_row_each(walk) && !walk->rows.left[t]) {
+        iso_free(walk->rows.list[t]);
+        walk->rows.list[t] = NULL;
     }
 }
 
@@ -416,7 +443,7 @@ static void forget_own(struct walk *walk, uint32_t t)
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         struct own_list *own = &walk->own[history->key[o]];
-        walk->touched[history->key[o]] = 0;
+        walk->sources.touched[history->key[o]] = 0;
         own->count = 0;
         own->has_read = false;
         own->each_read = walk->each_read;
@@ -425,20 +452,21 @@ static void forget_own(struct walk *walk, uint32_t t)
 
 static void add_source(struct walk *walk, uint32_t source, uint32_t operation)
 {
-    ISO_RESERVE(walk->read_at, (size_t)walk->source_count + 1, walk->read_capacity);
-    ISO_GROW(walk->source, walk->source_count, walk->source_capacity);
-    walk->read_at[walk->source_count] = operation;
-    walk->source[walk->source_count++] = source;
+    ISO_RESERVE(walk->sources.read_at, (size_t)walk->sources.count + 1,
+                walk->sources.read_capacity);
+    ISO_GROW(walk->sources.list, walk->sources.count, walk->sources.capacity);
+    walk->sources.read_at[walk->sources.count] = operation;
+    walk->sources.list[walk->sources.count++] = source;
 }
 
 /* The external reads of the transaction with their writers; internal ones must agree. */
 static enum iso_verification find_sources(struct walk *walk, uint32_t t)
 {
     const struct iso_history *history = walk->history;
-    walk->source_count = 0;
+    walk->sources.count = 0;
     forget_own(walk, t);
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o], last = walk->touched[key], writer;
+        uint32_t key = history->key[o], last = walk->sources.touched[key], writer;
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_APPEND) {
             own_list_append(&walk->own[key], history->value[o]);
@@ -455,7 +483,7 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
             bool wrote = last && iso_kind_writes(history->kind[last - 1]);
             /* where each read is one of its own, reads keep what the last write was */
             if (iso_kind_writes(kind) || !walk->each_read || !last)
-                walk->touched[key] = o + 1;
+                walk->sources.touched[key] = o + 1;
             if (iso_kind_writes(kind))
                 continue;
             if (last && (wrote || !walk->each_read)) {
@@ -480,12 +508,12 @@ static void note_writes(struct walk *walk, uint32_t t)
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
         uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) || walk->newest[key] == walk->position[t])
+        if (!iso_kind_writes(history->kind[o]) || walk->passed.newest[key] == walk->position[t])
             continue;
-        walk->newest[key] = walk->position[t];
-        if (walk->written) {
-            uint32_t *last = &walk->written[writer_index(walk, walk->session_of[t], key)];
-            *last = add_last(walk, *last, walk->place[t], walk->position[t]);
+        walk->passed.newest[key] = walk->position[t];
+        if (walk->passed.written) {
+            uint32_t *last = &walk->passed.written[writer_index(walk, walk->chains.of[t], key)];
+            *last = add_last(walk, *last, walk->chains.place[t], walk->position[t]);
         }
     }
 }
@@ -495,43 +523,45 @@ static void note_seen(struct walk *walk, uint32_t t)
     const struct iso_history *history = walk->history;
     if (walk->model != ISO_MODEL_MR && walk->model != ISO_MODEL_WFR)
         return;
-    for (uint32_t i = 0; i < walk->source_count; i++) {
-        uint32_t source = walk->source[i], chain = walk->session_of[t];
+    for (uint32_t i = 0; i < walk->sources.count; i++) {
+        uint32_t source = walk->sources.list[i], chain = walk->chains.of[t];
         if (source == ISO_NONE ||
-            iso_number_map_put(&walk->saw, iso_number_pair(chain, source), 1) != ISO_NUMBER_NONE)
+            iso_number_map_put(&walk->passed.saw, iso_number_pair(chain, source), 1) !=
+                ISO_NUMBER_NONE)
             continue;
         for (uint32_t o = history->first_operation[source];
              o < history->first_operation[source + 1]; o++) {
             uint64_t name = iso_number_pair(chain, history->key[o]);
             if (!iso_kind_writes(history->kind[o]))
                 continue;
-            uint32_t newest = iso_number_map_get(&walk->seen, name);
+            uint32_t newest = iso_number_map_get(&walk->passed.seen, name);
             newest = newest == ISO_NUMBER_NONE ? ISO_NONE : newest;
-            if (newest == ISO_NONE || walk->lasts[newest].position < walk->position[source])
-                iso_number_map_put(&walk->seen, name,
-                                   add_last(walk, newest, walk->place[t], walk->position[source]));
+            if (newest == ISO_NONE || walk->passed.lasts[newest].position < walk->position[source])
+                iso_number_map_put(
+                    &walk->passed.seen, name,
+                    add_last(walk, newest, walk->chains.place[t], walk->position[source]));
         }
     }
 }
 
 static void take_kept(struct walk *walk, uint32_t t)
 {
-    for (uint32_t i = walk->kept_first[t]; i < walk->kept_first[t + 1]; i++)
-        add_source(walk, walk->kept_source[i], walk->kept_at[i]);
+    for (uint32_t i = walk->sources.kept_first[t]; i < walk->sources.kept_first[t + 1]; i++)
+        add_source(walk, walk->sources.kept[i], walk->sources.kept_at[i]);
 }
 
 static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 {
-    walk->source_count = 0;
-    if (walk->kept_first)
+    walk->sources.count = 0;
+    if (walk->sources.kept_first)
         take_kept(walk, t);
     else if (!is_unknown(walk, t) && find_sources(walk, t) != ISO_CONFIRMED)
         return ISO_REFUSED;
     make_row(walk, t);
     note_seen(walk, t);
-    for (uint32_t i = 0; i < walk->source_count; i++) {
-        uint32_t source = walk->source[i];
-        if (!reads_last_visible(walk, t, walk->read_at[i],
+    for (uint32_t i = 0; i < walk->sources.count; i++) {
+        uint32_t source = walk->sources.list[i];
+        if (!reads_last_visible(walk, t, walk->sources.read_at[i],
                                 source == ISO_NONE ? 0 : walk->position[source]))
             return refuse(walk, t, "a read did not see the last visible version");
     }
@@ -546,18 +576,18 @@ static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 static uint32_t *sort_by_chain(const struct walk *walk, uint32_t *count)
 {
     uint32_t n = walk->history->transaction_count;
-    uint32_t *at = iso_allocate_zeroed((size_t)walk->chains + 2, sizeof *at);
+    uint32_t *at = iso_allocate_zeroed((size_t)walk->chains.count + 2, sizeof *at);
     uint32_t *sorted = iso_allocate(((size_t)n + 1) * sizeof *sorted);
     for (uint32_t t = 0; t < n; t++) {
         if (walk->position[t])
-            at[walk->session_of[t] + 1]++;
+            at[walk->chains.of[t] + 1]++;
     }
-    for (uint32_t chain = 0; chain < walk->chains; chain++)
+    for (uint32_t chain = 0; chain < walk->chains.count; chain++)
         at[chain + 1] += at[chain];
-    *count = at[walk->chains];
+    *count = at[walk->chains.count];
     for (uint32_t t = 0; t < n; t++) {
         if (walk->position[t])
-            sorted[at[walk->session_of[t]]++] = t;
+            sorted[at[walk->chains.of[t]]++] = t;
     }
     iso_free(at);
     return sorted;
@@ -572,12 +602,13 @@ static void find_writers(struct walk *walk)
         walk->model == ISO_MODEL_MR || walk->model == ISO_MODEL_WFR)
         return;
     sorted = sort_by_chain(walk, &count);
-    walk->writers_first = iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->writers_first);
+    walk->passed.writers_first =
+        iso_allocate_zeroed((size_t)keys + 2, sizeof *walk->passed.writers_first);
     uint32_t *done = iso_allocate(((size_t)keys + 1) * sizeof *done); /* by key: the chain */
     for (int pass = 0; pass < 2; pass++) {
         memset(done, 0xff, ((size_t)keys + 1) * sizeof *done);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t t = sorted[i], chain = walk->session_of[t];
+            uint32_t t = sorted[i], chain = walk->chains.of[t];
             for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
                  o++) {
                 uint32_t key = history->key[o];
@@ -585,18 +616,18 @@ static void find_writers(struct walk *walk)
                     continue;
                 done[key] = chain;
                 if (pass)
-                    walk->writers[walk->writers_first[key + 1]++] = chain;
+                    walk->passed.writers[walk->passed.writers_first[key + 1]++] = chain;
                 else
-                    walk->writers_first[key + 2]++;
+                    walk->passed.writers_first[key + 2]++;
             }
         }
         for (uint32_t key = 0; key < keys && !pass; key++)
-            walk->writers_first[key + 2] += walk->writers_first[key + 1];
+            walk->passed.writers_first[key + 2] += walk->passed.writers_first[key + 1];
         if (!pass) {
-            size_t total = (size_t)walk->writers_first[keys + 1] + 1;
-            walk->writers = iso_allocate(total * sizeof *walk->writers);
-            walk->written = memset(iso_allocate(total * sizeof *walk->written), 0xff,
-                                   total * sizeof *walk->written);
+            size_t total = (size_t)walk->passed.writers_first[keys + 1] + 1;
+            walk->passed.writers = iso_allocate(total * sizeof *walk->passed.writers);
+            walk->passed.written = memset(iso_allocate(total * sizeof *walk->passed.written), 0xff,
+                                          total * sizeof *walk->passed.written);
         }
     }
     iso_free(done);
@@ -608,27 +639,28 @@ static enum iso_verification keep_sources(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     uint32_t n = history->transaction_count, source_capacity = 0, at_capacity = 0;
-    walk->kept_first = iso_allocate_zeroed((size_t)n + 1, sizeof *walk->kept_first);
+    walk->sources.kept_first = iso_allocate_zeroed((size_t)n + 1, sizeof *walk->sources.kept_first);
     for (uint32_t t = 0; t < n; t++) {
-        walk->kept_first[t] = walk->kept_first[t + 1] = walk->kept_count;
+        walk->sources.kept_first[t] = walk->sources.kept_first[t + 1] = walk->sources.kept_count;
         if (!walk->position[t])
             continue;
-        if (walk->before[t] != ISO_NONE)
-            walk->left[walk->before[t]]++;
+        if (walk->chains.before[t] != ISO_NONE)
+            walk->rows.left[walk->chains.before[t]]++;
         if (is_unknown(walk, t))
             continue;
         if (find_sources(walk, t) != ISO_CONFIRMED)
             return ISO_REFUSED;
-        ISO_RESERVE(walk->kept_source, (size_t)walk->kept_count + walk->source_count,
+        ISO_RESERVE(walk->sources.kept, (size_t)walk->sources.kept_count + walk->sources.count,
                     source_capacity);
-        ISO_RESERVE(walk->kept_at, (size_t)walk->kept_count + walk->source_count, at_capacity);
-        for (uint32_t i = 0; i < walk->source_count; i++) {
-            walk->kept_source[walk->kept_count] = walk->source[i];
-            walk->kept_at[walk->kept_count++] = walk->read_at[i];
-            if (walk->source[i] != ISO_NONE)
-                walk->left[walk->source[i]]++;
+        ISO_RESERVE(walk->sources.kept_at, (size_t)walk->sources.kept_count + walk->sources.count,
+                    at_capacity);
+        for (uint32_t i = 0; i < walk->sources.count; i++) {
+            walk->sources.kept[walk->sources.kept_count] = walk->sources.list[i];
+            walk->sources.kept_at[walk->sources.kept_count++] = walk->sources.read_at[i];
+            if (walk->sources.list[i] != ISO_NONE)
+                walk->rows.left[walk->sources.list[i]]++;
         }
-        walk->kept_first[t + 1] = walk->kept_count;
+        walk->sources.kept_first[t + 1] = walk->sources.kept_count;
     }
     return ISO_CONFIRMED;
 }
@@ -641,11 +673,11 @@ static void ask_for_overwritten(struct walk *walk)
         for_overwritten(walk, t, ask_for);
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             if (iso_kind_writes(history->kind[o]))
-                walk->newest[history->key[o]] = i + 1;
+                walk->passed.newest[history->key[o]] = i + 1;
         }
     }
-    memset(walk->newest, 0, ((size_t)history->key_count + 1) * sizeof *walk->newest);
-    memset(walk->writing, 0, ((size_t)history->key_count + 1) * sizeof *walk->writing);
+    memset(walk->passed.newest, 0, ((size_t)history->key_count + 1) * sizeof *walk->passed.newest);
+    memset(walk->rows.writing, 0, ((size_t)history->key_count + 1) * sizeof *walk->rows.writing);
 }
 
 static enum iso_verification walk_order(struct walk *walk)
@@ -654,14 +686,18 @@ static enum iso_verification walk_order(struct walk *walk)
     uint32_t n = history->transaction_count;
     find_writers(walk);
     if (walk->model == ISO_MODEL_PRAM || walk->model == ISO_MODEL_MW)
-        walk->row = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof *walk->row);
+        walk->rows.here =
+            iso_allocate_zeroed((size_t)walk->chains.count + 1, sizeof *walk->rows.here);
     if (walk->model == ISO_MODEL_PRAM) {
-        walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
-        for (uint32_t chain = 0; chain < walk->chains; chain++)
-            walk->rows[chain] = iso_allocate_zeroed((size_t)walk->chains + 1, sizeof **walk->rows);
+        walk->rows.list =
+            iso_allocate_zeroed((size_t)n + walk->chains.count + 1, sizeof *walk->rows.list);
+        for (uint32_t chain = 0; chain < walk->chains.count; chain++)
+            walk->rows.list[chain] =
+                iso_allocate_zeroed((size_t)walk->chains.count + 1, sizeof **walk->rows.list);
     }
     if (has_row_each(walk)) {
-        walk->rows = iso_allocate_zeroed((size_t)n + walk->chains + 1, sizeof *walk->rows);
+        walk->rows.list =
+            iso_allocate_zeroed((size_t)n + walk->chains.count + 1, sizeof *walk->rows.list);
         if (keep_sources(walk) != ISO_CONFIRMED)
             return ISO_REFUSED;
     }
@@ -678,24 +714,24 @@ static void walk_init(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
     size_t n = (size_t)history->transaction_count + 1, keys = (size_t)history->key_count + 1;
-    uint32_t **columns[] = {&walk->position, &walk->session_of, &walk->place, &walk->before,
-                            &walk->left};
+    uint32_t **columns[] = {&walk->position, &walk->chains.of, &walk->chains.place,
+                            &walk->chains.before, &walk->rows.left};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         *columns[i] = iso_allocate_zeroed(n, sizeof(uint32_t));
-    walk->newest = iso_allocate_zeroed(keys, sizeof *walk->newest);
-    walk->touched = iso_allocate_zeroed(keys, sizeof *walk->touched);
-    walk->writing = iso_allocate_zeroed(keys, sizeof *walk->writing);
-    walk->length = iso_allocate_zeroed(keys, sizeof *walk->length);
-    walk->room = iso_allocate_zeroed(keys, sizeof *walk->room);
+    walk->passed.newest = iso_allocate_zeroed(keys, sizeof *walk->passed.newest);
+    walk->sources.touched = iso_allocate_zeroed(keys, sizeof *walk->sources.touched);
+    walk->rows.writing = iso_allocate_zeroed(keys, sizeof *walk->rows.writing);
+    walk->lists.length = iso_allocate_zeroed(keys, sizeof *walk->lists.length);
+    walk->lists.room = iso_allocate_zeroed(keys, sizeof *walk->lists.room);
     walk->own = iso_allocate_zeroed(keys, sizeof *walk->own);
-    walk->list = iso_allocate_zeroed(keys, sizeof *walk->list);
-    walk->end_of = iso_allocate_zeroed(keys, sizeof *walk->end_of);
+    walk->lists.elements = iso_allocate_zeroed(keys, sizeof *walk->lists.elements);
+    walk->lists.end_of = iso_allocate_zeroed(keys, sizeof *walk->lists.end_of);
     finals_init(&walk->finals, history);
     for (uint32_t t = 0; t < history->transaction_count; t++) {
         for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
             if (history->first_operation[t + 1] - history->first_operation[t] > 32 &&
                 iso_kind_writes(history->kind[o]))
-                iso_number_map_put(&walk->writes, iso_number_pair(t, history->key[o]), 1);
+                iso_number_map_put(&walk->passed.writes, iso_number_pair(t, history->key[o]), 1);
         }
     }
 }
@@ -703,31 +739,44 @@ static void walk_init(struct walk *walk)
 static void walk_release(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t rows = has_row_each(walk) ? history->transaction_count : walk->chains;
-    for (uint32_t i = 0; walk->rows && i < rows; i++)
-        iso_free(walk->rows[i]);
+    uint32_t rows = has_row_each(walk) ? history->transaction_count : walk->chains.count;
+    for (uint32_t i = 0; walk->rows.list && i < rows; i++)
+        iso_free(walk->rows.list[i]);
     if (!has_row_each(walk))
-        iso_free(walk->row);
+        iso_free(walk->rows.here);
     for (uint32_t key = 0; key < history->key_count; key++) {
         iso_free(walk->own[key].elements);
-        iso_free(walk->list[key]);
-        iso_free(walk->end_of[key]);
+        iso_free(walk->lists.elements[key]);
+        iso_free(walk->lists.end_of[key]);
     }
-    uint32_t *columns[] = {walk->position,      walk->session_of, walk->place,   walk->before,
-                           walk->left,          walk->newest,     walk->touched, walk->length,
-                           walk->room,          walk->source,     walk->read_at, walk->writers,
-                           walk->writers_first, walk->writing,    walk->written, walk->kept_first,
-                           walk->kept_source,   walk->kept_at};
+    uint32_t *columns[] = {walk->position,
+                           walk->chains.of,
+                           walk->chains.place,
+                           walk->chains.before,
+                           walk->rows.left,
+                           walk->passed.newest,
+                           walk->sources.touched,
+                           walk->lists.length,
+                           walk->lists.room,
+                           walk->sources.list,
+                           walk->sources.read_at,
+                           walk->passed.writers,
+                           walk->passed.writers_first,
+                           walk->rows.writing,
+                           walk->passed.written,
+                           walk->sources.kept_first,
+                           walk->sources.kept,
+                           walk->sources.kept_at};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         iso_free(columns[i]);
-    iso_free(walk->rows);
+    iso_free(walk->rows.list);
     iso_free(walk->own);
-    iso_free(walk->list);
-    iso_free(walk->end_of);
-    iso_free(walk->lasts);
-    iso_number_map_release(&walk->seen);
-    iso_number_map_release(&walk->saw);
-    iso_number_map_release(&walk->writes);
+    iso_free(walk->lists.elements);
+    iso_free(walk->lists.end_of);
+    iso_free(walk->passed.lasts);
+    iso_number_map_release(&walk->passed.seen);
+    iso_number_map_release(&walk->passed.saw);
+    iso_number_map_release(&walk->passed.writes);
     finals_release(&walk->finals);
 }
 

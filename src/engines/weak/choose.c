@@ -15,21 +15,24 @@ enum { MOST_ROUNDS = 20000, LEAST_ROUNDS = 64, MOST_STEPS = 1000000 };
 
 static uint32_t set_size(const struct weak *weak, uint32_t read)
 {
-    uint32_t set = weak->read_set[read];
-    return weak->sets.first[set + 1] - weak->sets.first[set];
+    uint32_t set = weak->problem.reads.set[read];
+    return weak->problem.writer_sets.first[set + 1] - weak->problem.writer_sets.first[set];
 }
 
 static uint32_t candidate(const struct weak *weak, uint32_t read, uint32_t index)
 {
-    return weak->sets.member[weak->sets.first[weak->read_set[read]] + index];
+    return weak->problem.writer_sets
+        .member[weak->problem.writer_sets.first[weak->problem.reads.set[read]] + index];
 }
 
 static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
 {
     if (write == INITIAL)
         return false;
-    const uint32_t *range = &weak->history->first_operation[weak->write_owner[write]];
-    return weak->read_operation[read] >= range[0] && weak->read_operation[read] < range[1];
+    const uint32_t *range =
+        &weak->history->first_operation[weak->problem.writes.transaction[write]];
+    return weak->problem.reads.operation[read] >= range[0] &&
+           weak->problem.reads.operation[read] < range[1];
 }
 
 void weak_choices_add(const struct weak_choices *choices, struct iso_solver *solver)
@@ -37,7 +40,7 @@ void weak_choices_add(const struct weak_choices *choices, struct iso_solver *sol
     const struct weak *weak = choices->weak;
     int *clause = NULL;
     uint32_t capacity = 0;
-    for (uint32_t read = 0; choices->first && read < weak->read_count; read++) {
+    for (uint32_t read = 0; choices->first && read < weak->problem.reads.count; read++) {
         uint32_t count = 0;
         if (choices->first[read] == ISO_NONE)
             continue;
@@ -55,11 +58,11 @@ void weak_choices_init(struct weak_choices *choices, struct weak *weak)
 {
     uint64_t next = 1;
     *choices = (struct weak_choices){.weak = weak, .variables = 1};
-    if (!weak->read_set)
+    if (!weak->problem.reads.open)
         return;
-    choices->first = iso_numbers_none(weak->read_count);
-    for (uint32_t read = 0; read < weak->read_count; read++) {
-        if (weak->read_set[read] == ISO_NONE)
+    choices->first = iso_numbers_none(weak->problem.reads.count);
+    for (uint32_t read = 0; read < weak->problem.reads.count; read++) {
+        if (weak->problem.reads.set[read] == ISO_NONE)
             continue;
         choices->first[read] = (uint32_t)next;
         next += set_size(weak, read);
@@ -70,7 +73,7 @@ void weak_choices_init(struct weak_choices *choices, struct weak *weak)
     }
     choices->variables = (uint32_t)next;
     choices->read_of = iso_numbers((size_t)next);
-    for (uint32_t read = 0; read < weak->read_count; read++) {
+    for (uint32_t read = 0; read < weak->problem.reads.count; read++) {
         for (uint32_t i = 0; choices->first[read] != ISO_NONE && i < set_size(weak, read); i++)
             choices->read_of[choices->first[read] + i] = read;
     }
@@ -84,9 +87,9 @@ void weak_choices_release(struct weak_choices *choices)
 
 void weak_choices_open(const struct weak_choices *choices)
 {
-    for (uint32_t read = 0; choices->first && read < choices->weak->read_count; read++) {
+    for (uint32_t read = 0; choices->first && read < choices->weak->problem.reads.count; read++) {
         if (choices->first[read] != ISO_NONE)
-            choices->weak->read_writer[read] = OPEN;
+            choices->weak->problem.reads.writer[read] = OPEN;
     }
 }
 
@@ -94,7 +97,8 @@ void weak_choices_make(const struct weak_choices *choices, struct iso_solver *as
 {
     struct weak *weak = choices->weak;
     for (uint32_t t = 0; choices->first && t < weak->history->transaction_count; t++) {
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++) {
             uint32_t best = OPEN;
             uint64_t best_rank = 0;
             if (choices->first[read] == ISO_NONE)
@@ -105,17 +109,19 @@ void weak_choices_make(const struct weak_choices *choices, struct iso_solver *as
                     (asked && !iso_solver_value(asked, (int)(choices->first[read] + i))))
                     continue;
                 uint32_t place =
-                    write == INITIAL ? 0 : weak->position[weak->write_owner[write]] + 1;
+                    write == INITIAL
+                        ? 0
+                        : weak->order.position[weak->problem.writes.transaction[write]] + 1;
                 /* before the reader: the later the better; behind it: the earlier the better, and
                  * none is good */
-                uint64_t rank =
-                    place <= weak->position[t] ? (uint64_t)place + ISO_NONE : ISO_NONE - 1u - place;
+                uint64_t rank = place <= weak->order.position[t] ? (uint64_t)place + ISO_NONE
+                                                                 : ISO_NONE - 1u - place;
                 if (best == OPEN || rank > best_rank) {
                     best = write;
                     best_rank = rank;
                 }
             }
-            weak->read_writer[read] = best;
+            weak->problem.reads.writer[read] = best;
         }
     }
 }
@@ -133,11 +139,11 @@ int weak_choices_variable(const struct weak_choices *choices, uint32_t read, uin
 static void forbid(const struct weak_choices *choices, struct iso_solver *solver)
 {
     const struct weak *weak = choices->weak;
-    int *clause = iso_allocate(((size_t)weak->used_count + 1) * sizeof *clause);
-    for (uint32_t i = 0; i < weak->used_count; i++)
-        clause[i] =
-            -weak_choices_variable(choices, weak->used[i], weak->read_writer[weak->used[i]]);
-    iso_solver_clause(solver, clause, weak->used_count);
+    int *clause = iso_allocate(((size_t)weak->found.used_count + 1) * sizeof *clause);
+    for (uint32_t i = 0; i < weak->found.used_count; i++)
+        clause[i] = -weak_choices_variable(choices, weak->found.used[i],
+                                           weak->problem.reads.writer[weak->found.used[i]]);
+    iso_solver_clause(solver, clause, weak->found.used_count);
     iso_free(clause);
 }
 
@@ -180,7 +186,8 @@ static void prove(struct weak_choices *choices, const int *clauses, const uint32
 
 uint32_t weak_choices_rounds(const struct weak *weak)
 {
-    uint64_t steps = (uint64_t)weak->part_count + weak->read_count + weak->write_count + 1;
+    uint64_t steps = (uint64_t)weak->chains.part_count + weak->problem.reads.count +
+                     weak->problem.writes.count + 1;
     uint64_t rounds = MOST_STEPS / steps;
     return rounds > MOST_ROUNDS    ? MOST_ROUNDS
            : rounds < LEAST_ROUNDS ? LEAST_ROUNDS
@@ -208,14 +215,14 @@ enum weak_answer weak_choose(struct weak *weak)
         if (answer != WEAK_BROKEN)
             break;
         weak_explain_broken(weak);
-        weak->broken_read = ISO_NONE;
-        if (!weak->used_count) /* it rests on no choice */
+        weak->found.broken_read = ISO_NONE;
+        if (!weak->found.used_count) /* it rests on no choice */
             break;
         forbid(&choices, solver);
-        ISO_RESERVE(clauses, (size_t)used + weak->used_count, capacity);
-        for (uint32_t i = 0; i < weak->used_count; i++)
-            clauses[used++] =
-                -weak_choices_variable(&choices, weak->used[i], weak->read_writer[weak->used[i]]);
+        ISO_RESERVE(clauses, (size_t)used + weak->found.used_count, capacity);
+        for (uint32_t i = 0; i < weak->found.used_count; i++)
+            clauses[used++] = -weak_choices_variable(
+                &choices, weak->found.used[i], weak->problem.reads.writer[weak->found.used[i]]);
         ISO_GROW(ends, count, end_capacity);
         ends[count++] = used;
         weak->result->counters.solver_calls++;

@@ -11,7 +11,7 @@
 
 static uint32_t read_name(const struct weak *weak, uint32_t read)
 {
-    return weak->each_read ? weak->read_operation[read] + 1 : 0;
+    return weak->each_read ? weak->problem.reads.operation[read] + 1 : 0;
 }
 
 void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
@@ -32,10 +32,11 @@ void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
 struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write,
                                       bool reads)
 {
-    return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
-                                iso_history_owner(weak->history, weak->read_operation[read]),
-                                write == INITIAL ? ISO_NONE : weak->write_owner[write],
-                                read_key(weak, read), read_name(weak, read)};
+    return (struct iso_literal){
+        reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
+        iso_history_owner(weak->history, weak->problem.reads.operation[read]),
+        write == INITIAL ? ISO_NONE : weak->problem.writes.transaction[write], read_key(weak, read),
+        read_name(weak, read)};
 }
 
 /* The lemma at hand rests on the choice, and so does the whole. */
@@ -43,21 +44,22 @@ static void use_choice(struct proof *proof, uint32_t read)
 {
     struct weak *weak = proof->weak;
     struct iso_evidence *evidence = proof->evidence;
-    if (!weak->read_set || weak->read_set[read] == ISO_NONE)
+    if (weak->problem.reads.set[read] == ISO_NONE)
         return;
-    struct iso_literal literal = weak_literal_reads(weak, read, weak->read_writer[read], false);
+    struct iso_literal literal =
+        weak_literal_reads(weak, read, weak->problem.reads.writer[read], false);
     const struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
     bool said = false, known = false;
     for (uint32_t i = lemma->first_literal; i < lemma->first_literal + lemma->literal_count; i++)
         said |= !memcmp(&evidence->literals[i], &literal, sizeof literal);
     if (!said)
         iso_evidence_literal(evidence, literal);
-    for (uint32_t i = 0; i < weak->used_count; i++)
-        known |= weak->used[i] == read;
+    for (uint32_t i = 0; i < weak->found.used_count; i++)
+        known |= weak->found.used[i] == read;
     if (known)
         return;
-    ISO_GROW(weak->used, weak->used_count, weak->used_capacity);
-    weak->used[weak->used_count++] = read;
+    ISO_GROW(weak->found.used, weak->found.used_count, weak->found.used_capacity);
+    weak->found.used[weak->found.used_count++] = read;
 }
 
 void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
@@ -96,7 +98,7 @@ void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, u
 /* The first read of `t` from `source`, below `end`; ISO_NONE: none. */
 static uint32_t read_of(const struct weak *weak, uint32_t t, uint32_t source, uint32_t end)
 {
-    for (uint32_t read = weak->read_first[t]; read < end; read++) {
+    for (uint32_t read = weak->problem.reads.first[t]; read < end; read++) {
         if (read_source(weak, read) == source)
             return read;
     }
@@ -105,7 +107,7 @@ static uint32_t read_of(const struct weak *weak, uint32_t t, uint32_t source, ui
 
 static uint32_t last_of_session(const struct weak *weak, uint32_t t)
 {
-    return is_unknown(weak, t) ? weak->before[t] : t;
+    return is_unknown(weak, t) ? weak->chains.before[t] : t;
 }
 
 /* An edge from `from` to `a`, then sessions to `t`, which is `a` or stands behind it: where `a` is
@@ -113,8 +115,8 @@ static uint32_t last_of_session(const struct weak *weak, uint32_t t)
 static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
 {
     struct weak *weak = proof->weak;
-    for (uint32_t a = last_of_session(weak, t); a != ISO_NONE; a = weak->before[a]) {
-        uint32_t read = read_of(weak, a, from, weak->read_first[a + 1]);
+    for (uint32_t a = last_of_session(weak, t); a != ISO_NONE; a = weak->chains.before[a]) {
+        uint32_t read = read_of(weak, a, from, weak->problem.reads.first[a + 1]);
         if (read == ISO_NONE)
             continue;
         weak_put_read(proof, from, a, read);
@@ -129,8 +131,9 @@ static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
 static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
 {
     struct weak *weak = proof->weak;
-    for (uint32_t a = reader; a != ISO_NONE; a = weak->before[a]) {
-        for (uint32_t read = weak->read_first[a]; read < weak->read_first[a + 1]; read++) {
+    for (uint32_t a = reader; a != ISO_NONE; a = weak->chains.before[a]) {
+        for (uint32_t read = weak->problem.reads.first[a]; read < weak->problem.reads.first[a + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
             if (source == ISO_NONE || (a == reader && source == from) ||
                 (source != from && !is_session_before(weak, from, source)))
@@ -154,13 +157,14 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
     uint32_t *to = iso_numbers_none(n), *by = iso_numbers(n), *queue = iso_numbers(n);
     queue[count++] = reader;
     for (uint32_t next = 0; next < count && to[from] == ISO_NONE; next++) {
-        uint32_t t = queue[next], before = weak->before[t];
+        uint32_t t = queue[next], before = weak->chains.before[t];
         if (before != ISO_NONE && to[before] == ISO_NONE && before != reader) {
             to[before] = t;
             by[before] = ISO_NONE;
             queue[count++] = before;
         }
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
             if (source == ISO_NONE || to[source] != ISO_NONE || source == reader)
                 continue;
@@ -183,7 +187,8 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
 static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
 {
     struct weak *weak = proof->weak;
-    for (uint32_t read = weak->read_first[reader]; read < weak->read_first[reader + 1]; read++) {
+    for (uint32_t read = weak->problem.reads.first[reader];
+         read < weak->problem.reads.first[reader + 1]; read++) {
         uint32_t source = read_source(weak, read);
         if (source == ISO_NONE)
             continue;
@@ -203,7 +208,7 @@ static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
 static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uint32_t at)
 {
     struct weak *weak = proof->weak;
-    uint32_t end = weak->each_read ? at : weak->read_first[reader + 1], read;
+    uint32_t end = weak->each_read ? at : weak->problem.reads.first[reader + 1], read;
     switch (weak->level) {
     case ISO_RC:
     case ISO_RA:
@@ -217,7 +222,7 @@ static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uin
         weak_put_session(proof, from, reader);
         break;
     case ISO_MR:
-        for (uint32_t before = weak->before[reader]; before != ISO_NONE; before = ISO_NONE) {
+        for (uint32_t before = weak->chains.before[reader]; before != ISO_NONE; before = ISO_NONE) {
             put_read_in_session(proof, from, before);
             weak_put_session(proof, before, reader);
         }
@@ -241,7 +246,7 @@ static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uin
 
 static uint32_t reader_of(const struct weak *weak, uint32_t read)
 {
-    return iso_history_owner(weak->history, weak->read_operation[read]);
+    return iso_history_owner(weak->history, weak->problem.reads.operation[read]);
 }
 
 static void begin_lemma(struct proof *proof, enum iso_lemma_kind kind, uint32_t operation)
@@ -276,7 +281,7 @@ void weak_say_bond(struct proof *proof, const struct bond *bond)
 
 static void put_step(struct proof *proof, const struct step *step)
 {
-    const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->ww_pairs[step->bond];
+    const struct bond *bond = step->bond == ISO_NONE ? NULL : &proof->weak->order.bonds[step->bond];
     if (bond && bond->kind != BOND_SIDE)
         weak_put_order(proof, step->from, step->to, bond->key);
     else if (!bond && step->read != ISO_NONE)
@@ -292,7 +297,7 @@ static uint32_t first_step(const struct weak *weak, const struct step *steps, ui
     for (uint32_t i = 0; i < count; i++) {
         bool is_session = steps[i].bond == ISO_NONE
                               ? steps[i].read == ISO_NONE
-                              : weak->ww_pairs[steps[i].bond].kind == BOND_SIDE;
+                              : weak->order.bonds[steps[i].bond].kind == BOND_SIDE;
         if (!is_session)
             return i;
     }
@@ -302,7 +307,7 @@ static uint32_t first_step(const struct weak *weak, const struct step *steps, ui
 static uint32_t last_note(const struct weak *weak, const struct step *steps, uint32_t count)
 {
     for (uint32_t i = count; i-- > 0;) {
-        if (steps[i].bond != ISO_NONE && weak->ww_pairs[steps[i].bond].kind == BOND_NOTE)
+        if (steps[i].bond != ISO_NONE && weak->order.bonds[steps[i].bond].kind == BOND_NOTE)
             return i;
     }
     return ISO_NONE;
@@ -311,8 +316,8 @@ static uint32_t last_note(const struct weak *weak, const struct step *steps, uin
 /* The lemma at hand rests on the choices of all those before. */
 static void use_all(struct proof *proof)
 {
-    for (uint32_t i = 0; i < proof->weak->used_count; i++)
-        use_choice(proof, proof->weak->used[i]);
+    for (uint32_t i = 0; i < proof->weak->found.used_count; i++)
+        use_choice(proof, proof->weak->found.used[i]);
 }
 
 void weak_explain_cycle(struct weak *weak)
@@ -323,12 +328,12 @@ void weak_explain_cycle(struct weak *weak)
     uint32_t turned = last_note(weak, steps, count);
     for (uint32_t i = 0; i < count; i++) {
         if (steps[i].bond != ISO_NONE && i != turned)
-            weak_say_bond(&proof, &weak->ww_pairs[steps[i].bond]);
+            weak_say_bond(&proof, &weak->order.bonds[steps[i].bond]);
     }
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
     uint32_t start = turned == ISO_NONE ? first_step(weak, steps, count) : turned;
     if (turned != ISO_NONE) {
-        const struct bond *bond = &weak->ww_pairs[steps[turned].bond];
+        const struct bond *bond = &weak->order.bonds[steps[turned].bond];
         weak_say_order(&proof, bond->to, bond->from, bond->key);
     }
     for (uint32_t i = 0; i < count; i++)
@@ -336,8 +341,8 @@ void weak_explain_cycle(struct weak *weak)
     use_all(&proof);
     if (turned != ISO_NONE) {
         begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
-        put_note_cycle(&proof, weak->ww_pairs[steps[turned].bond].why,
-                       weak->ww_pairs[steps[turned].bond].from);
+        put_note_cycle(&proof, weak->order.bonds[steps[turned].bond].why,
+                       weak->order.bonds[steps[turned].bond].from);
     }
     use_all(&proof);
     iso_free(steps);
@@ -347,13 +352,13 @@ void weak_explain_initial(struct weak *weak)
 {
     struct proof proof = {weak, &weak->result->evidence};
     begin_lemma(&proof, ISO_LEMMA_CYCLE, ISO_NONE);
-    put_note_cycle(&proof, weak->broken_read, weak->broken_by);
+    put_note_cycle(&proof, weak->found.broken_read, weak->found.broken_by);
 }
 
 void weak_explain_broken(struct weak *weak)
 {
-    weak->used_count = 0;
-    if (weak->broken_read != ISO_NONE)
+    weak->found.used_count = 0;
+    if (weak->found.broken_read != ISO_NONE)
         weak_explain_initial(weak);
     else
         weak_explain_cycle(weak);
@@ -362,13 +367,13 @@ void weak_explain_broken(struct weak *weak)
 
 void weak_explain_accept(struct weak *weak)
 {
-    for (uint32_t i = 0; i < weak->part_count; i++)
-        iso_evidence_event(&weak->result->evidence, iso_event_begin(weak->order[i]));
-    for (uint32_t read = 0; weak->read_set && read < weak->read_count; read++) {
-        if (weak->read_set[read] != ISO_NONE)
+    for (uint32_t i = 0; i < weak->chains.part_count; i++)
+        iso_evidence_event(&weak->result->evidence, iso_event_begin(weak->order.list[i]));
+    for (uint32_t read = 0; read < weak->problem.reads.count; read++) {
+        if (weak->problem.reads.set[read] != ISO_NONE)
             iso_evidence_add_choice(
                 &weak->result->evidence,
-                (struct iso_choice){weak->read_operation[read], read_source(weak, read)});
+                (struct iso_choice){weak->problem.reads.operation[read], read_source(weak, read)});
     }
     weak->result->evidence.accepts = true;
 }

@@ -5,43 +5,45 @@
 
 void weak_order_add_bond(struct weak *weak, struct bond bond)
 {
-    ISO_GROW(weak->ww_pairs, weak->bond_count, weak->bond_capacity);
-    weak->ww_pairs[weak->bond_count++] = bond;
+    ISO_GROW(weak->order.bonds, weak->order.bond_count, weak->order.bond_capacity);
+    weak->order.bonds[weak->order.bond_count++] = bond;
 }
 
 void weak_order_forget(struct weak *weak)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->ww_pairs[i].kind != BOND_NOTE)
-            weak->ww_pairs[kept++] = weak->ww_pairs[i];
+    for (uint32_t i = 0; i < weak->order.bond_count; i++) {
+        if (weak->order.bonds[i].kind != BOND_NOTE)
+            weak->order.bonds[kept++] = weak->order.bonds[i];
     }
-    weak->bond_count = kept;
+    weak->order.bond_count = kept;
 }
 
 void weak_order_readers(struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count;
-    uint32_t *first = weak->reader_first ? weak->reader_first : iso_numbers((size_t)n + 2);
+    uint32_t *first =
+        weak->order.reader_first ? weak->order.reader_first : iso_numbers((size_t)n + 2);
     memset(first, 0, ((size_t)n + 2) * sizeof *first);
-    for (uint32_t read = 0; read < weak->read_count; read++) {
+    for (uint32_t read = 0; read < weak->problem.reads.count; read++) {
         uint32_t source = read_source(weak, read);
         if (source != ISO_NONE)
             first[source + 2]++;
     }
     for (uint32_t t = 0; t < n; t++)
         first[t + 2] += first[t + 1];
-    if (!weak->reader)
-        weak->reader = iso_numbers(weak->read_count);
+    if (!weak->order.reader)
+        weak->order.reader = iso_numbers(weak->problem.reads.count);
     /* the reader, not the read: what an order needs; weak_order_cycle looks the read up */
     for (uint32_t t = 0; t < n; t++) {
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
             if (source != ISO_NONE)
-                weak->reader[first[source + 1]++] = t;
+                weak->order.reader[first[source + 1]++] = t;
         }
     }
-    weak->reader_first = first;
+    weak->order.reader_first = first;
 }
 
 /* ---- numbers of which the least is taken: bits, and above each 64 of them one that says whether
@@ -99,17 +101,17 @@ static void least_release(struct least *least)
 /* By transaction: the bonds that begin there, as indices. */
 static uint32_t *ww_pairs_by_start(const struct weak *weak, uint32_t **first)
 {
-    uint32_t n = weak->history->transaction_count, *item = iso_numbers(weak->bond_count);
+    uint32_t n = weak->history->transaction_count, *item = iso_numbers(weak->order.bond_count);
     uint32_t *starts = *first = iso_numbers_zero((size_t)n + 1);
-    for (uint32_t i = 0; i < weak->bond_count; i++)
-        starts[weak->ww_pairs[i].from + 1]++;
+    for (uint32_t i = 0; i < weak->order.bond_count; i++)
+        starts[weak->order.bonds[i].from + 1]++;
     for (uint32_t t = 0; t < n; t++)
         starts[t + 1] += starts[t];
-    for (uint32_t i = weak->bond_count; i-- > 0;)
-        item[--starts[weak->ww_pairs[i].from + 1]] = i;
+    for (uint32_t i = weak->order.bond_count; i-- > 0;)
+        item[--starts[weak->order.bonds[i].from + 1]] = i;
     for (uint32_t t = 0; t < n; t++) /* they have moved to the front of their successors */
         starts[t] = starts[t + 1];
-    starts[n] = weak->bond_count;
+    starts[n] = weak->order.bond_count;
     return item;
 }
 
@@ -127,9 +129,9 @@ struct sorting {
 static void note_if_free(struct sorting *sorting, uint32_t t)
 {
     if (!sorting->waits[t])
-        least_put(&sorting->ready, sorting->weak->position[t]);
+        least_put(&sorting->ready, sorting->weak->order.position[t]);
     else if (sorting->tried && sorting->waits[t] == sorting->tried[t])
-        least_put(&sorting->spare, sorting->weak->position[t]);
+        least_put(&sorting->spare, sorting->weak->order.position[t]);
 }
 
 enum { PLACED = 1u << 31 }; /* by force, with bonds that still wait */
@@ -149,7 +151,7 @@ static uint32_t next_place(struct sorting *sorting)
     uint32_t place = least_take(&sorting->ready);
     while (place == ISO_NONE && sorting->tried &&
            (place = least_take(&sorting->spare)) != ISO_NONE) {
-        uint32_t *waits = &sorting->waits[sorting->weak->order[place]];
+        uint32_t *waits = &sorting->waits[sorting->weak->order.list[place]];
         if (*waits && !(*waits & PLACED))
             *waits |= PLACED;
         else /* it has its place already */
@@ -163,20 +165,21 @@ static void count_waits(struct sorting *sorting)
     struct weak *weak = sorting->weak;
     uint32_t n = weak->history->transaction_count;
     for (uint32_t t = 0; t < n; t++) {
-        if (!weak->part[t])
+        if (!weak->chains.part[t])
             continue;
-        uint32_t waits = weak->before[t] != ISO_NONE && !is_unknown(weak, t);
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++)
+        uint32_t waits = weak->chains.before[t] != ISO_NONE && !is_unknown(weak, t);
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++)
             waits += has_source(weak, read);
         sorting->waits[t] = waits;
     }
-    for (uint32_t i = 0; i < weak->bond_count; i++) {
-        sorting->waits[weak->ww_pairs[i].to]++;
+    for (uint32_t i = 0; i < weak->order.bond_count; i++) {
+        sorting->waits[weak->order.bonds[i].to]++;
         if (sorting->tried)
-            sorting->tried[weak->ww_pairs[i].to] += weak->ww_pairs[i].kind == BOND_TRIED;
+            sorting->tried[weak->order.bonds[i].to] += weak->order.bonds[i].kind == BOND_TRIED;
     }
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
+        if (weak->chains.part[t])
             note_if_free(sorting, t);
     }
 }
@@ -196,27 +199,27 @@ static bool sort(struct weak *weak, bool by_force)
     }
     count_waits(&sorting);
     for (uint32_t place; (place = next_place(&sorting)) != ISO_NONE;) {
-        uint32_t t = sorted[count++] = weak->order[place];
-        if (weak->next[t] != ISO_NONE)
-            release_one(&sorting, weak->next[t], false);
-        for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
-            release_one(&sorting, weak->reader[i], false);
+        uint32_t t = sorted[count++] = weak->order.list[place];
+        if (weak->chains.next[t] != ISO_NONE)
+            release_one(&sorting, weak->chains.next[t], false);
+        for (uint32_t i = weak->order.reader_first[t]; i < weak->order.reader_first[t + 1]; i++)
+            release_one(&sorting, weak->order.reader[i], false);
         for (uint32_t i = sorting.bond_first[t]; i < sorting.bond_first[t + 1]; i++)
-            release_one(&sorting, weak->ww_pairs[sorting.bond_of[i]].to,
-                        weak->ww_pairs[sorting.bond_of[i]].kind == BOND_TRIED);
+            release_one(&sorting, weak->order.bonds[sorting.bond_of[i]].to,
+                        weak->order.bonds[sorting.bond_of[i]].kind == BOND_TRIED);
     }
-    bool whole = count == weak->part_count;
+    bool whole = count == weak->chains.part_count;
     if (whole) {
-        iso_free(weak->order);
-        weak->order = sorted;
+        iso_free(weak->order.list);
+        weak->order.list = sorted;
         for (uint32_t i = 0; i < count; i++)
-            weak->position[sorted[i]] = i;
+            weak->order.position[sorted[i]] = i;
     } else {
         /* weak_order_cycle starts from what is left: those that still wait have no place */
         for (uint32_t i = 0; i < count; i++)
             sorting.waits[sorted[i]] = 0;
         for (uint32_t t = 0; t < n; t++)
-            weak->position[t] = weak->part[t] && sorting.waits[t] ? ISO_NONE : 0;
+            weak->order.position[t] = weak->chains.part[t] && sorting.waits[t] ? ISO_NONE : 0;
         iso_free(sorted);
     }
     least_release(&sorting.ready);
@@ -244,16 +247,17 @@ static bool input_order_fits(const struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count;
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->before[t] != ISO_NONE && weak->before[t] > t)
+        if (weak->chains.before[t] != ISO_NONE && weak->chains.before[t] > t)
             return false;
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
             if (source != ISO_NONE && source > t)
                 return false;
         }
     }
-    for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->ww_pairs[i].from > weak->ww_pairs[i].to)
+    for (uint32_t i = 0; i < weak->order.bond_count; i++) {
+        if (weak->order.bonds[i].from > weak->order.bonds[i].to)
             return false;
     }
     return true;
@@ -265,17 +269,17 @@ static void order_by_place(struct weak *weak)
     uint32_t n = weak->history->transaction_count;
     uint32_t *first = iso_numbers_zero((size_t)n + 1);
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
-            first[weak->place[t] + 1]++;
+        if (weak->chains.part[t])
+            first[weak->chains.position[t] + 1]++;
     }
     for (uint32_t place = 0; place < n; place++)
         first[place + 1] += first[place];
     for (uint32_t t = 0; t < n; t++) {
-        if (!weak->part[t])
+        if (!weak->chains.part[t])
             continue;
-        uint32_t at = first[weak->place[t]]++;
-        weak->order[at] = t;
-        weak->position[t] = at;
+        uint32_t at = first[weak->chains.position[t]]++;
+        weak->order.list[at] = t;
+        weak->order.position[t] = at;
     }
     iso_free(first);
 }
@@ -283,19 +287,19 @@ static void order_by_place(struct weak *weak)
 bool weak_order_propose(struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count, count = 0;
-    if (!weak->order) {
-        weak->order = iso_numbers(n);
-        weak->position = iso_numbers(n);
+    if (!weak->order.list) {
+        weak->order.list = iso_numbers(n);
+        weak->order.position = iso_numbers(n);
     }
     if (!input_order_fits(weak)) {
         order_by_place(weak);
         return weak_order_sort(weak);
     }
     for (uint32_t t = 0; t < n; t++) {
-        if (!weak->part[t])
+        if (!weak->chains.part[t])
             continue;
-        weak->order[count] = t;
-        weak->position[t] = count++;
+        weak->order.list[count] = t;
+        weak->order.position[t] = count++;
     }
     return true;
 }
@@ -315,7 +319,7 @@ struct search {
 
 static void reach(struct search *search, uint32_t from, uint32_t to, uint32_t bond)
 {
-    if (search->found || search->weak->position[to] != ISO_NONE)
+    if (search->found || search->weak->order.position[to] != ISO_NONE)
         return;
     if (search->from[to] != ISO_NONE)
         return;
@@ -333,11 +337,11 @@ static void search_round(struct search *search)
     for (bool first = true; !search->found && (first || next < search->queued); first = false) {
         t = first ? search->goal : search->queue[next++];
         for (uint32_t i = search->bond_first[t]; i < search->bond_first[t + 1]; i++)
-            reach(search, t, weak->ww_pairs[search->bond_of[i]].to, search->bond_of[i]);
-        for (uint32_t i = weak->reader_first[t]; i < weak->reader_first[t + 1]; i++)
-            reach(search, t, weak->reader[i], ISO_NONE);
-        if (weak->next[t] != ISO_NONE)
-            reach(search, t, weak->next[t], ISO_NONE);
+            reach(search, t, weak->order.bonds[search->bond_of[i]].to, search->bond_of[i]);
+        for (uint32_t i = weak->order.reader_first[t]; i < weak->order.reader_first[t + 1]; i++)
+            reach(search, t, weak->order.reader[i], ISO_NONE);
+        if (weak->chains.next[t] != ISO_NONE)
+            reach(search, t, weak->chains.next[t], ISO_NONE);
     }
 }
 
@@ -348,23 +352,24 @@ static uint32_t find_on_cycle(const struct weak *weak)
     uint32_t n = weak->history->transaction_count, t = 0;
     uint32_t *waits_for = iso_numbers_none(n);
     uint8_t *seen = iso_allocate_zeroed((size_t)n + 1, 1);
-    for (uint32_t i = 0; i < weak->bond_count; i++) {
-        if (weak->position[weak->ww_pairs[i].from] == ISO_NONE)
-            waits_for[weak->ww_pairs[i].to] = weak->ww_pairs[i].from;
+    for (uint32_t i = 0; i < weak->order.bond_count; i++) {
+        if (weak->order.position[weak->order.bonds[i].from] == ISO_NONE)
+            waits_for[weak->order.bonds[i].to] = weak->order.bonds[i].from;
     }
     for (uint32_t u = 0; u < n; u++) {
-        if (weak->position[u] != ISO_NONE || waits_for[u] != ISO_NONE)
+        if (weak->order.position[u] != ISO_NONE || waits_for[u] != ISO_NONE)
             continue;
-        if (weak->before[u] != ISO_NONE && !is_unknown(weak, u) &&
-            weak->position[weak->before[u]] == ISO_NONE)
-            waits_for[u] = weak->before[u];
-        for (uint32_t read = weak->read_first[u]; read < weak->read_first[u + 1]; read++) {
+        if (weak->chains.before[u] != ISO_NONE && !is_unknown(weak, u) &&
+            weak->order.position[weak->chains.before[u]] == ISO_NONE)
+            waits_for[u] = weak->chains.before[u];
+        for (uint32_t read = weak->problem.reads.first[u]; read < weak->problem.reads.first[u + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
-            if (source != ISO_NONE && weak->position[source] == ISO_NONE)
+            if (source != ISO_NONE && weak->order.position[source] == ISO_NONE)
                 waits_for[u] = source;
         }
     }
-    while (weak->position[t] != ISO_NONE)
+    while (weak->order.position[t] != ISO_NONE)
         t++;
     for (; !seen[t]; t = waits_for[t])
         seen[t] = 1;
@@ -376,7 +381,8 @@ static uint32_t find_on_cycle(const struct weak *weak)
 /* A read by which `to` saw what `from` wrote, or ISO_NONE. */
 static uint32_t read_between(const struct weak *weak, uint32_t from, uint32_t to)
 {
-    for (uint32_t read = weak->read_first[to]; read < weak->read_first[to + 1]; read++) {
+    for (uint32_t read = weak->problem.reads.first[to]; read < weak->problem.reads.first[to + 1];
+         read++) {
         if (read_source(weak, read) == from)
             return read;
     }

@@ -65,7 +65,7 @@ static int literal_of_order(struct psi *psi, uint32_t earlier, uint32_t later, u
     uint64_t name = iso_number_pair(up ? earlier : later, up ? later : earlier);
     uint32_t pair = iso_number_map_get(&psi->pair_of, name);
     if (pair == ISO_NUMBER_NONE) {
-        const uint32_t *position = psi->weak->position;
+        const uint32_t *position = psi->weak->order.position;
         bool stands = position[earlier] < position[later];
         ISO_GROW(psi->pairs, psi->pair_count, psi->pair_capacity);
         psi->pairs[psi->pair_count] =
@@ -91,15 +91,15 @@ static struct iso_literal literal_of(const struct psi *psi, int literal)
 /* The write that a choice's literal is about. */
 static uint32_t write_read(const struct weak *weak, const struct iso_literal *literal)
 {
-    uint32_t write = literal->b == ISO_NONE ? INITIAL : weak->write_first[literal->b];
-    while (write != INITIAL && weak->write_key[write] != literal->key)
+    uint32_t write = literal->b == ISO_NONE ? INITIAL : weak->problem.writes.first[literal->b];
+    while (write != INITIAL && weak->problem.writes.key[write] != literal->key)
         write++;
     return write;
 }
 
 static uint32_t read_meant(const struct weak *weak, const struct iso_literal *literal)
 {
-    uint32_t read = weak->read_first[literal->a];
+    uint32_t read = weak->problem.reads.first[literal->a];
     while (read_key(weak, read) != literal->key)
         read++;
     return read;
@@ -110,7 +110,7 @@ static uint32_t read_meant(const struct weak *weak, const struct iso_literal *li
 static struct proof begin_lemma(struct psi *psi)
 {
     iso_evidence_lemma(&psi->lemmas, ISO_LEMMA_CYCLE, ISO_NONE);
-    psi->weak->used_count = 0;
+    psi->weak->found.used_count = 0;
     return (struct proof){psi->weak, &psi->lemmas};
 }
 
@@ -135,7 +135,7 @@ static void need_bond(struct psi *psi, uint32_t bond)
 
 static const struct bond *bond_at(const struct psi *psi, uint32_t bond)
 {
-    return bond < psi->kept ? &psi->weak->ww_pairs[bond] : &psi->fresh[bond - psi->kept];
+    return bond < psi->kept ? &psi->weak->order.bonds[bond] : &psi->fresh[bond - psi->kept];
 }
 
 static void add_bond(struct psi *psi, const struct iso_literal *literal, uint32_t lemma)
@@ -199,7 +199,7 @@ static void end_lemma(struct psi *psi)
 
 static void put_bond(struct psi *psi, struct proof *proof, uint32_t number)
 {
-    const struct bond *bond = &psi->weak->ww_pairs[number];
+    const struct bond *bond = &psi->weak->order.bonds[number];
     weak_put_order(proof, bond->from, bond->to, bond->key);
     if (bond->kind == BOND_TRIED)
         say(psi, bond->to, bond->from, bond->key);
@@ -253,9 +253,9 @@ static bool is_certain(struct psi *psi, uint32_t earlier, uint32_t later, uint32
 static void learn_hit(struct psi *psi, const struct hit *hit)
 {
     struct weak *weak = psi->weak;
-    uint32_t visible = weak->write_owner[hit->write], source = read_source(weak, hit->read),
-             key = read_key(weak, hit->read);
-    uint32_t reader = iso_history_owner(weak->history, weak->read_operation[hit->read]),
+    uint32_t visible = weak->problem.writes.transaction[hit->write],
+             source = read_source(weak, hit->read), key = read_key(weak, hit->read);
+    uint32_t reader = iso_history_owner(weak->history, weak->problem.reads.operation[hit->read]),
              bond = ISO_NONE;
     bool certain = source != ISO_NONE && is_certain(psi, source, visible, key, &bond);
     bool found =
@@ -277,7 +277,9 @@ static uint64_t most_steps(const struct psi *psi)
 {
     const struct weak *weak = psi->weak;
     return psi->visibility_paths.steps +
-           8 * (uint64_t)(weak->part_count + weak->read_count + weak->write_count) + 1000;
+           8 * (uint64_t)(weak->chains.part_count + weak->problem.reads.count +
+                          weak->problem.writes.count) +
+           1000;
 }
 
 /* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes
@@ -287,16 +289,16 @@ static void learn_hits(struct psi *psi)
     struct weak *weak = psi->weak;
     uint64_t most = most_steps(psi);
     visibility_paths_renew(&psi->visibility_paths, psi->kept);
-    for (uint32_t i = 0; i < weak->hit_count && psi->visibility_paths.steps < most &&
+    for (uint32_t i = 0; i < weak->found.hit_count && psi->visibility_paths.steps < most &&
                          psi->contradiction == ISO_NONE;
          i++)
-        learn_hit(psi, &weak->hits[i]);
+        learn_hit(psi, &weak->found.hits[i]);
 }
 
 static void put_step(struct psi *psi, struct proof *proof, const struct step *step)
 {
     struct weak *weak = psi->weak;
-    const struct bond *bond = step->bond == ISO_NONE ? NULL : &weak->ww_pairs[step->bond];
+    const struct bond *bond = step->bond == ISO_NONE ? NULL : &weak->order.bonds[step->bond];
     if (!bond && step->read != ISO_NONE) {
         weak_put_read(proof, step->from, step->to, step->read);
     } else if (!bond || bond->kind == BOND_SIDE) {
@@ -309,8 +311,8 @@ static void put_step(struct psi *psi, struct proof *proof, const struct step *st
 /* A bond that is tried against the order, and a way back. */
 static void learn_way_back(struct psi *psi, uint32_t number)
 {
-    const struct bond *bond = &psi->weak->ww_pairs[number];
-    if (psi->weak->position[bond->from] < psi->weak->position[bond->to] ||
+    const struct bond *bond = &psi->weak->order.bonds[number];
+    if (psi->weak->order.position[bond->from] < psi->weak->order.position[bond->to] ||
         !visibility_paths_find(&psi->visibility_paths, bond->to, bond->from,
                                VISIBILITY_PATHS_TRIED))
         return;
@@ -322,8 +324,8 @@ static void learn_way_back(struct psi *psi, uint32_t number)
 
 static void restore_positions(struct weak *weak)
 {
-    for (uint32_t i = 0; i < weak->part_count; i++)
-        weak->position[weak->order[i]] = i;
+    for (uint32_t i = 0; i < weak->chains.part_count; i++)
+        weak->order.position[weak->order.list[i]] = i;
 }
 
 /* Why what is tried has no order: a cycle, and those by which single bonds break an order that
@@ -342,8 +344,9 @@ static void learn_cycles(struct psi *psi)
     if (!weak_order_force(weak)) /* choices of writers close a cycle by themselves */
         restore_positions(weak);
     uint64_t most = most_steps(psi);
-    visibility_paths_renew(&psi->visibility_paths, weak->bond_count);
-    for (uint32_t i = psi->kept; i < weak->bond_count && psi->visibility_paths.steps < most; i++)
+    visibility_paths_renew(&psi->visibility_paths, weak->order.bond_count);
+    for (uint32_t i = psi->kept; i < weak->order.bond_count && psi->visibility_paths.steps < most;
+         i++)
         learn_way_back(psi, i);
 }
 
@@ -487,10 +490,10 @@ static void prove(struct psi *psi)
 static void keep_ww_pairs(struct psi *psi)
 {
     struct weak *weak = psi->weak;
-    weak->bond_count = psi->kept;
+    weak->order.bond_count = psi->kept;
     for (uint32_t i = 0; i < psi->fresh_count; i++)
         weak_order_add_bond(weak, psi->fresh[i]);
-    psi->kept = weak->bond_count;
+    psi->kept = weak->order.bond_count;
     psi->fresh_count = 0;
 }
 
@@ -511,7 +514,7 @@ static bool is_over(struct psi *psi, uint32_t round)
 {
     enum { MORE_ROUNDS = 4 };
     struct weak *weak = psi->weak;
-    if (!weak_must_stop(weak) && weak->open_reads &&
+    if (!weak_must_stop(weak) && weak->problem.reads.open &&
         round / MORE_ROUNDS >= weak_choices_rounds(weak))
         weak->stopped = "repeated-values";
     return weak->stopped;
@@ -567,7 +570,7 @@ enum weak_answer weak_psi_judge(struct weak *weak)
         return answer;
     struct psi psi = {.weak = weak,
                       .solver = iso_solver_new(),
-                      .kept = weak->bond_count,
+                      .kept = weak->order.bond_count,
                       .contradiction = ISO_NONE,
                       .saturates = true};
     iso_solver_set_stop(psi.solver, stop, weak);

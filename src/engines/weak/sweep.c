@@ -134,16 +134,16 @@ static void row_join(const struct rows *rows, char *row, const char *other)
 static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
 {
     struct weak *weak = sweeping->weak;
-    uint32_t visible = weak->write_owner[write], source = read_source(weak, read);
+    uint32_t visible = weak->problem.writes.transaction[write], source = read_source(weak, read);
     if (weak->level == ISO_PSI) {
-        ISO_GROW(weak->hits, weak->hit_count, weak->hit_capacity);
-        weak->hits[weak->hit_count++] = (struct hit){read, write};
+        ISO_GROW(weak->found.hits, weak->found.hit_count, weak->found.hit_capacity);
+        weak->found.hits[weak->found.hit_count++] = (struct hit){read, write};
         sweeping->noted++;
         return;
     }
     if (source == ISO_NONE) {
-        weak->broken_read = read;
-        weak->broken_by = visible;
+        weak->found.broken_read = read;
+        weak->found.broken_by = visible;
         return;
     }
     if (sweeping->told[source] == visible || source == visible)
@@ -157,14 +157,15 @@ static void note(struct sweeping *sweeping, uint32_t read, uint32_t write)
 /* Versions of the read's key that stand behind the one it saw. */
 static uint32_t first_behind(const struct weak *weak, uint32_t read)
 {
-    uint32_t write = weak->read_writer[read];
-    return write == INITIAL ? 0 : weak->slot[write] + 1;
+    uint32_t write = weak->problem.reads.writer[read];
+    return write == INITIAL ? 0 : weak->versions.slot[write] + 1;
 }
 
 static bool is_behind(const struct weak *weak, uint32_t read, uint32_t write)
 {
-    return weak->slot[write] != ISO_NONE && weak->slot[write] >= first_behind(weak, read) &&
-           weak->slot[write] < weak->filled[read_key(weak, read)];
+    return weak->versions.slot[write] != ISO_NONE &&
+           weak->versions.slot[write] >= first_behind(weak, read) &&
+           weak->versions.slot[write] < weak->versions.filled[read_key(weak, read)];
 }
 
 /* ---- by session ---- */
@@ -172,33 +173,35 @@ static bool is_behind(const struct weak *weak, uint32_t read, uint32_t write)
 void weak_sweep_spans(struct weak *weak)
 {
     uint32_t n = weak->history->transaction_count;
-    if (weak->span)
+    if (weak->versions.span)
         return;
-    uint32_t *start = iso_numbers_zero((size_t)weak->chain_count + 1), *sorted = iso_numbers(n);
+    uint32_t *start = iso_numbers_zero((size_t)weak->chains.count + 1), *sorted = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
-            start[weak->chain[t] + 1]++;
+        if (weak->chains.part[t])
+            start[weak->chains.chain[t] + 1]++;
     }
-    for (uint32_t chain = 0; chain < weak->chain_count; chain++)
+    for (uint32_t chain = 0; chain < weak->chains.count; chain++)
         start[chain + 1] += start[chain];
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
-            sorted[start[weak->chain[t]] + weak->place[t]] = t;
+        if (weak->chains.part[t])
+            sorted[start[weak->chains.chain[t]] + weak->chains.position[t]] = t;
     }
-    weak->span = iso_numbers(weak->write_count);
-    uint32_t *end = iso_numbers_copy(weak->key_first, weak->history->key_count);
-    for (uint32_t i = 0; i < weak->part_count; i++) {
-        for (uint32_t write = weak->write_first[sorted[i]];
-             write < weak->write_first[sorted[i] + 1]; write++)
-            weak->span[end[weak->write_key[write]]++] = write;
+    weak->versions.span = iso_numbers(weak->problem.writes.count);
+    uint32_t *end = iso_numbers_copy(weak->versions.key_first, weak->history->key_count);
+    for (uint32_t i = 0; i < weak->chains.part_count; i++) {
+        for (uint32_t write = weak->problem.writes.first[sorted[i]];
+             write < weak->problem.writes.first[sorted[i] + 1]; write++)
+            weak->versions.span[end[weak->problem.writes.key[write]]++] = write;
     }
-    weak->span_end = iso_numbers(weak->write_count);
-    for (uint32_t i = weak->write_count; i-- > 0;) {
-        bool last = i + 1 == weak->write_count ||
-                    weak->write_key[weak->span[i]] != weak->write_key[weak->span[i + 1]] ||
-                    weak->chain[weak->write_owner[weak->span[i]]] !=
-                        weak->chain[weak->write_owner[weak->span[i + 1]]];
-        weak->span_end[i] = last ? i + 1 : weak->span_end[i + 1];
+    weak->versions.span_end = iso_numbers(weak->problem.writes.count);
+    for (uint32_t i = weak->problem.writes.count; i-- > 0;) {
+        bool last =
+            i + 1 == weak->problem.writes.count ||
+            weak->problem.writes.key[weak->versions.span[i]] !=
+                weak->problem.writes.key[weak->versions.span[i + 1]] ||
+            weak->chains.chain[weak->problem.writes.transaction[weak->versions.span[i]]] !=
+                weak->chains.chain[weak->problem.writes.transaction[weak->versions.span[i + 1]]];
+        weak->versions.span_end[i] = last ? i + 1 : weak->versions.span_end[i + 1];
     }
     iso_free(end);
     iso_free(start);
@@ -207,15 +210,15 @@ void weak_sweep_spans(struct weak *weak)
 
 static uint64_t span_name(const struct weak *weak, uint32_t index)
 {
-    uint32_t t = weak->write_owner[weak->span[index]];
-    return (uint64_t)weak->chain[t] << 32 | weak->place[t];
+    uint32_t t = weak->problem.writes.transaction[weak->versions.span[index]];
+    return (uint64_t)weak->chains.chain[t] << 32 | weak->chains.position[t];
 }
 
 /* How many of a key's writes, from `low` on, come before that place of a chain. */
 static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, uint32_t chain,
                            uint32_t place)
 {
-    uint32_t high = weak->key_first[key + 1];
+    uint32_t high = weak->versions.key_first[key + 1];
     uint64_t name = (uint64_t)chain << 32 | place;
     ISO_BISECT(low, high, middle, span_name(weak, middle) < name);
     return low;
@@ -225,11 +228,11 @@ static uint32_t span_below(const struct weak *weak, uint32_t key, uint32_t low, 
 static uint32_t latest_of_chain(struct weak *weak, uint32_t key, uint32_t chain, uint32_t places)
 {
     weak_sweep_spans(weak);
-    uint32_t at = span_below(weak, key, weak->key_first[key], chain, places);
-    if (at == weak->key_first[key])
+    uint32_t at = span_below(weak, key, weak->versions.key_first[key], chain, places);
+    if (at == weak->versions.key_first[key])
         return ISO_NONE;
-    uint32_t write = weak->span[at - 1];
-    return weak->chain[weak->write_owner[write]] == chain ? write : ISO_NONE;
+    uint32_t write = weak->versions.span[at - 1];
+    return weak->chains.chain[weak->problem.writes.transaction[write]] == chain ? write : ISO_NONE;
 }
 
 static void note_if_behind(struct sweeping *sweeping, uint32_t read, uint32_t write)
@@ -244,12 +247,12 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
     struct weak *weak = sweeping->weak;
     const struct rows *rows = &sweeping->rows;
     const char *row = sweeping->row;
-    uint32_t key = read_key(weak, read), first = weak->key_first[key];
-    if (high - low <= MANY + CHAIN_WORTH * weak->chain_count) {
+    uint32_t key = read_key(weak, read), first = weak->versions.key_first[key];
+    if (high - low <= MANY + CHAIN_WORTH * weak->chains.count) {
         for (uint32_t i = high; i-- > low;) {
-            uint32_t write = weak->version[first + i], t = weak->write_owner[write],
-                     chain = weak->chain[t];
-            if (row_get(rows, row, chain) <= weak->place[t] ||
+            uint32_t write = weak->versions.list[first + i],
+                     t = weak->problem.writes.transaction[write], chain = weak->chains.chain[t];
+            if (row_get(rows, row, chain) <= weak->chains.position[t] ||
                 sweeping->of_chain[chain] == read + 1)
                 continue;
             sweeping->of_chain[chain] = read + 1;
@@ -258,14 +261,20 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
         return;
     }
     weak_sweep_spans(weak);
-    for (uint32_t at = first, end = weak->key_first[key + 1]; at < end; at = weak->span_end[at]) {
-        uint32_t visible = row_get(rows, row, weak->chain[weak->write_owner[weak->span[at]]]);
-        uint32_t low = at, high = weak->span_end[at];
+    for (uint32_t at = first, end = weak->versions.key_first[key + 1]; at < end;
+         at = weak->versions.span_end[at]) {
+        uint32_t visible =
+            row_get(rows, row,
+                    weak->chains.chain[weak->problem.writes.transaction[weak->versions.span[at]]]);
+        uint32_t low = at, high = weak->versions.span_end[at];
         if (!visible)
             continue;
-        ISO_BISECT(low, high, middle, weak->place[weak->write_owner[weak->span[middle]]] < visible);
+        ISO_BISECT(
+            low, high, middle,
+            weak->chains.position[weak->problem.writes.transaction[weak->versions.span[middle]]] <
+                visible);
         if (low > at)
-            note_if_behind(sweeping, read, weak->span[low - 1]);
+            note_if_behind(sweeping, read, weak->versions.span[low - 1]);
     }
 }
 
@@ -274,12 +283,13 @@ static void check_row(struct sweeping *sweeping, uint32_t read, uint32_t low, ui
 /* The transaction's write of a key, or ISO_NONE. problem.c has sorted them where they are many. */
 static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
 {
-    uint32_t low = weak->write_first[t], end = weak->write_first[t + 1], high = end;
+    uint32_t low = weak->problem.writes.first[t], end = weak->problem.writes.first[t + 1],
+             high = end;
     if (high - low > MANY)
-        ISO_BISECT(low, high, middle, weak->write_key[middle] < key);
-    while (low < end && weak->write_key[low] != key && end - low <= MANY)
+        ISO_BISECT(low, high, middle, weak->problem.writes.key[middle] < key);
+    while (low < end && weak->problem.writes.key[low] != key && end - low <= MANY)
         low++;
-    return low < end && weak->write_key[low] == key ? low : ISO_NONE;
+    return low < end && weak->problem.writes.key[low] == key ? low : ISO_NONE;
 }
 
 /* Of the reader's session, the latest version before it. */
@@ -289,12 +299,13 @@ static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, 
     struct weak *weak = sweeping->weak;
     uint32_t key = read_key(weak, read);
     if (high - low > MANY) {
-        note_if_behind(sweeping, read, latest_of_chain(weak, key, weak->chain[t], weak->place[t]));
+        note_if_behind(sweeping, read,
+                       latest_of_chain(weak, key, weak->chains.chain[t], weak->chains.position[t]));
         return;
     }
     for (uint32_t i = high; i-- > low;) {
-        uint32_t write = weak->version[weak->key_first[key] + i];
-        if (is_session_before(weak, weak->write_owner[write], t)) {
+        uint32_t write = weak->versions.list[weak->versions.key_first[key] + i];
+        if (is_session_before(weak, weak->problem.writes.transaction[write], t)) {
             note(sweeping, read, write);
             return;
         }
@@ -306,12 +317,12 @@ static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, 
                           uint32_t high)
 {
     struct weak *weak = sweeping->weak;
-    uint32_t key = read_key(weak, read), first = weak->read_first[t],
-             end = weak->each_read ? read : weak->read_first[t + 1];
+    uint32_t key = read_key(weak, read), first = weak->problem.reads.first[t],
+             end = weak->each_read ? read : weak->problem.reads.first[t + 1];
     if (high - low <= MANY || high - low <= end - first) {
         for (uint32_t i = low; i < high; i++) {
-            uint32_t write = weak->version[weak->key_first[key] + i];
-            if (sweeping->mark[weak->write_owner[write]] == t + 1)
+            uint32_t write = weak->versions.list[weak->versions.key_first[key] + i];
+            if (sweeping->mark[weak->problem.writes.transaction[write]] == t + 1)
                 note(sweeping, read, write);
         }
         return;
@@ -338,40 +349,42 @@ static void seen_build(struct seen *seen, struct weak *weak)
     uint32_t *stamp = iso_numbers_zero(n);
     struct named *items = NULL;
     size_t count = 0, capacity = 0;
-    uint32_t *at = iso_numbers_zero((size_t)weak->chain_count + 1), *sorted = iso_numbers(n);
+    uint32_t *at = iso_numbers_zero((size_t)weak->chains.count + 1), *sorted = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
-            at[weak->chain[t] + 1]++;
+        if (weak->chains.part[t])
+            at[weak->chains.chain[t] + 1]++;
     }
-    for (uint32_t chain = 0; chain < weak->chain_count; chain++)
+    for (uint32_t chain = 0; chain < weak->chains.count; chain++)
         at[chain + 1] += at[chain];
     for (uint32_t t = 0; t < n; t++) {
-        if (weak->part[t])
-            sorted[at[weak->chain[t]] + weak->place[t]] = t;
+        if (weak->chains.part[t])
+            sorted[at[weak->chains.chain[t]] + weak->chains.position[t]] = t;
     }
-    for (uint32_t i = 0; i < weak->part_count; i++) {
+    for (uint32_t i = 0; i < weak->chains.part_count; i++) {
         uint32_t t = sorted[i];
-        for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+        for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+             read++) {
             uint32_t source = read_source(weak, read);
-            if (source == ISO_NONE || stamp[source] == weak->chain[t] + 1)
+            if (source == ISO_NONE || stamp[source] == weak->chains.chain[t] + 1)
                 continue;
-            stamp[source] = weak->chain[t] + 1;
-            for (uint32_t write = weak->write_first[source]; write < weak->write_first[source + 1];
-                 write++) {
+            stamp[source] = weak->chains.chain[t] + 1;
+            for (uint32_t write = weak->problem.writes.first[source];
+                 write < weak->problem.writes.first[source + 1]; write++) {
                 if (count == capacity) {
                     capacity = 2 * capacity + 1024;
                     items = iso_reallocate(items, capacity * sizeof *items);
                 }
-                items[count++] = (struct named){
-                    (uint64_t)weak->chain[t] << 32 | weak->write_key[write], weak->place[t], write};
+                items[count++] = (struct named){(uint64_t)weak->chains.chain[t] << 32 |
+                                                    weak->problem.writes.key[write],
+                                                weak->chains.position[t], write};
             }
         }
     }
     /* by key, stable, then by chain: two passes of a counting sort */
     struct named *other = iso_allocate((count + 1) * sizeof *other);
-    uint32_t *first = iso_numbers_zero((size_t)weak->history->key_count + weak->chain_count + 1);
+    uint32_t *first = iso_numbers_zero((size_t)weak->history->key_count + weak->chains.count + 1);
     for (int pass = 0; pass < 2; pass++) {
-        uint32_t kinds = pass ? weak->chain_count : weak->history->key_count;
+        uint32_t kinds = pass ? weak->chains.count : weak->history->key_count;
         memset(first, 0, ((size_t)kinds + 1) * sizeof *first);
         for (size_t i = 0; i < count; i++)
             first[(pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name) + 1]++;
@@ -393,8 +406,8 @@ static void seen_build(struct seen *seen, struct weak *weak)
         const struct named *item = &items[i];
         uint32_t best = item->write;
         if (i && items[i - 1].name == item->name &&
-            weak->position[weak->write_owner[seen->best[i - 1]]] >
-                weak->position[weak->write_owner[best]])
+            weak->order.position[weak->problem.writes.transaction[seen->best[i - 1]]] >
+                weak->order.position[weak->problem.writes.transaction[best]])
             best = seen->best[i - 1];
         seen->name[i] = item->name;
         seen->place[i] = item->place;
@@ -434,9 +447,9 @@ static void mark_source(struct sweeping *sweeping, uint32_t t, uint32_t read)
 static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
 {
     struct weak *weak = sweeping->weak;
-    if (weak->read_writer[read] == OPEN)
+    if (weak->problem.reads.writer[read] == OPEN)
         return;
-    uint32_t low = first_behind(weak, read), high = weak->filled[read_key(weak, read)];
+    uint32_t low = first_behind(weak, read), high = weak->versions.filled[read_key(weak, read)];
     if (low >= high)
         return;
     switch (weak->level) {
@@ -451,15 +464,18 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
         check_session(sweeping, t, read, low, high);
         break;
     case ISO_MR:
-        check_seen(sweeping, read, weak->chain[t], weak->place[t]);
+        check_seen(sweeping, read, weak->chains.chain[t], weak->chains.position[t]);
         break;
     case ISO_WFR:
-        for (uint32_t other = weak->read_first[t]; other < weak->read_first[t + 1]; other++) {
+        for (uint32_t other = weak->problem.reads.first[t];
+             other < weak->problem.reads.first[t + 1]; other++) {
             uint32_t source = read_source(weak, other);
-            uint32_t last =
-                source != ISO_NONE && is_unknown(weak, source) ? weak->before[source] : source;
+            uint32_t last = source != ISO_NONE && is_unknown(weak, source)
+                                ? weak->chains.before[source]
+                                : source;
             if (last != ISO_NONE)
-                check_seen(sweeping, read, weak->chain[last], weak->place[last] + 1);
+                check_seen(sweeping, read, weak->chains.chain[last],
+                           weak->chains.position[last] + 1);
         }
         break;
     default:
@@ -471,14 +487,16 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
 static void raise_by_sources(const struct sweeping *sweeping, uint32_t t, char *row, bool inclusive)
 {
     const struct weak *weak = sweeping->weak;
-    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+         read++) {
         uint32_t source = read_source(weak, read);
         if (source == ISO_NONE)
             continue;
-        if (is_unknown(weak, source) && weak->before[source] != ISO_NONE)
-            row_raise(&sweeping->rows, row, weak->chain[weak->before[source]],
-                      weak->place[weak->before[source]] + 1);
-        row_raise(&sweeping->rows, row, weak->chain[source], weak->place[source] + inclusive);
+        if (is_unknown(weak, source) && weak->chains.before[source] != ISO_NONE)
+            row_raise(&sweeping->rows, row, weak->chains.chain[weak->chains.before[source]],
+                      weak->chains.position[weak->chains.before[source]] + 1);
+        row_raise(&sweeping->rows, row, weak->chains.chain[source],
+                  weak->chains.position[source] + inclusive);
     }
 }
 
@@ -493,10 +511,10 @@ static void join_from(struct sweeping *sweeping, uint32_t from)
     const struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     char *row = sweeping->row;
-    if (row_get(rows, row, weak->chain[from]) <=
-        weak->place[from]) { /* else it was visible, and what it saw */
+    if (row_get(rows, row, weak->chains.chain[from]) <=
+        weak->chains.position[from]) { /* else it was visible, and what it saw */
         row_join(rows, row, row_at(rows, rows->of[from]));
-        row_raise(rows, row, weak->chain[from], weak->place[from] + 1);
+        row_raise(rows, row, weak->chains.chain[from], weak->chains.position[from] + 1);
     }
     if (!--rows->left[from])
         row_free(rows, from);
@@ -506,10 +524,14 @@ static void join_from(struct sweeping *sweeping, uint32_t from)
 static void join_overwritten(struct sweeping *sweeping, uint32_t t)
 {
     const struct weak *weak = sweeping->weak;
-    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1]; write++) {
-        uint32_t key = weak->write_key[write], count = weak->filled[key];
+    for (uint32_t write = weak->problem.writes.first[t]; write < weak->problem.writes.first[t + 1];
+         write++) {
+        uint32_t key = weak->problem.writes.key[write], count = weak->versions.filled[key];
         if (count)
-            join_from(sweeping, weak->write_owner[weak->version[weak->key_first[key] + count - 1]]);
+            join_from(
+                sweeping,
+                weak->problem.writes
+                    .transaction[weak->versions.list[weak->versions.key_first[key] + count - 1]]);
     }
 }
 
@@ -519,7 +541,8 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     if (weak->level == ISO_PRAM) {
-        memcpy(sweeping->row, sweeping->chain_row + weak->chain[t] * rows->bytes, rows->bytes);
+        memcpy(sweeping->row, sweeping->chain_row + weak->chains.chain[t] * rows->bytes,
+               rows->bytes);
         raise_by_sources(sweeping, t, sweeping->row, false);
         return;
     }
@@ -528,7 +551,7 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
         raise_by_sources(sweeping, t, sweeping->row, false);
         return;
     }
-    uint32_t index = row_new(rows), before = weak->before[t];
+    uint32_t index = row_new(rows), before = weak->chains.before[t];
     char *row = row_at(rows, index);
     rows->of[t] = index;
     sweeping->row = row;
@@ -536,11 +559,12 @@ static void enter_row(struct sweeping *sweeping, uint32_t t)
         memset(row, 0, rows->bytes);
     } else {
         memcpy(row, row_at(rows, rows->of[before]), rows->bytes);
-        row_raise(rows, row, weak->chain[before], weak->place[before] + 1);
+        row_raise(rows, row, weak->chains.chain[before], weak->chains.position[before] + 1);
         if (!--rows->left[before])
             row_free(rows, before);
     }
-    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+         read++) {
         uint32_t source = read_source(weak, read);
         if (source != ISO_NONE)
             join_from(sweeping, source);
@@ -554,8 +578,8 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     if (weak->level == ISO_PRAM && !is_unknown(weak, t)) {
-        char *row = sweeping->chain_row + weak->chain[t] * rows->bytes;
-        row_raise(rows, row, weak->chain[t], weak->place[t] + 1);
+        char *row = sweeping->chain_row + weak->chains.chain[t] * rows->bytes;
+        row_raise(rows, row, weak->chains.chain[t], weak->chains.position[t] + 1);
         raise_by_sources(sweeping, t, row, true);
     } else if (has_row_each(weak) && !rows->left[t]) {
         row_free(rows, t);
@@ -566,10 +590,11 @@ static void leave_row(struct sweeping *sweeping, uint32_t t)
  * are fetched meanwhile. */
 static void fetch_ahead(const struct weak *weak, uint32_t t)
 {
-    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+         read++) {
         if (has_source(weak, read)) {
-            __builtin_prefetch(&weak->slot[weak->read_writer[read]]);
-            __builtin_prefetch(&weak->write_owner[weak->read_writer[read]]);
+            __builtin_prefetch(&weak->versions.slot[weak->problem.reads.writer[read]]);
+            __builtin_prefetch(&weak->problem.writes.transaction[weak->problem.reads.writer[read]]);
         }
     }
 }
@@ -577,7 +602,7 @@ static void fetch_ahead(const struct weak *weak, uint32_t t)
 static void check_transaction(struct sweeping *sweeping, uint32_t t)
 {
     struct weak *weak = sweeping->weak;
-    uint32_t first = weak->read_first[t], end = weak->read_first[t + 1];
+    uint32_t first = weak->problem.reads.first[t], end = weak->problem.reads.first[t + 1];
     if (sweeping->rows.width)
         enter_row(sweeping, t);
     for (uint32_t read = first; read < end && weak->level == ISO_RA; read++)
@@ -587,12 +612,14 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
         if (weak->level == ISO_RC)
             mark_source(sweeping, t, read);
     }
-    for (uint32_t write = weak->write_first[t]; write < weak->write_first[t + 1]; write++) {
-        uint32_t key = weak->write_key[write];
-        weak->slot[write] = weak->filled[key];
-        weak->version[weak->key_first[key] + weak->filled[key]++] = write;
+    for (uint32_t write = weak->problem.writes.first[t]; write < weak->problem.writes.first[t + 1];
+         write++) {
+        uint32_t key = weak->problem.writes.key[write];
+        weak->versions.slot[write] = weak->versions.filled[key];
+        weak->versions.list[weak->versions.key_first[key] + weak->versions.filled[key]++] = write;
         if (weak->level == ISO_PSI &&
-            weak->filled[key] < weak->key_first[key + 1] - weak->key_first[key])
+            weak->versions.filled[key] <
+                weak->versions.key_first[key + 1] - weak->versions.key_first[key])
             sweeping->rows.left[t]++; /* whoever overwrites it */
     }
     if (sweeping->rows.width)
@@ -604,18 +631,19 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
 static void versions_start(struct weak *weak)
 {
     uint32_t keys = weak->history->key_count;
-    if (!weak->key_first) {
-        weak->key_first = iso_numbers_zero((size_t)keys + 1);
-        weak->filled = iso_numbers(keys);
-        weak->version = iso_numbers(weak->write_count);
-        weak->slot = iso_numbers(weak->write_count);
-        for (uint32_t write = 0; write < weak->write_count; write++)
-            weak->key_first[weak->write_key[write] + 1]++;
+    if (!weak->versions.key_first) {
+        weak->versions.key_first = iso_numbers_zero((size_t)keys + 1);
+        weak->versions.filled = iso_numbers(keys);
+        weak->versions.list = iso_numbers(weak->problem.writes.count);
+        weak->versions.slot = iso_numbers(weak->problem.writes.count);
+        for (uint32_t write = 0; write < weak->problem.writes.count; write++)
+            weak->versions.key_first[weak->problem.writes.key[write] + 1]++;
         for (uint32_t key = 0; key < keys; key++)
-            weak->key_first[key + 1] += weak->key_first[key];
+            weak->versions.key_first[key + 1] += weak->versions.key_first[key];
     }
-    memset(weak->filled, 0, ((size_t)keys + 1) * sizeof *weak->filled);
-    memset(weak->slot, 0xff, ((size_t)weak->write_count + 1) * sizeof *weak->slot);
+    memset(weak->versions.filled, 0, ((size_t)keys + 1) * sizeof *weak->versions.filled);
+    memset(weak->versions.slot, 0xff,
+           ((size_t)weak->problem.writes.count + 1) * sizeof *weak->versions.slot);
 }
 
 static void start_rows(struct sweeping *sweeping)
@@ -623,14 +651,14 @@ static void start_rows(struct sweeping *sweeping)
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
     uint32_t n = weak->history->transaction_count;
-    rows->width = (weak->chain_count + 7) & ~7u;
+    rows->width = (weak->chains.count + 7) & ~7u;
     rows->narrow = true;
     for (uint32_t t = 0; t < n && rows->narrow; t++)
-        rows->narrow = !weak->part[t] || weak->place[t] < LONGEST_NARROW;
+        rows->narrow = !weak->chains.part[t] || weak->chains.position[t] < LONGEST_NARROW;
     rows->bytes = rows->width * (rows->narrow ? sizeof(int16_t) : sizeof(uint32_t));
-    sweeping->of_chain = iso_numbers_zero(weak->chain_count);
+    sweeping->of_chain = iso_numbers_zero(weak->chains.count);
     if (weak->level == ISO_PRAM)
-        sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chain_count + 1, rows->bytes);
+        sweeping->chain_row = iso_allocate_zeroed((size_t)weak->chains.count + 1, rows->bytes);
     if (!has_row_each(weak)) {
         sweeping->row = iso_allocate(rows->bytes);
         return;
@@ -638,11 +666,11 @@ static void start_rows(struct sweeping *sweeping)
     rows->of = iso_numbers_none(n);
     rows->left = iso_numbers_zero(n);
     for (uint32_t t = 0; t < n; t++) {
-        if (!weak->part[t])
+        if (!weak->chains.part[t])
             continue;
-        rows->left[t] += weak->reader_first[t + 1] - weak->reader_first[t];
-        if (weak->before[t] != ISO_NONE)
-            rows->left[weak->before[t]]++;
+        rows->left[t] += weak->order.reader_first[t + 1] - weak->order.reader_first[t];
+        if (weak->chains.before[t] != ISO_NONE)
+            rows->left[weak->chains.before[t]]++;
     }
 }
 
@@ -669,7 +697,7 @@ bool weak_sweep(struct weak *weak)
     enum { LOOK_EVERY = 4096, AHEAD = 6, MANY_HITS = 1 << 16 };
     uint32_t n = weak->history->transaction_count;
     struct sweeping sweeping = {.weak = weak};
-    weak->hit_count = 0;
+    weak->found.hit_count = 0;
     bool by_row = has_row_each(weak) || weak->level == ISO_PRAM || weak->level == ISO_MW;
     if (weak->level == ISO_ADYA_RC)
         return false;
@@ -681,25 +709,25 @@ bool weak_sweep(struct weak *weak)
         seen_build(&sweeping.seen, weak);
     if (by_row)
         start_rows(&sweeping);
-    for (uint32_t i = 0;
-         i < weak->part_count && weak->broken_read == ISO_NONE && weak->hit_count < MANY_HITS;
+    for (uint32_t i = 0; i < weak->chains.part_count && weak->found.broken_read == ISO_NONE &&
+                         weak->found.hit_count < MANY_HITS;
          i++) {
         if (i % LOOK_EVERY == 0 && weak_must_stop(weak))
             break;
-        if (i + AHEAD < weak->part_count)
-            fetch_ahead(weak, weak->order[i + AHEAD]);
-        check_transaction(&sweeping, weak->order[i]);
+        if (i + AHEAD < weak->chains.part_count)
+            fetch_ahead(weak, weak->order.list[i + AHEAD]);
+        check_transaction(&sweeping, weak->order.list[i]);
     }
     release_sweeping(&sweeping);
-    return sweeping.noted || weak->broken_read != ISO_NONE;
+    return sweeping.noted || weak->found.broken_read != ISO_NONE;
 }
 
 void weak_sweep_release(struct weak *weak)
 {
-    iso_free(weak->key_first);
-    iso_free(weak->filled);
-    iso_free(weak->version);
-    iso_free(weak->slot);
-    iso_free(weak->span);
-    iso_free(weak->span_end);
+    iso_free(weak->versions.key_first);
+    iso_free(weak->versions.filled);
+    iso_free(weak->versions.list);
+    iso_free(weak->versions.slot);
+    iso_free(weak->versions.span);
+    iso_free(weak->versions.span_end);
 }

@@ -38,13 +38,13 @@ void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t 
     visibility_paths->bond_of = iso_numbers(ww_pairs);
     memset(first, 0, ((size_t)n + 1) * sizeof *first);
     for (uint32_t i = 0; i < ww_pairs; i++)
-        first[weak->ww_pairs[i].to]++;
+        first[weak->order.bonds[i].to]++;
     for (uint32_t t = 0, sum = 0; t <= n; t++) {
         sum += first[t];
         first[t] = sum; /* the end, until they are dealt out */
     }
     for (uint32_t i = ww_pairs; i-- > 0;)
-        visibility_paths->bond_of[--first[weak->ww_pairs[i].to]] = i;
+        visibility_paths->bond_of[--first[weak->order.bonds[i].to]] = i;
 }
 
 struct target {
@@ -56,7 +56,7 @@ static void reach(struct visibility_paths *visibility_paths, const struct target
                   struct way_step step, uint32_t cost)
 {
     const struct weak *weak = visibility_paths->weak;
-    if (weak->position[step.from] < target->position ||
+    if (weak->order.position[step.from] < target->position ||
         (cost && target->rule == VISIBILITY_PATHS_CERTAIN))
         return;
     cost += visibility_paths->cost[step.to];
@@ -86,20 +86,20 @@ static void reach_overwritten(struct visibility_paths *visibility_paths,
                               const struct target *target, uint32_t t, uint32_t write)
 {
     const struct weak *weak = visibility_paths->weak;
-    uint32_t key = weak->write_key[write], done = 0;
-    const uint32_t *version = &weak->version[weak->key_first[key]];
+    uint32_t key = weak->problem.writes.key[write], done = 0;
+    const uint32_t *version = &weak->versions.list[weak->versions.key_first[key]];
     if (visibility_paths->key_searched[key] == visibility_paths->search)
         done = visibility_paths->key_done[key];
-    for (uint32_t slot = weak->slot[write]; slot-- > done;) {
-        uint32_t before = weak->write_owner[version[slot]];
-        if (weak->position[before] < target->position)
+    for (uint32_t slot = weak->versions.slot[write]; slot-- > done;) {
+        uint32_t before = weak->problem.writes.transaction[version[slot]];
+        if (weak->order.position[before] < target->position)
             break;
         visibility_paths->steps++;
         reach(visibility_paths, target, (struct way_step){before, t, WAY_ORDER, key}, 1);
     }
-    if (weak->slot[write] > done) {
+    if (weak->versions.slot[write] > done) {
         visibility_paths->key_searched[key] = visibility_paths->search;
-        visibility_paths->key_done[key] = weak->slot[write];
+        visibility_paths->key_done[key] = weak->versions.slot[write];
     }
 }
 
@@ -108,28 +108,31 @@ static void go_on(struct visibility_paths *visibility_paths, const struct target
 {
     const struct weak *weak = visibility_paths->weak;
     visibility_paths->steps++;
-    if (weak->before[t] != ISO_NONE)
+    if (weak->chains.before[t] != ISO_NONE)
         reach(visibility_paths, target,
-              (struct way_step){weak->before[t], t, WAY_SESSION, ISO_NONE}, 0);
-    for (uint32_t read = weak->read_first[t]; read < weak->read_first[t + 1]; read++) {
+              (struct way_step){weak->chains.before[t], t, WAY_SESSION, ISO_NONE}, 0);
+    for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
+         read++) {
         uint32_t source = read_source(weak, read);
-        bool is_choice = weak->read_set && weak->read_set[read] != ISO_NONE;
+        bool is_choice = weak->problem.reads.set[read] != ISO_NONE;
         if (source != ISO_NONE)
             reach(visibility_paths, target, (struct way_step){source, t, WAY_READ, read},
                   is_choice);
     }
     for (uint32_t i = visibility_paths->bond_first[t]; i < visibility_paths->bond_first[t + 1];
          i++) {
-        const struct bond *bond = &weak->ww_pairs[visibility_paths->bond_of[i]];
+        const struct bond *bond = &weak->order.bonds[visibility_paths->bond_of[i]];
         bool tried = bond->kind == BOND_TRIED;
-        if (bond->kind == BOND_SIDE || (tried && (target->rule != VISIBILITY_PATHS_TRIED ||
-                                                  weak->position[bond->from] > weak->position[t])))
+        if (bond->kind == BOND_SIDE ||
+            (tried && (target->rule != VISIBILITY_PATHS_TRIED ||
+                       weak->order.position[bond->from] > weak->order.position[t])))
             continue;
         reach(visibility_paths, target,
               (struct way_step){bond->from, t, WAY_BOND, visibility_paths->bond_of[i]}, tried);
     }
-    for (uint32_t write = weak->write_first[t];
-         write < weak->write_first[t + 1] && target->rule == VISIBILITY_PATHS_ORDERED; write++)
+    for (uint32_t write = weak->problem.writes.first[t];
+         write < weak->problem.writes.first[t + 1] && target->rule == VISIBILITY_PATHS_ORDERED;
+         write++)
         reach_overwritten(visibility_paths, target, t, write);
 }
 
@@ -137,7 +140,7 @@ bool visibility_paths_find(struct visibility_paths *visibility_paths, uint32_t f
                            enum way_rule rule)
 {
     const struct weak *weak = visibility_paths->weak;
-    struct target target = {from, weak->position[from], rule};
+    struct target target = {from, weak->order.position[from], rule};
     bool found = false;
     visibility_paths->search++;
     visibility_paths->step_count = visibility_paths->now_count = visibility_paths->later_count = 0;

@@ -47,13 +47,13 @@ enum weak_answer weak_judge_order(struct weak *weak)
     bool ordered = weak_order_propose(weak);
     while (ordered && !weak->stopped && weak_sweep(weak)) {
         weak->rounds++;
-        if (weak->broken_read != ISO_NONE)
+        if (weak->found.broken_read != ISO_NONE)
             break;
         ordered = weak_order_sort(weak);
     }
     if (weak->stopped)
         return WEAK_STOPPED;
-    return ordered && weak->broken_read == ISO_NONE ? WEAK_HOLDS : WEAK_BROKEN;
+    return ordered && weak->found.broken_read == ISO_NONE ? WEAK_HOLDS : WEAK_BROKEN;
 }
 
 static void judge_graph(struct weak *weak)
@@ -62,7 +62,7 @@ static void judge_graph(struct weak *weak)
         weak->level == ISO_PSI ? weak_psi_judge(weak) : weak_judge_order(weak);
     if (answer == WEAK_BROKEN && weak->level != ISO_PSI)
         weak_explain_broken(weak);
-    else if (answer == WEAK_HOLDS && weak->open_reads && weak->level != ISO_PSI)
+    else if (answer == WEAK_HOLDS && weak->problem.reads.open && weak->level != ISO_PSI)
         answer = weak_choose(weak);
     if (answer == WEAK_STOPPED) {
         conclude_undecided(weak, weak->stopped);
@@ -83,11 +83,11 @@ static void judge_history(struct weak *weak)
     struct iso_polygraph_counters *counters = &weak->result->counters;
     double start = iso_clock_seconds();
     bool clean = fits(weak) && weak_problem_build(weak);
-    counters->transactions = weak->part_count;
-    counters->reads = weak->read_count;
-    counters->writes = weak->write_count;
-    counters->chains = weak->chain_count;
-    counters->open_reads_first = weak->open_reads;
+    counters->transactions = weak->chains.part_count;
+    counters->reads = weak->problem.reads.count;
+    counters->writes = weak->problem.writes.count;
+    counters->chains = weak->chains.count;
+    counters->open_reads_first = weak->problem.reads.open;
     counters->seconds_prepare = iso_clock_seconds() - start;
     if (!clean && !weak->stopped) {
         weak->result->outcome = ISO_IS_VIOLATED;
@@ -98,7 +98,7 @@ static void judge_history(struct weak *weak)
         judge_graph(weak);
     }
     counters->passes = weak->rounds;
-    counters->edges_version = weak->bond_count;
+    counters->edges_version = weak->order.bond_count;
 }
 
 enum iso_status iso_weak_check(const struct iso_history *history,
@@ -114,8 +114,8 @@ enum iso_status iso_weak_check(const struct iso_history *history,
                         .each_read = iso_model_has_each_read(options->model),
                         .sessions = iso_model_keeps_sessions(options->model),
                         .deadline = options->timeout > 0 ? start + options->timeout : 0,
-                        .broken_read = ISO_NONE,
-                        .broken_by = ISO_NONE};
+                        .found.broken_read = ISO_NONE,
+                        .found.broken_by = ISO_NONE};
     if (iso_level_check(level, ISO_BY_WEAK, "the weak engine", "level", error) != ISO_OK)
         return error->status;
     result->evidence.model = options->model;

@@ -44,6 +44,40 @@ struct hit {
     uint32_t read, write;
 };
 
+/* Sessions as chains; columns by transaction. */
+struct weak_chains {
+    uint8_t *part; /* whether it takes part */
+    uint32_t *chain, *position;
+    uint32_t *before, *next; /* neighbours in its session: committed ones, or ISO_NONE */
+    uint32_t count, part_count;
+};
+
+/* The order that is proposed, and what it has to keep (order.c). */
+struct weak_order {
+    uint32_t *list, *position; /* transactions in their order, and where each stands */
+    struct bond *bonds;
+    uint32_t bond_count, bond_capacity;
+    uint32_t *reader_first, *reader; /* by transaction: the reads of what it wrote */
+};
+
+/* Versions by key, as far as the sweep has come: those of key x are list[key_first[x]] and
+ * `filled[x]` of them (sweep.c). */
+struct weak_versions {
+    uint32_t *key_first, *filled, *list, *slot; /* slot: by write */
+    uint32_t *span;     /* writes by key, chain and position; NULL: nobody needed them yet */
+    uint32_t *span_end; /* beside them: where those of the key and chain end */
+};
+
+/* What sweeps and explanations found. */
+struct weak_found {
+    uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its
+                                        key; or ISO_NONE */
+    struct hit *hits;                /* psi: instead of notes */
+    uint32_t hit_count, hit_capacity;
+    uint32_t *used; /* reads whose choices the last explanation rests on */
+    uint32_t used_count, used_capacity;
+};
+
 struct weak {
     const struct iso_history *history;
     const struct iso_polygraph_options *options;
@@ -54,65 +88,32 @@ struct weak {
     bool sessions;   /* they keep their order */
     double deadline; /* 0: none */
     const char *stopped; /* why no verdict is reached */
-    struct problem
-        problem; /* what the history says: the owner of writes and reads, which stand here again */
-
-    /* by transaction */
-    uint8_t *part; /* whether it takes part */
-    uint32_t *chain, *place, *before,
-        *next; /* neighbours in its session: committed ones, or ISO_NONE */
-    uint32_t chain_count, part_count;
-
-    /* writes */
-    uint32_t write_count, *write_first, *write_key, *write_value, *write_owner;
-
-    /* reads */
-    uint32_t read_count, *read_first, *read_operation;
-    uint32_t *read_writer; /* a write, INITIAL, or OPEN */
-    uint32_t *read_set;    /* several possible writers, or ISO_NONE; NULL: no read has */
-    uint32_t open_reads;   /* how many have several */
-    struct writer_sets sets;
-
-    /* the order */
-    uint32_t *order, *position; /* transactions in their order, and where each stands */
-    uint32_t bond_count, bond_capacity;
-    struct bond *ww_pairs;
-    uint32_t *reader_first, *reader; /* by transaction: the reads of what it wrote */
-
-    /* versions by key, as far as the sweep has come: those of key x are version[key_first[x]] and
-     * `filled[x]` of them */
-    uint32_t *key_first, *filled, *version, *slot; /* slot: by write */
-    uint32_t *span;     /* writes by key, chain and place; NULL: nobody needed them yet */
-    uint32_t *span_end; /* beside them: where those of the key and chain end */
-
-    /* what was found */
-    uint32_t broken_read,
-        broken_by; /* a read of the initial version, and a visible writer of its key; or ISO_NONE */
     uint32_t rounds;
-    struct hit *hits; /* psi: instead of notes */
-    uint32_t hit_count, hit_capacity;
-    uint32_t *used, used_count,
-        used_capacity; /* reads whose choices the last explanation rests on */
+    struct problem problem; /* what the history says: writes, reads and who may have written them */
+    struct weak_chains chains;
+    struct weak_order order;
+    struct weak_versions versions;
+    struct weak_found found;
 };
 
 enum weak_answer { WEAK_HOLDS, WEAK_BROKEN, WEAK_STOPPED };
 
 static inline uint32_t read_key(const struct weak *weak, uint32_t read)
 {
-    return weak->history->key[weak->read_operation[read]];
+    return weak->history->key[weak->problem.reads.operation[read]];
 }
 
 /* Whether read_source() is a transaction, without asking which. */
 static inline bool has_source(const struct weak *weak, uint32_t read)
 {
-    return weak->read_writer[read] < INITIAL;
+    return weak->problem.reads.writer[read] < INITIAL;
 }
 
 /* Who wrote what a read saw; ISO_NONE: nobody, or it is not known. */
 static inline uint32_t read_source(const struct weak *weak, uint32_t read)
 {
-    uint32_t write = weak->read_writer[read];
-    return write == INITIAL || write == OPEN ? ISO_NONE : weak->write_owner[write];
+    uint32_t write = weak->problem.reads.writer[read];
+    return write == INITIAL || write == OPEN ? ISO_NONE : weak->problem.writes.transaction[write];
 }
 
 static inline bool is_unknown(const struct weak *weak, uint32_t transaction)
@@ -125,11 +126,11 @@ static inline bool is_session_before(const struct weak *weak, uint32_t earlier, 
 {
     if (!weak->sessions || is_unknown(weak, earlier))
         return false;
-    uint32_t last = is_unknown(weak, later) ? weak->before[later] : later;
-    if (last == ISO_NONE || weak->chain[earlier] != weak->chain[last])
+    uint32_t last = is_unknown(weak, later) ? weak->chains.before[later] : later;
+    if (last == ISO_NONE || weak->chains.chain[earlier] != weak->chains.chain[last])
         return false;
-    return last == later ? weak->place[earlier] < weak->place[later]
-                         : weak->place[earlier] <= weak->place[last];
+    return last == later ? weak->chains.position[earlier] < weak->chains.position[later]
+                         : weak->chains.position[earlier] <= weak->chains.position[last];
 }
 
 /* problem.c: transactions, writes, reads and their writers; false: there are findings. */

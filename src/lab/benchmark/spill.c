@@ -273,7 +273,7 @@ static struct iso_aion *new_engine(const struct bench *bench, struct iso_team *t
 {
     struct iso_aion_options options = bench_engine_options(bench, team);
     options.memory_limit = bench->memory;
-    options.memory_in_use = cli_memory_in_use;
+    options.host.memory_in_use = cli_memory_in_use;
     options.spill = bench->spill ? bench->spill : cli_temporary_folder();
     return iso_aion_new(&options);
 }

@@ -24,11 +24,11 @@ struct iso_aion_options bench_engine_options(const struct bench *bench, struct i
     iso_aion_options_init(&options);
     options.level = bench->generate.level;
     options.shards = bench->threads ? (uint32_t)bench->threads : 1;
-    options.run_shards = iso_team_run;
-    options.runner = team;
+    options.host.run_shards = iso_team_run;
+    options.host.runner = team;
     options.finality_timeout_ms = 0;
     options.retention = bench->retention ? bench->retention : ISO_AION_FOREVER;
-    options.emit = pass_over;
+    options.host.emit = pass_over;
     return options;
 }
 

@@ -28,7 +28,7 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
     bool joins = options->join.kind != NULL;
     engine.level = options->seeks_order ? ISO_SI : engine.level;
     engine.overlaps = options->seeks_order;
-    engine.settle_untimed = !engine.finality_timeout_ms;
+    engine.host.settle_untimed = !engine.finality_timeout_ms;
     if (joins && options->join.clients && engine.finality_timeout_ms) {
         /* Rows without a record leave the join once no record can arrive: a little after the grace.
          * Until then each read of theirs seems wrong. */
@@ -36,22 +36,22 @@ static struct iso_aion *new_engine(struct iso_pipeline *pipeline)
             engine.settle_ms ? options->grace_ms + engine.finality_timeout_ms / 2 : 0;
         engine.finality_timeout_ms += options->grace_ms;
     }
-    engine.provenance = true; /* each may be excused, or doubtful, by itself */
-    engine.is_doubted = pipeline_is_doubted;
-    engine.on_doubted_pairs = pipeline_doubted_pairs;
-    engine.conflict_window = joins ? pipeline_conflict_window : NULL;
-    engine.on_contradiction =
+    engine.host.provenance = true; /* each may be excused, or doubtful, by itself */
+    engine.host.is_doubted = pipeline_is_doubted;
+    engine.host.on_doubted_pairs = pipeline_doubted_pairs;
+    engine.host.conflict_window = joins ? pipeline_conflict_window : NULL;
+    engine.host.on_contradiction =
         options->on_bad_record == ISO_BAD_FAIL ? NULL : pipeline_contradiction;
-    engine.on_late = pipeline_late;
-    engine.on_taken = pipeline_queries_add;
-    engine.bytes_beside = pipeline_queries_bytes;
-    engine.on_floor = pipeline_queries_floor;
-    engine.counts_steps = true;
-    engine.emit = pipeline_emit;
-    engine.context = pipeline;
-    engine.foreign = joins;
-    engine.has_snapshot_boundaries = joins && iso_join_has_positions(options->join.kind);
-    engine.is_whole_row = joins ? is_whole_row : NULL;
+    engine.host.on_late = pipeline_late;
+    engine.host.on_taken = pipeline_queries_add;
+    engine.host.bytes_beside = pipeline_queries_bytes;
+    engine.host.on_floor = pipeline_queries_floor;
+    engine.host.counts_steps = true;
+    engine.host.emit = pipeline_emit;
+    engine.host.context = pipeline;
+    engine.host.foreign = joins;
+    engine.host.has_snapshot_boundaries = joins && iso_join_has_positions(options->join.kind);
+    engine.host.is_whole_row = joins ? is_whole_row : NULL;
     return iso_aion_new(&engine);
 }
 

@@ -182,8 +182,8 @@ void pipeline_need_queries(struct iso_pipeline *pipeline)
     options.shards = pipeline->options.engine.shards;
     options.on_finding = report_finding;
     know_columns(pipeline, &options);
-    pipeline->queries.engine = iso_rowsets_shards_new(&options, pipeline->options.engine.run_shards,
-                                                      pipeline->options.engine.runner);
+    pipeline->queries.engine = iso_rowsets_shards_new(
+        &options, pipeline->options.engine.host.run_shards, pipeline->options.engine.host.runner);
 }
 
 void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_history *finished)

@@ -155,10 +155,10 @@ static void set_limits(struct iso_pipeline_options *settings,
         settings->engine.retention ? settings->engine.retention : ISO_AION_FOREVER;
     settings->engine.memory_limit = run_stream_memory(options);
     settings->engine.spill = spill_folder(options);
-    settings->engine.spill_stays = options->state != NULL;
-    settings->engine.memory_in_use = settings->engine.spill && !options->state
-                                         ? cli_memory_in_use
-                                         : NULL; /* else durable.h says */
+    settings->engine.host.spill_stays = options->state != NULL;
+    settings->engine.host.memory_in_use = settings->engine.spill && !options->state
+                                              ? cli_memory_in_use
+                                              : NULL; /* else durable.h says */
     ISO_FAULT(settings->engine.spill_all =
                   iso_fault_spills_all(&settings->engine.spill_segment_bits));
 }
@@ -213,8 +213,8 @@ static void open_pipeline(struct run_stream *stream, const struct run_source_sur
     set_callbacks(&settings, stream, deadlines);
     stream->joins = survey->changes != NULL;
     stream->team = iso_team_new(settings.engine.shards);
-    settings.engine.run_shards = iso_team_run;
-    settings.engine.runner = stream->team;
+    settings.engine.host.run_shards = iso_team_run;
+    settings.engine.host.runner = stream->team;
     stream->pipeline = iso_pipeline_new(&settings);
 }
 

@@ -74,10 +74,10 @@ static void sorted_chunks(struct world *world, const struct iso_history *block, 
     options.finality_timeout_ms = 0;
     options.session_order = false;
     options.max_per_key = listed;
-    options.provenance = true;
+    options.host.provenance = true;
     options.retention = retention;
-    options.emit = hear;
-    options.context = world;
+    options.host.emit = hear;
+    options.host.context = world;
     struct iso_aion *engine = iso_aion_new(&options);
     iso_aion_block(engine, block);
     for (uint32_t t = 0; t < TRANSACTIONS; t++) {

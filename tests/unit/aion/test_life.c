@@ -55,8 +55,8 @@ static void start(struct fixture *fixture, enum iso_level level, uint64_t timeou
     iso_aion_options_init(&fixture->options);
     fixture->options.level = level;
     fixture->options.finality_timeout_ms = timeout;
-    fixture->options.emit = note;
-    fixture->options.context = fixture;
+    fixture->options.host.emit = note;
+    fixture->options.host.context = fixture;
 }
 
 static void open_engine(struct fixture *fixture)
@@ -490,7 +490,7 @@ static void test_reads_that_wait_for_an_outcome_are_counted(void **state)
     struct iso_aion_waiting waiting;
     (void)state;
     start(&f, ISO_SI, 0);
-    f.options.foreign = true;
+    f.options.host.foreign = true;
     open_engine(&f);
     begin(&f, 1, 5, 0, ISO_UNKNOWN);
     iso_history_operation(&f.block, ISO_WRITE, 7, 100);
@@ -686,8 +686,8 @@ static void test_who_waits_keeps_the_session(void **state)
     f.options.retention = 500;
     f.options.memory_limit = 1;
     f.options.settle_ms = 1000;
-    f.options.settle_distance = 100000;
-    f.options.settle_untimed = true;
+    f.options.forced.settle_distance = 100000;
+    f.options.host.settle_untimed = true;
     open_engine(&f);
     placed(&f, 1, 77, 1, 600, 700);
     placed(&f, 2, 78, 1, 900, 1000);
@@ -808,7 +808,7 @@ static void start_settling(struct fixture *fixture, uint64_t ms, uint64_t distan
 {
     start(fixture, ISO_SI, 0);
     fixture->options.settle_ms = ms;
-    fixture->options.settle_distance = distance;
+    fixture->options.forced.settle_distance = distance;
     open_engine(fixture);
 }
 

@@ -33,8 +33,8 @@ static void start(struct fixture *fixture, enum iso_level level)
     iso_aion_options_init(&fixture->options);
     fixture->options.level = level;
     fixture->options.finality_timeout_ms = 0;
-    fixture->options.emit = count;
-    fixture->options.context = fixture;
+    fixture->options.host.emit = count;
+    fixture->options.host.context = fixture;
     fixture->options.spill = temporary_folder();
 }
 
@@ -142,8 +142,8 @@ static uint64_t move_on(struct fixture *fixture, uint64_t disk[DISK_ROUNDS])
     struct iso_aion_stats stats;
     uint64_t random = 45;
     fixture->options.retention = RETENTION;
-    fixture->options.spill_segment_bits = 12;
-    fixture->options.spill_all = fixture->options.spill != NULL;
+    fixture->options.forced.spill_segment_bits = 12;
+    fixture->options.forced.spill_all = fixture->options.spill != NULL;
     fixture->engine = iso_aion_new(&fixture->options);
     for (uint32_t round = 0; round < DISK_ROUNDS; round++) {
         for (uint32_t turn = 0; turn < COLD * STAYS; turn++) {
@@ -199,7 +199,7 @@ static void keys_keep_a_share(void **state)
     (void)state;
     start(&f, ISO_SI);
     f.options.memory_limit = LIMIT;
-    f.options.memory_in_use = much_memory;
+    f.options.host.memory_in_use = much_memory;
     f.options.retention = 100;
     f.engine = iso_aion_new(&f.options);
     for (uint32_t i = 0; i < FEW * 100; i++) {
@@ -240,7 +240,7 @@ static void tells_equal_digests_apart(void **state)
         negative = unmix(~aion_mix(++small + 1u));
     while (!(negative >> 63));
     start(&fixture, ISO_SI);
-    fixture.options.spill_all = true;
+    fixture.options.forced.spill_all = true;
     fixture.engine = iso_aion_new(&fixture.options);
     for (uint32_t i = 0; i < 20; i++) {
         bool first = i % 3;

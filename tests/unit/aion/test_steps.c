@@ -156,10 +156,10 @@ static struct iso_aion *open_engine(struct iso_history *block, enum iso_level le
     options.level = level;
     options.finality_timeout_ms = 0;
     options.max_per_key = LISTED;
-    options.emit = count;
-    options.provenance = joined;
-    options.is_doubted = joined ? is_doubted : NULL;
-    options.conflict_window = joined ? conflict_window : NULL;
+    options.host.emit = count;
+    options.host.provenance = joined;
+    options.host.is_doubted = joined ? is_doubted : NULL;
+    options.host.conflict_window = joined ? conflict_window : NULL;
     struct iso_aion *engine = iso_aion_new(&options);
     iso_aion_block(engine, block);
     return engine;

@@ -70,17 +70,17 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     struct aion_part *part = aion_batch_part(batch);
     const struct aion_times *times = &taking->times;
     bool ser = engine->options.level == ISO_SER;
-    *part = (struct aion_part){.sts = times->sts,
-                               .cts = times->cts,
-                               .origin = engine->options.origin_is_index ? t : history->origin[t],
-                               .arrival = taking->arrival,
-                               .visible_below =
-                                   ser ? visible_below_of_commit(times) : aion_above(times->sts),
-                               .before = ser ? times->cts : times->sts,
-                               .start_bound = aion_above(times->sts),
-                               .first_step = batch->step_count,
-                               .tid = history->tid[t],
-                               .flags = taking->flags};
+    *part = (struct aion_part){
+        .sts = times->sts,
+        .cts = times->cts,
+        .origin = engine->options.host.origin_is_index ? t : history->origin[t],
+        .arrival = taking->arrival,
+        .visible_below = ser ? visible_below_of_commit(times) : aion_above(times->sts),
+        .before = ser ? times->cts : times->sts,
+        .start_bound = aion_above(times->sts),
+        .first_step = batch->step_count,
+        .tid = history->tid[t],
+        .flags = taking->flags};
     batch->atoms = &history->atoms;
     engine->shards.part_of[shard] = batch->part_count;
     return part;
@@ -157,7 +157,7 @@ static inline struct aion_access *find_access(struct iso_aion *engine, uint32_t 
 static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 {
     const struct iso_history *history = taking->history;
-    if (!taking->engine->options.counts_steps || !history->ranges.count)
+    if (!taking->engine->options.host.counts_steps || !history->ranges.count)
         return operation - history->first_operation[taking->transaction];
     const struct iso_range *set = iso_history_set_of(history, operation);
     return iso_history_step(history, taking->transaction, operation) |

@@ -8,7 +8,7 @@
 
 static const char *lacking_timestamp(const struct iso_aion *engine, uint8_t flags)
 {
-    bool foreign = engine->options.foreign && (flags & (ISO_WRITES | ISO_HAS_CTS));
+    bool foreign = engine->options.host.foreign && (flags & (ISO_WRITES | ISO_HAS_CTS));
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
     if (engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS) &&
@@ -272,7 +272,7 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
 static bool is_start(const struct iso_aion *engine, const struct iso_history *history, uint32_t t,
                      const struct aion_times *times)
 {
-    return engine->options.foreign && history->session[t] == ISO_NONE &&
+    return engine->options.host.foreign && history->session[t] == ISO_NONE &&
            times->cts <= ISO_AION_START;
 }
 
@@ -318,8 +318,8 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
         is_start(engine, history, t, times) || (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
-    if (engine->options.on_late)
-        engine->options.on_late(engine->options.context, history->origin[t]);
+    if (engine->options.host.on_late)
+        engine->options.host.on_late(engine->options.host.context, history->origin[t]);
 }
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what
@@ -345,8 +345,9 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
     struct aion_dedup_entry entry = {tid, survey->content, stamp ? stamp : aion_recent(engine),
                                      history->origin[t]};
     const struct iso_aion_options *options = &engine->options;
-    enum aion_dedup_result dedup = aion_dedup_note(&engine->dedup, &entry, engine->time.floor,
-                                                   options->on_contradiction ? AION_CONTENTS : 1);
+    enum aion_dedup_result dedup =
+        aion_dedup_note(&engine->dedup, &entry, engine->time.floor,
+                        options->host.on_contradiction ? AION_CONTENTS : 1);
     if (dedup == AION_OTHER_CONTENT)
         *status = refuse_transaction(history, t, error, "arrived before with other content",
                                      "a tid names one transaction");
@@ -354,10 +355,11 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
     if (dedup == AION_REPEAT)
         engine->stats.reads_of[ISO_AION_READS_REPEATED] += survey->reads;
     if (dedup == AION_CONTRADICTION) {
-        for (uint32_t s = 0; s < engine->shards.count && options->on_doubted_pairs; s++)
+        for (uint32_t s = 0; s < engine->shards.count && options->host.on_doubted_pairs; s++)
             iso_aion_shard_doubt(engine->shards.list[s], &history->atoms, history->tid[t],
-                                 options->on_doubted_pairs, options->context);
-        options->on_contradiction(options->context, history, t, engine->dedup.contradicted);
+                                 options->host.on_doubted_pairs, options->host.context);
+        options->host.on_contradiction(options->host.context, history, t,
+                                       engine->dedup.contradicted);
     }
     engine->dedup.contradicted =
         dedup == AION_OTHER_CONTENT ? engine->dedup.contradicted : UINT64_MAX;
@@ -379,7 +381,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
         return iso_error_set(error, ISO_FAILED, "%s", engine->budget.failure.text);
     if (status != ISO_OK)
         return status;
-    bool has_steps = engine->options.counts_steps && history->ranges.count;
+    bool has_steps = engine->options.host.counts_steps && history->ranges.count;
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error))
         return status;
@@ -392,8 +394,8 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
                                         !aion_is_foreign(engine, flags)};
     count_transaction(engine, history, t, &times, resolved);
     count_reads(engine, history, t, survey.reads, resolved);
-    if (engine->options.on_taken && !resolved)
-        engine->options.on_taken(engine->options.context, history, t);
+    if (engine->options.host.on_taken && !resolved)
+        engine->options.host.on_taken(engine->options.host.context, history, t);
     return ISO_OK;
 }
 

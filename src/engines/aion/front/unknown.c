@@ -79,7 +79,7 @@ void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cach
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
     ISO_GROW(engine->unknown.list, engine->unknown.count, engine->unknown.capacity);
-    uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
+    uint64_t origin = engine->options.host.origin_is_index ? t : history->origin[t];
     uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
     engine->unknown.list[engine->unknown.count++] = (struct aion_unknown){
         .tid = aion_tid_digest(history, t),
@@ -142,7 +142,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
         return false;
     }
     uint32_t t = unknown->transaction;
-    bool old_index = engine->options.origin_is_index;
+    bool old_index = engine->options.host.origin_is_index;
     engine->time.now = now > engine->time.now ? now : engine->time.now;
     unknown->open = false;
     engine->unknown.open--;
@@ -152,7 +152,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
         history->flags[t] |= ISO_HAS_CTS;
         history->cts[t] = cts;
     }
-    engine->options.origin_is_index =
+    engine->options.host.origin_is_index =
         false; /* the copy's origin already is what events are to carry */
     struct aion_accepted accepted;
     enum iso_status status =
@@ -163,7 +163,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     forget_keys_of(engine, t);
     engine->stats.unknown--;
     aion_sorted_chunks_batches(engine, true);
-    engine->options.origin_is_index = old_index;
+    engine->options.host.origin_is_index = old_index;
     aion_spill(engine);
     aion_engine_validate(engine);
     return status == ISO_OK;

@@ -203,7 +203,7 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
     aion_snapshot_boundaries_add(&deferred->snapshot_boundaries, history, t);
     if (!reads && !has_session)
         return;
-    uint64_t origin = engine->options.origin_is_index ? t : history->origin[t];
+    uint64_t origin = engine->options.host.origin_is_index ? t : history->origin[t];
     bool has_time = flags & (ISO_HAS_STS | ISO_HAS_CTS | ISO_OWN_TIMES | ISO_WRITES);
     uint64_t moment = taking->times.cts > taking->times.sts ? taking->times.cts : taking->times.sts;
     if (flags & ISO_OWN_TIMES) {
@@ -325,8 +325,8 @@ static void settle(struct iso_aion *engine, const struct aion_deferred_member *m
                                           (member->times.point ? ISO_POINT : 0),
                                  .times = member->times,
                                  .arrival = engine->time.now};
-    bool by_index = engine->options.origin_is_index;
-    engine->options.origin_is_index = false;
+    bool by_index = engine->options.host.origin_is_index;
+    engine->options.host.origin_is_index = false;
     memset(engine->shards.part_of, 0, engine->shards.count * sizeof *engine->shards.part_of);
     lose_cells(deferred);
     count_flagged(engine);
@@ -339,7 +339,7 @@ static void settle(struct iso_aion *engine, const struct aion_deferred_member *m
         else if (read->outcome == AION_DEFERRED_UNSURE)
             count_unsure(engine, read);
     }
-    engine->options.origin_is_index = by_index;
+    engine->options.host.origin_is_index = by_index;
 }
 
 static uint32_t steps_on_the_way(const struct iso_aion *engine)
@@ -369,11 +369,11 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
         aion_cached_key(engine, &deferred->cache, history->key[o]);
     if (engine->budget.failure.status != ISO_OK)
         return false;
-    bool by_index = engine->options.origin_is_index;
-    engine->options.origin_is_index =
+    bool by_index = engine->options.host.origin_is_index;
+    engine->options.host.origin_is_index =
         false; /* the copy's origin already is what events are to carry */
     aion_access_reads(&taking);
-    engine->options.origin_is_index = by_index;
+    engine->options.host.origin_is_index = by_index;
     return true;
 }
 

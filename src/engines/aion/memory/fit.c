@@ -37,8 +37,8 @@ static void measure_process(struct iso_aion *engine)
     struct aion_budget *budget = &engine->budget;
     uint64_t dedup = dedup_bytes(engine), kept = aion_bytes(engine) - dedup;
     budget->kept = kept > budget->kept ? kept : budget->kept;
-    if (engine->options.memory_in_use)
-        budget->beside = less(engine->options.memory_in_use(), budget->kept + dedup);
+    if (engine->options.host.memory_in_use)
+        budget->beside = less(engine->options.host.memory_in_use(), budget->kept + dedup);
 }
 
 /* What goes where the floor rises: all but the spill file's own. */
@@ -63,8 +63,9 @@ static uint64_t bytes_beside_keys(const struct iso_aion *engine)
 /* The engine's, and what stands beside it. */
 static uint64_t all_bytes(const struct iso_aion *engine)
 {
-    uint64_t beside =
-        engine->options.bytes_beside ? engine->options.bytes_beside(engine->options.context) : 0;
+    uint64_t beside = engine->options.host.bytes_beside
+                          ? engine->options.host.bytes_beside(engine->options.host.context)
+                          : 0;
     return aion_bytes(engine) + beside;
 }
 
@@ -156,8 +157,8 @@ static bool lies_above(const struct iso_aion *engine)
 static void trim_to_floor(struct iso_aion *engine)
 {
     aion_set_floor(engine);
-    if (engine->options.on_floor)
-        engine->options.on_floor(engine->options.context, engine->time.floor);
+    if (engine->options.host.on_floor)
+        engine->options.host.on_floor(engine->options.host.context, engine->time.floor);
     aion_trim_all(engine);
 }
 

@@ -34,8 +34,8 @@ void aion_spill_open(struct iso_aion *engine)
     for (uint32_t s = 0; options->spill && s < engine->shards.count; s++) {
         char name[24];
         struct iso_spill_options store = {.folder = options->spill,
-                                          .name = options->spill_stays ? name : NULL,
-                                          .segment_bits = options->spill_segment_bits};
+                                          .name = options->host.spill_stays ? name : NULL,
+                                          .segment_bits = options->forced.spill_segment_bits};
         snprintf(name, sizeof name, "spill-%u", s);
         iso_aion_shard_spill_to(engine->shards.list[s], &store, &engine->budget.failure);
     }
@@ -58,9 +58,10 @@ static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
     struct aion_budget *budget = &engine->budget;
     uint64_t limit = budget->limit;
     budget->most = in_use > budget->most ? in_use : budget->most;
-    if (engine->options.memory_in_use && engine->group.number - budget->looked >= VERSION_QUERY) {
+    if (engine->options.host.memory_in_use &&
+        engine->group.number - budget->looked >= VERSION_QUERY) {
         budget->looked = engine->group.number;
-        budget->beside = less(engine->options.memory_in_use(), budget->most);
+        budget->beside = less(engine->options.host.memory_in_use(), budget->most);
     }
     return less(limit, limit / MARGIN + budget->beside);
 }
@@ -119,7 +120,7 @@ void aion_spill(struct iso_aion *engine)
     struct aion_budget *budget = &engine->budget;
     if (!engine->options.spill || budget->failure.status != ISO_OK)
         return;
-    if (engine->options.spill_all) {
+    if (engine->options.forced.spill_all) {
         evict_bytes(engine, UINT64_MAX);
     } else if (budget->limit) {
         fit_keys(engine);

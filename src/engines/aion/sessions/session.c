@@ -49,7 +49,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     engine->sessions.members.list[number] = (struct aion_member){
         .sts = is_timeless ? UINT64_MAX : times->sts,
         .cts = times->cts,
-        .origin = engine->options.origin_is_index ? t : history->origin[t],
+        .origin = engine->options.host.origin_is_index ? t : history->origin[t],
         .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
         .point = times->point};
     return number;
@@ -426,6 +426,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entran
     insert_member(engine, session,
                   aion_session_place(engine, &session->members, entrant->sno, entrant->number),
                   entrant);
-    if (session->rescan_cost > (engine->options.throttles_soon ? 0 : MUCH + 4 * session->arrived))
+    if (session->rescan_cost >
+        (engine->options.forced.throttles_soon ? 0 : MUCH + 4 * session->arrived))
         aion_disorder_begin(engine, session);
 }

@@ -34,13 +34,13 @@ bool aion_is_crowded(const struct iso_aion_shard *shard, const struct aion_key *
 
 bool aion_keeps_overlap_count(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    return shard->options.is_doubted && key->cold && shard->cold.list[key->cold].unlisted &&
+    return shard->options.host.is_doubted && key->cold && shard->cold.list[key->cold].unlisted &&
            key->versions.count > 1;
 }
 
 void aion_note_overlap_count(struct iso_aion_shard *shard, struct aion_key *key, uint32_t wasted)
 {
-    if (wasted > (shard->options.throttles_soon ? 0 : WASTED))
+    if (wasted > (shard->options.forced.throttles_soon ? 0 : WASTED))
         aion_cold_of(shard, key)->crowded = true;
 }
 
@@ -52,10 +52,10 @@ struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const str
     struct aion_commits window = {0, UINT64_MAX};
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (shard->options.conflict_window) {
+    if (shard->options.host.conflict_window) {
         const char *name = iso_atom_text(&shard->values.atoms, key->atom, buffer, &length);
-        shard->options.conflict_window(shard->options.context, name, length, cts, &window.from,
-                                       &window.to);
+        shard->options.host.conflict_window(shard->options.host.context, name, length, cts,
+                                            &window.from, &window.to);
     }
     return window;
 }
@@ -63,8 +63,8 @@ struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const str
 bool aion_is_doubted(const struct iso_aion_shard *shard, const struct aion_entry *version)
 {
     uint32_t tid = shard->transactions.list[version->transaction].tid;
-    return shard->options.is_doubted &&
-           shard->options.is_doubted(shard->options.context, &shard->values.atoms, tid);
+    return shard->options.host.is_doubted &&
+           shard->options.host.is_doubted(shard->options.host.context, &shard->values.atoms, tid);
 }
 
 static bool is_judged(const struct aion_entry *version)
@@ -213,10 +213,10 @@ struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key
     struct aion_pairs pairs = {
         .count = aion_overlaps_count(overlap_count->all, start, time, 0, UINT64_MAX)};
     uint64_t left = pairs.count;
-    if (left && shard->options.conflict_window)
+    if (left && shard->options.host.conflict_window)
         left = aion_overlaps_count(overlap_count->all, start, time, window.from, window.to);
     pairs.excused = pairs.count - left;
-    if (left && shard->options.is_doubted)
+    if (left && shard->options.host.is_doubted)
         pairs.doubtful =
             aion_is_doubted(shard, version)
                 ? left
@@ -309,7 +309,8 @@ void iso_aion_shard_doubt(struct iso_aion_shard *shard, const struct iso_atoms *
 {
     uint64_t digest = aion_atom_digest(atoms, tid);
     uint32_t count;
-    if (!shard->options.is_doubted || shard->options.is_doubted(shard->options.context, atoms, tid))
+    if (!shard->options.host.is_doubted ||
+        shard->options.host.is_doubted(shard->options.host.context, atoms, tid))
         return; /* its pairs have moved */
     if (!shard->overlap_count_writers.ready)
         index_writers(shard);

@@ -67,7 +67,7 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
                     const struct aion_observed *observed)
 {
     uint64_t aged = key->cold ? shard->cold.list[key->cold].aged : 0;
-    if (shard->options.holds == ISO_STALE_READS) /* any moment of the past will do */
+    if (shard->deferred_level == ISO_STALE_READS) /* any moment of the past will do */
         return aged;
     if (!aged || aion_key_is_list(key) || !has_writer(shard, key, observed->value))
         return aged;
@@ -107,10 +107,10 @@ static bool is_whole_row(const struct iso_aion_shard *shard, const struct aion_k
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    if (!shard->options.is_whole_row)
+    if (!shard->options.host.is_whole_row)
         return false;
     const char *name = iso_atom_text(&shard->values.atoms, key->atom, buffer, &length);
-    return shard->options.is_whole_row(shard->options.context, name, length);
+    return shard->options.host.is_whole_row(shard->options.host.context, name, length);
 }
 
 bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion_key *key,
@@ -282,7 +282,7 @@ static struct aion_observed observed_read_of(struct iso_aion_shard *shard,
                                      .before = detail ? detail->before : part->before,
                                      .operation = step->operation,
                                      .own = step->flags & AION_OWN,
-                                     .newer = shard->options.holds == ISO_SI ? 0 : step->newer};
+                                     .newer = shard->deferred_level == ISO_SI ? 0 : step->newer};
     if (step->kind == AION_READ)
         observed.value = value_read(shard, batch->atoms, key, step->value);
     else /* no elements in the whole batch: no column */
@@ -430,7 +430,7 @@ static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *
 void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
                const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
-    if (shard->options.holds != ISO_SI)
+    if (shard->deferred_level != ISO_SI)
         read_flagged(shard, batch, part, step, transaction);
     else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))
         read_with_care(shard, batch, part, step, transaction);

@@ -54,7 +54,10 @@ struct aion_finding {
 
 /* Of the engine's options a shard heeds the level, the times of verdicts, how much is listed, and
  * what it asks of values and of pairs. */
-struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options);
+/* `deferred_level`: the level, if the engine holds transactions back (aion/levels/deferred.h), else
+ * SI. */
+struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options,
+                                          enum iso_level deferred_level);
 void iso_aion_shard_free(struct iso_aion_shard *shard);
 
 /* Initial values, before anything else: of every register, and of one key. */

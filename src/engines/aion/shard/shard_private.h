@@ -35,6 +35,7 @@ struct aion_findings {
 
 struct iso_aion_shard {
     struct iso_aion_options options;
+    enum iso_level deferred_level; /* as iso_aion_shard_new was told */
     struct aion_shard_time time;
     struct aion_pool pool;
     struct aion_values values;
@@ -100,9 +101,10 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
 static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard,
                                                const struct aion_observed *observed)
 {
-    if (shard->options.holds == ISO_SI)
+    if (shard->deferred_level == ISO_SI)
         return observed->visible_below;
-    return shard->options.has_snapshot_boundaries ? observed->before : aion_above(observed->before);
+    return shard->options.host.has_snapshot_boundaries ? observed->before
+                                                       : aion_above(observed->before);
 }
 
 /* Whether both are one transaction: a part that came later than its writes has a number of its
@@ -110,7 +112,7 @@ static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shar
 static inline bool aion_is_same(const struct iso_aion_shard *shard, uint32_t one, uint32_t other)
 {
     const struct aion_transaction *transactions = shard->transactions.list;
-    if (one == other || shard->options.holds == ISO_SI || one == ISO_NONE || other == ISO_NONE)
+    if (one == other || shard->deferred_level == ISO_SI || one == ISO_NONE || other == ISO_NONE)
         return one == other;
     return transactions[one].tid == transactions[other].tid &&
            transactions[one].cts == transactions[other].cts;
@@ -245,7 +247,7 @@ enum { AION_MANY = 64, AION_RECHECKS = 16, AION_TENTATIVES = 8 };
 /* What is more is more than is looked at each time. */
 static inline uint32_t aion_many(const struct iso_aion_shard *shard)
 {
-    return shard->options.throttles_soon ? 1 : AION_MANY;
+    return shard->options.forced.throttles_soon ? 1 : AION_MANY;
 }
 void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place end,
                         uint32_t scanned);

@@ -56,7 +56,7 @@ void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, stru
         struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
         shard->stats.steps++;
         struct aion_pending *subject = pending_of(shard, key, read);
-        if (++subject->rechecks >= (shard->options.throttles_soon ? 2 : AION_RECHECKS))
+        if (++subject->rechecks >= (shard->options.forced.throttles_soon ? 2 : AION_RECHECKS))
             retire_read(shard, key, place);
     }
     if (!key->reads.count) {

@@ -171,7 +171,7 @@ static void emit_pending(struct iso_aion_shard *shard, struct aion_pending *subj
     finding->cause = aion_party_of(shard, cause);
     if (listed)
         fill_finding(shard, subject, observed, finding);
-    else if (shard->options.provenance)
+    else if (shard->options.host.provenance)
         fill_provenance(shard, subject, observed, finding);
     if (state == ISO_AION_RETRACTED && listed)
         shard->cold.list[shard->keys.list[subject->key].cold].listed -= subject->listed;
