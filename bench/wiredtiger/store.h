@@ -50,8 +50,8 @@ extern const char *const store_mode_names[STORE_MODES];
 struct store {
     enum store_mode mode;
     WT_CONNECTION *connection;
-    pthread_mutex_t
-        clock; /* held to draw a timestamp, and for what must happen together with that */
+    /* held to draw a timestamp, and for what must happen together with that */
+    pthread_mutex_t clock;
     atomic_uint_fast64_t counter; /* the last timestamp drawn; moves only under `clock` */
 };
 

@@ -12,8 +12,8 @@ enum {
     HEAD_TEXT = 256
 };
 
-static pthread_mutex_t file_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* one write at a time to any shared file */
+/* one write at a time to any shared file */
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool writer_init(struct writer *writer, struct shared_file *file, unsigned operations)
 {

@@ -6,8 +6,8 @@
 
 struct iso_ddl_words {
     const char *at, *end;
-    struct iso_json_text
-        token;  /* a name or a text without its quotes, or one other character; in the statement */
+    /* a name or a text without its quotes, or one other character; in the statement */
+    struct iso_json_text token;
     char quote; /* what it stood in; 0: in none */
 };
 

@@ -78,8 +78,8 @@ enum iso_member_scope {
 
 struct iso_envelope {
     uint64_t seen; /* bit m: member m was there, maybe null */
-    struct iso_cell
-        member[ISO_MEMBERS]; /* where seen; structs are ISO_CELL_JSON, their members stand apart */
+    /* where seen; structs are ISO_CELL_JSON, their members stand apart */
+    struct iso_cell member[ISO_MEMBERS];
     struct iso_row before, after, key; /* no cells where null or not there */
     bool is_tombstone;                 /* no payload */
     bool has_key;

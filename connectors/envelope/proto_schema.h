@@ -66,8 +66,8 @@ struct proto_schema {
     uint32_t field_count, field_capacity;
     struct proto_field *fields;
     struct iso_names names; /* of messages, while the schema is read */
-    struct iso_number_map
-        numbers; /* a message's first field and a field's number, to its index within the message */
+    /* a message's first field and a field's number, to its index within the message */
+    struct iso_number_map numbers;
 };
 
 /* The index within its message of the field of that number, `count` if there is none. */

@@ -24,8 +24,8 @@ struct gaps {
     int64_t next;       /* the offset that librdkafka has to give next */
     int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
     uint32_t confirmed; /* holes in a row that were real */
-    uint64_t
-        skipped_batch; /* the rest of this batch's messages of the partition came before the seek */
+    /* the rest of this batch's messages of the partition came before the seek */
+    uint64_t skipped_batch;
 };
 
 /* A partition's messages that are fetched and not handed out. */

@@ -12,8 +12,8 @@ struct iso_kafka_producer {
     struct iso_kafka_client client;
     char *topic_name;
     rd_kafka_topic_t *topic;
-    rd_kafka_resp_err_t
-        not_created; /* why the topic could not be created; 0: it was, or was not to be */
+    /* why the topic could not be created; 0: it was, or was not to be */
+    rd_kafka_resp_err_t not_created;
     int32_t partition_count;
     uint64_t sent, delivered;
     uint64_t underway[2];        /* messages before the latest mark and behind it, by turns */

@@ -18,8 +18,8 @@ enum { ISO_KAFKA_ANY_PARTITION = -1 }; /* by the key's hash; without a key at ra
 struct iso_kafka_producer *iso_kafka_producer_new(const struct iso_kafka_properties *properties,
                                                   const char *topic, int32_t partitions,
                                                   struct iso_error *error);
-void iso_kafka_producer_free(
-    struct iso_kafka_producer *producer); /* what was not flushed may be lost */
+/* what was not flushed may be lost */
+void iso_kafka_producer_free(struct iso_kafka_producer *producer);
 
 /* Number of partitions that the topic has. */
 int32_t iso_kafka_producer_partitions(const struct iso_kafka_producer *producer);

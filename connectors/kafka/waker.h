@@ -25,8 +25,8 @@ struct kafka_waker {
 };
 
 void kafka_waker_init(struct kafka_waker *waker, rd_kafka_t *handle);
-void kafka_waker_release(
-    struct kafka_waker *waker); /* before the handle goes; a zeroed one may go too */
+/* before the handle goes; a zeroed one may go too */
+void kafka_waker_release(struct kafka_waker *waker);
 
 /* Wakes the leader of the partition, soon; asking again before that changes nothing. `topic`
  * outlives the waker. */

@@ -118,8 +118,8 @@ void ticdc_set_moment(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 
 char *ticdc_room(struct ticdc *ticdc, size_t size)
 {
-    struct iso_text *bytes =
-        &ticdc->bytes; /* reserved when the message came: enough but for what becomes longer */
+    /* reserved when the message came: enough but for what becomes longer */
+    struct iso_text *bytes = &ticdc->bytes;
     if (bytes->capacity - bytes->used < size) {
         ISO_GROW(ticdc->blocks, ticdc->block_count, ticdc->block_capacity);
         return ticdc->blocks[ticdc->block_count++] = iso_allocate(size);

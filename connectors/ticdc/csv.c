@@ -219,8 +219,8 @@ static enum iso_status decode_fields(struct ticdc *ticdc, const struct iso_messa
     if (check_fields(state, table, &first, error) != ISO_OK)
         return error->status;
     bool updates = first > FIELDS_FIXED && ISO_PAYLOAD_IS(fields[FIELDS_FIXED].text, "true");
-    change.created =
-        operation == 'I' && !updates; /* else what an update left, behind what it found */
+    /* else what an update left, behind what it found */
+    change.created = operation == 'I' && !updates;
     change.has_now = operation != 'D';
     change.has_old = !change.has_now;
     const struct ticdc_index *key = ticdc_table_key(table);

@@ -228,8 +228,8 @@ static void split_move(struct iso_events *events, iso_atom old_key)
     gone->flags |= ISO_EVENT_HAS_AFTER;
     gone->after = ISO_ABSENT;
     come.operation = ISO_ROW_INSERT;
-    come.flags &=
-        (uint16_t)~ISO_EVENT_HAS_BEFORE; /* another row may have been there, which moved as well */
+    /* another row may have been there, which moved as well */
+    come.flags &= (uint16_t)~ISO_EVENT_HAS_BEFORE;
     come.before = ISO_ABSENT;
     iso_events_add(events, &come);
 }

@@ -16,8 +16,8 @@ struct iso_answer {
     bool is_candidate;        /* the question is about this level, too */
     bool is_known;            /* asked, or follows from another answer */
     enum iso_outcome outcome; /* if it is known; undecided only if it was asked */
-    enum iso_level
-        since; /* the level that was asked: itself, or the one that the answer follows from */
+    /* the level that was asked: itself, or the one that the answer follows from */
+    enum iso_level since;
     const char *reason;               /* of undecided */
     char anomaly[ISO_ANSWER_ANOMALY]; /* of violated, if it was asked: what was found,
                                          "lost-update"; may be empty */

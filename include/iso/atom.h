@@ -20,8 +20,8 @@
 
 typedef uint32_t iso_atom;
 
-#define ISO_ATOM_TABLE                                                                             \
-    0x80000000u /* this bit: the rest is an index into the table; else the integer itself */
+/* this bit: the rest is an index into the table; else the integer itself */
+#define ISO_ATOM_TABLE 0x80000000u
 #define ISO_ABSENT 0xffffffffu /* null */
 
 /* An unknown value is a text of this byte and a reason behind it. No client's value begins with

@@ -111,8 +111,8 @@ enum iso_literal_kind {
 struct iso_literal {
     enum iso_literal_kind kind;
     uint32_t a, b, key; /* key: ISO_NONE where the kind has none */
-    uint32_t
-        read; /* READS, NOT_READS: 1 + the operation, where each read is one of its own; else 0 */
+    /* READS, NOT_READS: 1 + the operation, where each read is one of its own; else 0 */
+    uint32_t read;
 };
 
 enum iso_edge_kind {
@@ -130,8 +130,8 @@ struct iso_edge {
     enum iso_edge_kind kind;
     uint32_t from, to; /* events */
     uint32_t key, via; /* RW: whose version was read, ISO_NONE: the initial one */
-    uint32_t
-        read; /* WR, RW: 1 + the operation that read, where each read is one of its own; else 0 */
+    /* WR, RW: 1 + the operation that read, where each read is one of its own; else 0 */
+    uint32_t read;
 };
 
 enum iso_lemma_kind { ISO_LEMMA_CYCLE, ISO_LEMMA_LIST, ISO_LEMMA_PROPAGATION, ISO_LEMMA_VERSIONS };

@@ -29,13 +29,13 @@
 enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };
 #define ISO_KIND_MASK 0x07u
 /* ... and any of these. */
-#define ISO_OPERATION_OTS                                                                          \
-    0x10u /* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
+/* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
+#define ISO_OPERATION_OTS 0x10u
 #define ISO_OPERATION_SNAPSHOT                                                                     \
     0x20u /* `ots` holds an index of `snapshots`; only while building                              \
            */
-#define ISO_OPERATION_LOCK                                                                         \
-    0x40u /* under a lock held until commit, and no ots: it stands just below cts */
+/* under a lock held until commit, and no ots: it stands just below cts */
+#define ISO_OPERATION_LOCK 0x40u
 
 /* The column `flags` of a transaction: status ... */
 #define ISO_COMMITTED 0x00u
@@ -51,19 +51,19 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 #define ISO_POINT 0x80u     /* set by finish: no writes, and no cts or cts = sts */
 
 /* The column `marks` of a transaction. */
-#define ISO_MARK_CDC_WRITES                                                                        \
-    0x01u /* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
-#define ISO_MARK_LOG_START                                                                         \
-    0x02u /* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
+/* "writes":"cdc": what it wrote beyond what it lists, the change stream knows */
+#define ISO_MARK_CDC_WRITES 0x01u
+/* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
+#define ISO_MARK_LOG_START 0x02u
 
 /* The column `key_use`: how a key is used; finish distinguishes lists and registers by it. */
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
 #define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
 
-#define ISO_MARK_CELLS_OF_STREAM                                                                   \
-    0x04u /* of a row that it wrote "cells":{}: which cells, the change stream knows */
-#define ISO_MARKS_OF_STREAM                                                                        \
-    (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM) /* says nothing without one */
+/* of a row that it wrote "cells":{}: which cells, the change stream knows */
+#define ISO_MARK_CELLS_OF_STREAM 0x04u
+/* says nothing without one */
+#define ISO_MARKS_OF_STREAM (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM)
 
 /* What the numbers in sts, cts and ots are. One kind in a history. */
 enum iso_clock {
@@ -217,8 +217,8 @@ struct iso_history {
 
     /* initial values */
     iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
-    uint32_t
-        initial_count; /* writes of the initial transaction; a later one of the same key wins */
+    /* writes of the initial transaction; a later one of the same key wins */
+    uint32_t initial_count;
     uint32_t *initial_key;
     iso_atom *initial_of_key; /* (appends: `initial_is_append`) */
     bool *initial_is_append;
@@ -226,8 +226,8 @@ struct iso_history {
 
 void iso_history_init(struct iso_history *history);
 void iso_history_release(struct iso_history *history);
-void iso_history_clear(
-    struct iso_history *history); /* empty and buildable again, keeps the memory */
+/* empty and buildable again, keeps the memory */
+void iso_history_clear(struct iso_history *history);
 
 /* Whether records are known to be missing in its file. */
 #define ISO_RECORDS_LOST "records-lost" /* the reason of verdicts then */

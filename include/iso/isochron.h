@@ -73,8 +73,8 @@ struct iso_transactions;
 
 ISO_API struct iso_transactions *iso_transactions_new(void);
 ISO_API void iso_transactions_free(struct iso_transactions *transactions);
-ISO_API void
-iso_transactions_clear(struct iso_transactions *transactions); /* empty, as new; keeps its memory */
+/* empty, as new; keeps its memory */
+ISO_API void iso_transactions_clear(struct iso_transactions *transactions);
 /* A call that returned an error added nothing, so the set may lack what was meant to be in it:
  * neither a check nor a stream takes it then. This says that it is whole without what was refused
  * so far. A file that broke off remains. */
@@ -236,8 +236,8 @@ ISO_API struct iso_check *iso_check_new(struct iso_transactions *transactions,
 ISO_API void iso_check_free(struct iso_check *check);
 ISO_API enum iso_outcome iso_check_outcome(const struct iso_check *check);
 ISO_API const char *iso_check_reason(const struct iso_check *check); /* of undecided; else NULL */
-ISO_API uint64_t
-iso_check_violations(const struct iso_check *check); /* all, also those that are not listed */
+/* all, also those that are not listed */
+ISO_API uint64_t iso_check_violations(const struct iso_check *check);
 ISO_API size_t iso_check_count(const struct iso_check *check); /* those listed */
 ISO_API const struct iso_report *iso_check_report(const struct iso_check *check, size_t index);
 /* The object of `isochron check --json`, one line without its newline. `length` may be NULL. */

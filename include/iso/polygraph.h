@@ -16,8 +16,8 @@ struct iso_polygraph_options {
     uint64_t drift;  /* how far the clients' clocks may differ, in nanoseconds */
     double timeout;  /* seconds; 0: none */
     uint64_t memory; /* bytes that the program may take; 0: 16 GiB */
-    uint64_t (*memory_in_use)(
-        void); /* bytes that it takes now; NULL: only what a step is about to take counts */
+    /* bytes that it takes now; NULL: only what a step is about to take counts */
+    uint64_t (*memory_in_use)(void);
     uint32_t max_findings;   /* of the list, never of the counts; 0: all */
     bool versions_by_commit; /* ser: the order of versions is that of commit timestamps, and only
                               * the order of transactions is sought
@@ -50,8 +50,8 @@ struct iso_polygraph_result {
     uint64_t reads_left_out;       /* versions_by_commit: of another value than their moment says */
     struct iso_finding *findings;
     uint32_t finding_count, finding_capacity;
-    uint32_t
-        cycle_lemma; /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
+    /* of the evidence: the lemma whose cycle is to be shown; ISO_NONE: none */
+    uint32_t cycle_lemma;
     struct iso_evidence evidence;
     struct iso_polygraph_counters counters;
 };

@@ -122,9 +122,9 @@ struct iso_recorder_statistics {
     uint64_t recorded;     /* taken into the buffer, or given in-band */
     uint64_t written;      /* and written to the file, or acknowledged by the broker */
     uint64_t dropped_full; /* the buffer was full */
-    uint64_t
-        dropped_refused; /* too large, not UTF-8, a value that begins with U+0002, or no memory */
-    uint64_t lost;       /* taken, but the file or the broker failed */
+    /* too large, not UTF-8, a value that begins with U+0002, or no memory */
+    uint64_t dropped_refused;
+    uint64_t lost;          /* taken, but the file or the broker failed */
     uint64_t waiting_bytes; /* in the buffer now */
     char trouble[256];      /* why records were lost, the latest reason; "": none were */
 };
@@ -193,8 +193,8 @@ ISO_API void iso_recorder_statement_snapshot(struct iso_recorder_session *sessio
                                              const char *snapshot);
 ISO_API void iso_recorder_statement_timestamp(struct iso_recorder_session *session, uint64_t ots);
 ISO_API void iso_recorder_statement_lock(struct iso_recorder_session *session);
-ISO_API void
-iso_recorder_statement(struct iso_recorder_session *session); /* at the transaction's own again */
+/* at the transaction's own again */
+ISO_API void iso_recorder_statement(struct iso_recorder_session *session);
 
 /* Operations, in the order in which they ran. A NULL value is *absent*: no such row. */
 ISO_API void iso_recorder_read(struct iso_recorder_session *session, const char *key,

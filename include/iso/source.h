@@ -64,17 +64,17 @@ enum iso_table_change {
 #define ISO_EVENT_HAS_BEFORE 0x10u /* the whole row before, or its absence, is known */
 #define ISO_EVENT_HAS_AFTER 0x20u  /* absent: written, but the source does not say what */
 #define ISO_EVENT_HAS_COUNT 0x40u
-#define ISO_EVENT_IN_BAND                                                                          \
-    0x80u /* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
-#define ISO_EVENT_HAS_MARKER                                                                       \
-    0x100u /* ROW, IGNORED: the client's own id of the transaction stands in it */
-#define ISO_EVENT_ALONE                                                                            \
-    0x200u /* DROP, SCHEMA: it is the whole of `transaction_id`, which nothing ends */
-#define ISO_EVENT_SNAPSHOT_ENDS                                                                    \
-    0x400u /* ROW of a snapshot: the last one of all tables of the sender */
+/* TRANSACTIONS: the record travelled inside `transaction_id`, which it describes */
+#define ISO_EVENT_IN_BAND 0x80u
+/* ROW, IGNORED: the client's own id of the transaction stands in it */
+#define ISO_EVENT_HAS_MARKER 0x100u
+/* DROP, SCHEMA: it is the whole of `transaction_id`, which nothing ends */
+#define ISO_EVENT_ALONE 0x200u
+/* ROW of a snapshot: the last one of all tables of the sender */
+#define ISO_EVENT_SNAPSHOT_ENDS 0x400u
 #define ISO_EVENT_TABLE_ENDS 0x800u /* ROW of a snapshot: the last one of its table */
-#define ISO_EVENT_SNAPSHOT_MARKS                                                                   \
-    ISO_EVENT_HAS_COUNT /* ROW of a snapshot: its sender marks the last row of each table */
+/* ROW of a snapshot: its sender marks the last row of each table */
+#define ISO_EVENT_SNAPSHOT_MARKS ISO_EVENT_HAS_COUNT
 #define ISO_EVENT_INCREMENTAL 0x1000u /* ROW of a snapshot that is taken while changes stream */
 #define ISO_EVENT_UNREPORTED                                                                       \
     0x2000u /* ROW, CELL, DROP, DELETE_IF: clients do not report what is written there             \
@@ -83,8 +83,8 @@ enum iso_table_change {
     0x4000u /* SCHEMA: `table`'s rows have other columns, or columns of other types. IGNORED: from \
              * here on `table` cannot be judged, or with a `key`, "table#column", not always that  \
              * column: for `reason` */
-#define ISO_EVENT_SNAPSHOT_XID                                                                     \
-    0x8000u /* ROW of a snapshot: `position[0]` is the xid that took it */
+/* ROW of a snapshot: `position[0]` is the xid that took it */
+#define ISO_EVENT_SNAPSHOT_XID 0x8000u
 
 struct iso_event {
     uint8_t type;      /* enum iso_event_type */
@@ -106,8 +106,8 @@ struct iso_event {
                         (YugabyteDB's tablet) */
     uint8_t unknown; /* ROW, CELL without HAS_AFTER: why (enum iso_unjudged), if not
                         ISO_UNJUDGED_UNKNOWN_VALUE */
-    uint64_t
-        time; /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
+    /* END: when its transaction committed, in milliseconds since 1970; 0: not said */
+    uint64_t time;
     uint64_t order; /* ROW, IGNORED: its place within its transaction, from 1, as the source counts;
                        0: not said */
     uint64_t origin;    /* iso_origin(input of the message, offset) */

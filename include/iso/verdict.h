@@ -103,9 +103,9 @@ struct iso_violation {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
     uint32_t transaction; /* the one that is blamed (NOCONFLICT: the later committer) */
-    uint32_t
-        other; /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with
-                * the largest position. SHARED_CTS: another writer. ISO_NONE if there is none */
+    /* NOCONFLICT: the other writer. SESSION: the earlier transaction of the session with the
+     * largest position. SHARED_CTS: another writer. ISO_NONE if there is none */
+    uint32_t other;
     uint32_t key;                      /* ISO_NONE where the axiom has none */
     uint32_t operation;                /* the operation at fault, or ISO_NONE */
     struct iso_value expected, actual; /* INT and EXT */
@@ -133,8 +133,8 @@ struct iso_verdict {
         reads_unjudged; /* external and internal reads; unjudged: (transaction, key) */
     uint64_t unjudged[ISO_UNJUDGED_REASONS]; /* of these, by reason */
     uint64_t repeats; /* transactions that stood in the input again, and were ignored */
-    uint64_t
-        writes_unjudged; /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    /* (transaction, key): written under a lock only, NOCONFLICT not judged */
+    uint64_t writes_unjudged;
     bool per_operation;
     uint64_t counts[ISO_AXIOMS];
 

@@ -422,8 +422,8 @@ struct table_judgement table_oracle(const struct table_history *history, enum is
         seen += rows[r].is_there && table_within(query, &history->keys[r]) &&
                 (counts || !query->returned[r]);
     }
-    bool says_little =
-        query->is_partial && query->asked != TABLE_ASKED_BAG; /* a bag's rows were there */
+    /* a bag's rows were there */
+    bool says_little = query->is_partial && query->asked != TABLE_ASKED_BAG;
     bool is_over = !says_little && seen > history->scan_limit;
     if (!counts)
         judge_rows(history, level, t, operation, rows, !query->is_partial && !is_over, &judgement);

@@ -19,8 +19,8 @@ struct oracle {
         has_log; /* commits of one number have no order; but versions of a key, by the log */
     struct plain_times times;
     struct instances *instances;
-    bool reads_externally[PLAIN_TRANSACTIONS]
-                         [PLAIN_OPERATIONS]; /* judged by EXT, whatever came out */
+    /* judged by EXT, whatever came out */
+    bool reads_externally[PLAIN_TRANSACTIONS][PLAIN_OPERATIONS];
 
     /* rc and stale: the transaction that is being judged, and the read that is wrong */
     uint64_t left_low, left_high; /* rc: the moments that are left */

@@ -123,8 +123,8 @@ static void write_stats(struct run *run)
     iso_aion_stats(run->engine, &stats);
     run->evicted = stats.spilt.evicted;
     run->expired = stats.spilt.compacted;
-    stats.spilt.disk = stats.spilt.archived = stats.spilt.read = stats.spilt.written =
-        0;           /* where records are may differ */
+    /* where records are may differ */
+    stats.spilt.disk = stats.spilt.archived = stats.spilt.read = stats.spilt.written = 0;
     stats.steps = 0; /* so may slots be that are looked at */
     for (size_t i = 0; i < sizeof stats / sizeof *numbers; i++)
         put_number(&run->log, numbers[i]);

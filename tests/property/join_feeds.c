@@ -178,8 +178,8 @@ static void chronos_found(struct carriage *carriage, const struct plain_history 
         const char *rest = strchr(text, ' ');
         char change[FOUND_TEXT];
         snprintf(change, sizeof change, "CDC%s", rest);
-        carriage_add_found(
-            found, carriage->format->mode == BY_BEFORE_IMAGES ? change : text); /* reads are its */
+        /* reads are its */
+        carriage_add_found(found, carriage->format->mode == BY_BEFORE_IMAGES ? change : text);
     }
     iso_verdict_release(&verdict);
     iso_history_release(&history);

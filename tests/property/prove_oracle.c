@@ -390,8 +390,8 @@ int main(int argc, char **argv)
         return 2;
     for (uint64_t i = 0; statistics.programs < programs && failed < 5; i++) {
         struct random random = {.state = seed + i};
-        random.state =
-            random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
+        /* neighbours have nothing in common */
+        random.state = random_bits(&random) * 0xbf58476d1ce4e5b9u;
         struct program program;
         make_program(&random, &program);
         iso_text_put_bytes(&program.head, "", 1);

@@ -542,8 +542,8 @@ int main(int argc, char **argv)
     for (uint64_t i = 0; statistics.programs < programs && failed < 3; i++) {
         struct random random = {.state = seed + i};
         struct program program;
-        random.state =
-            random_bits(&random) * 0xbf58476d1ce4e5b9u; /* neighbours have nothing in common */
+        /* neighbours have nothing in common */
+        random.state = random_bits(&random) * 0xbf58476d1ce4e5b9u;
         make_program(&random, &program);
         failed += !judge(&program, &random, seed + i);
         release_program(&program);

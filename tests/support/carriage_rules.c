@@ -255,8 +255,8 @@ void carriage_strip(struct carriage *carriage)
         if (!plain_transaction_writes(record) || !leaves_marker(carriage, record))
             continue;
         record->xid = 0;
-        bool inverted =
-            carriage->commits[t] < record->sts.physical; /* promises go by what records say */
+        /* promises go by what records say */
+        bool inverted = carriage->commits[t] < record->sts.physical;
         if (carriage->commits[t] && !inverted && carriage->format->identity != BY_XID)
             record->cts.given = false;
     }

@@ -217,8 +217,8 @@ void cell_execute(struct cell_world *world)
     if (world->closed && wanted + CLOSING > world->capacity)
         wanted = world->capacity - CLOSING;
     for (uint32_t row = 0; row < world->rows; row++) {
-        bool exists =
-            !row || random_percent(&world->random, 50); /* one, so that there is a snapshot */
+        /* one, so that there is a snapshot */
+        bool exists = !row || random_percent(&world->random, 50);
         world->initial[row] = (struct cells){exists, exists ? draw_value(world) : CELL_NULL,
                                              exists ? draw_second(world) : CELL_NULL};
         world->now_of[row] = world->initial[row];

@@ -89,8 +89,8 @@ struct cell_world {
     uint32_t tables, rows,
         capacity;         /* rows take turns among the tables; at most so many transactions */
     bool lies, conflicts; /* reads do; the database lets writers of one row overlap */
-    bool
-        closed; /* behind all others transactions commit that write wherever the stream has parts */
+    /* behind all others transactions commit that write wherever the stream has parts */
+    bool closed;
 
     uint64_t base; /* of timestamps */
     uint64_t now;

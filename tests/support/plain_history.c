@@ -175,8 +175,8 @@ uint64_t plain_sno(const struct plain_history *history, uint32_t transaction)
 
 void plain_history_permute(struct plain_history *history, const uint32_t *order)
 {
-    static const uint64_t ROOM =
-        PLAIN_TRANSACTIONS; /* equal snos were told apart by the old place in the file */
+    /* equal snos were told apart by the old place in the file */
+    static const uint64_t ROOM = PLAIN_TRANSACTIONS;
     struct plain_history *old = malloc(sizeof *old);
     assert(old);
     *old = *history;
@@ -271,8 +271,8 @@ static void fill_transaction(struct iso_history *into, const struct plain_transa
 void plain_history_fill(const struct plain_history *history, struct iso_history *into)
 {
     enum iso_clock clock = plain_clock(history);
-    into->clock = clock == ISO_CLOCK_SNAPSHOT ? ISO_CLOCK_NONE
-                                              : clock; /* finish finds the snapshots by itself */
+    /* finish finds the snapshots by itself */
+    into->clock = clock == ISO_CLOCK_SNAPSHOT ? ISO_CLOCK_NONE : clock;
     iso_history_input(into, PLAIN_INPUT);
     into->initial_value = atom_of(into, &history->initial_value);
     for (uint32_t t = 0; t < history->transaction_count; t++)

@@ -693,8 +693,8 @@ static void read_past(struct run *run)
     begin(run, &past, 100 + world->transactions);
     past.is_withheld = false;
     for (uint32_t i = 0, first = below(world, world->event_count); i < world->event_count; i++) {
-        uint64_t cts =
-            world->events[(first + i) % world->event_count].cts; /* nobody else starts there */
+        /* nobody else starts there */
+        uint64_t cts = world->events[(first + i) % world->event_count].cts;
         if (world->events[(first + i) % world->event_count].kind != TIDB_ROW ||
             cts < world->altered)
             continue;

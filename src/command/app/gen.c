@@ -383,8 +383,9 @@ static enum iso_status check_effects(struct app *app, const struct gen *gen)
 }
 
 enum {
+    /* more than a checker looks at for one query would not be judged */
     TABLE_ROWS = ISO_SCAN_LIMIT
-}; /* more than a checker looks at for one query would not be judged */
+};
 
 static enum iso_status check_rows(struct app *app, const struct gen *gen)
 {

@@ -19,8 +19,8 @@ struct app_publish_options {
     uint64_t rate; /* transactions a second; 0: as fast as possible, and delays only reorder */
     uint64_t delay, deviation; /* milliseconds */
     uint64_t repeats;          /* share of records that are sent twice, in parts of 2^32 */
-    uint64_t
-        watermarks; /* one every so many transactions, which must then come in the order of cts */
+    /* one every so many transactions, which must then come in the order of cts */
+    uint64_t watermarks;
     uint64_t seed;
 };
 

@@ -38,8 +38,8 @@ struct iso_transactions {
     uint32_t input;          /* of what does not come from a file; ISO_NONE: not named yet */
     uint32_t unfiled;        /* transactions so far that do not */
     struct iso_error broken; /* why nothing can be done with it but clear it */
-    struct iso_error
-        refused;       /* the first error that a call told, until it is cleared or forgiven, */
+    /* the first error that a call told, until it is cleared or forgiven, */
+    struct iso_error refused;
     uint32_t refusals; /* and how many calls did */
     struct iso_native native;
     struct iso_text padded;
@@ -49,8 +49,8 @@ struct iso_transactions {
         iso_atom tid, sid;
         struct iso_history_mark mark;
     } building;
-    struct iso_error
-        wrong; /* the first thing that is wrong with it, or with calls outside of any */
+    /* the first thing that is wrong with it, or with calls outside of any */
+    struct iso_error wrong;
 };
 
 /* An error if a call was refused: what is in the set may not be all that was meant. */

@@ -11,8 +11,8 @@ enum option_type { OPTION_FLAG, OPTION_NUMBER, OPTION_SMALL, OPTION_CHOICE, OPTI
 
 static const struct option {
     const char *name;
-    enum option_type
-        type; /* bool, uint64_t, unsigned (to `most`), int (which of the choices), char * */
+    /* bool, uint64_t, unsigned (to `most`), int (which of the choices), char * */
+    enum option_type type;
     size_t place;
     uint64_t most;
     const char *choices;

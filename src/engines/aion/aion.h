@@ -78,8 +78,8 @@ struct iso_aion_event {
     uint64_t unlisted; /* not 0: so many violations over what is listed of the key, or session
                         * (max_per_key). Of these only state, axiom, key, session and, of one of
                         * them, transaction and other are reported (and see `grounds`) */
-    uint64_t
-        excused; /* of `unlisted`, NOCONFLICT: pairs outside of each other's `conflict_window` */
+    /* of `unlisted`, NOCONFLICT: pairs outside of each other's `conflict_window` */
+    uint64_t excused;
     uint64_t doubtful; /* of the others: pairs with a tid that `is_doubted` */
     const struct iso_atoms *session_atoms;
     iso_atom session;            /* SESSION: the transaction's; else ISO_ABSENT */
@@ -122,8 +122,8 @@ struct iso_aion_host {
      * (iso_aion_floor): its bytes, and that the floor has risen for want of memory. */
     uint64_t (*bytes_beside)(void *context);
     void (*on_floor)(void *context, uint64_t floor);
-    uint64_t (*memory_in_use)(
-        void); /* anonymous bytes of the process; NULL: only the engine's own state counts */
+    /* anonymous bytes of the process; NULL: only the engine's own state counts */
+    uint64_t (*memory_in_use)(void);
     /* Whether values of the key are whole rows: those that cannot be compared (verdict/unjudged.h)
      * say nothing of each other. Asked on any shard's thread. NULL: none are. */
     bool (*is_whole_row)(void *context, const char *key, size_t length);
@@ -317,8 +317,8 @@ struct iso_aion_stats {
                                watermark; 0: never */
     uint64_t waiting_unknown, waiting_initial; /* reads past the watermark that wait: for an
                                                   outcome; for an initial value */
-    uint64_t
-        disagreeing; /* initial values that were reported after a read had reported another one */
+    /* initial values that were reported after a read had reported another one */
+    uint64_t disagreeing;
     bool per_operation;
     uint64_t flipped; /* transactions (by shard) whose EXT verdict changed after its first */
     uint64_t flips[ISO_AION_FLIPS]; /* how many of them changed 1, 2, ... times; the last: or more
@@ -340,8 +340,8 @@ struct iso_aion_stats {
         uint64_t paged_out,
             paged_in; /* segments of older versions that went; keys whose segments came back */
         uint64_t old_reads; /* reads of such versions that were answered out of the spill file */
-        uint64_t
-            compacted; /* records in it that lost what was below the retention, or all, there */
+        /* records in it that lost what was below the retention, or all, there */
+        uint64_t compacted;
         uint64_t keys; /* records in it; most keys in memory have one too */
         uint64_t disk; /* bytes of its files */
         uint64_t used,

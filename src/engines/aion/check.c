@@ -11,8 +11,8 @@ struct collector {
     const struct iso_history *history;
     struct iso_verdict *verdict;
     bool *breaks_session; /* by transaction */
-    struct aion_snapshot_boundaries
-        snapshot_boundaries; /* rc: among snapshots two commits may have one position */
+    /* rc: among snapshots two commits may have one position */
+    struct aion_snapshot_boundaries snapshot_boundaries;
 };
 
 /* ---- from texts of the engine to numbers of the history ---- */

@@ -113,8 +113,8 @@ struct chronos_suspect {
     uint32_t expected; /* value; a list: how many elements of the key's list */
     uint32_t writer;   /* of the expected version */
     uint32_t prefix;   /* a list: how many of the elements that were read are others' */
-    uint64_t
-        bound;     /* a version is visible, and none of the future, below it; 0: that of the read */
+    /* a version is visible, and none of the future, below it; 0: that of the read */
+    uint64_t bound;
     uint64_t look; /* with `bound`: the bound at which another value was expected */
     enum chronos_doubt doubt;
 };

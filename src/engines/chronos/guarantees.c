@@ -64,8 +64,8 @@ struct knowing {
     struct source *sources;
     uint32_t source_count, source_capacity;
     uint32_t *by_run; /* cc and psi: places of versions, of each key by run and number */
-    struct iso_number_map
-        seen[2];            /* mr: (run, writer) that a transaction of the run read, by certainty */
+    /* mr: (run, writer) that a transaction of the run read, by certainty */
+    struct iso_number_map seen[2];
     uint64_t *seen_upto[2]; /* mr: the newest cts among them, by run */
 };
 
@@ -151,9 +151,8 @@ static void find_order(struct knowing *knowing)
 
 static uint64_t cts_of(const struct knowing *knowing, uint32_t version)
 {
-    return version == ISO_NONE
-               ? 0
-               : knowing->index->versions[version].cts + 1; /* the initial one is before all */
+    /* the initial one is before all */
+    return version == ISO_NONE ? 0 : knowing->index->versions[version].cts + 1;
 }
 
 /* The place behind all versions that are not above the limit. */

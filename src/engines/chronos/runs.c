@@ -167,8 +167,8 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     const struct iso_history *history = shard->history;
     bool read = false, int_found = false;
     const iso_atom *before = NULL; /* the prefix of the read before */
-    iso_atom *own =
-        shard->picked; /* the transaction's appends so far; nobody else is in need of that room */
+    /* the transaction's appends so far; nobody else is in need of that room */
+    iso_atom *own = shard->picked;
     uint32_t before_count = 0, prefix = 0, own_count = 0;
     uint64_t read_bound = 0;
     for (uint32_t i = 0; i < count; i++) {

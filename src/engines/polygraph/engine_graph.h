@@ -62,14 +62,14 @@ struct clocks {
 };
 
 /* chains.c */
-bool chains_build(
-    struct engine *engine); /* false: the known edges close a cycle; then all are one chain */
+/* false: the known edges close a cycle; then all are one chain */
+bool chains_build(struct engine *engine);
 void chains_release(struct engine *engine);
 void versions_sort(struct engine *engine);
 void versions_release(struct engine *engine);
 uint32_t *versions_initial(const struct engine *engine); /* by key: INITIAL. The caller frees it */
-uint32_t *session_predecessors(
-    const struct engine *engine); /* by transaction; ISO_NONE: none. The caller frees it */
+/* by transaction; ISO_NONE: none. The caller frees it */
+uint32_t *session_predecessors(const struct engine *engine);
 
 /* times.c */
 uint32_t times_count(const struct engine *engine); /* nodes of time that the level needs */
@@ -89,8 +89,8 @@ void graph_count_degrees(const struct engine *engine, uint32_t fact_count, uint3
 /* Nodes in a topological order of the first facts, all linked, into `order`; how many are on no
  * cycle and behind none. */
 uint32_t graph_sort_by(const struct engine *engine, uint32_t fact_count, uint32_t *order);
-bool graph_sort(
-    struct engine *engine); /* by all linked facts: fills order and rank; false: a cycle */
+/* by all linked facts: fills order and rank; false: a cycle */
+bool graph_sort(struct engine *engine);
 /* Takes what `groups` of vectors say reaches `from` over to `to`; the groups where that is news. */
 uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups);
 /* Notes that a version comes before another one, for readers of it that are yet to be found. */

@@ -8,8 +8,8 @@
 struct engine;
 struct topological;
 
-void problem_validate(
-    const struct engine *engine); /* transactions, writes, reads, sets of writers */
+/* transactions, writes, reads, sets of writers */
+void problem_validate(const struct engine *engine);
 void versions_validate(const struct engine *engine); /* versions, spans, readers, chains */
 void graph_validate(const struct engine *engine);    /* a sorted graph: every fact leads forward */
 void candidates_validate(const struct engine *engine);            /* once they are listed */

@@ -49,8 +49,8 @@ static void index_append(struct lists *lists, uint32_t entry)
 
 /* By key, what the transaction at hand did to it. */
 struct appending {
-    uint32_t
-        append; /* 1 + its last append, an entry; those of other transactions come before `first` */
+    /* 1 + its last append, an entry; those of other transactions come before `first` */
+    uint32_t append;
     uint32_t write; /* 1 + the last write by any so far */
 };
 

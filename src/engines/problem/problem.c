@@ -12,8 +12,8 @@
 /* What the current transaction knows of a key. */
 struct own_access {
     uint32_t transaction; /* 1 + local number; other numbers: not of this one */
-    uint32_t
-        value; /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    /* what an internal read must return; lists: the external read so far, or ISO_NONE */
+    uint32_t value;
     uint32_t write;  /* its final write so far, or ISO_NONE */
     uint32_t append; /* its last append so far, an operation, or ISO_NONE */
 };

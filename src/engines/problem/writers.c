@@ -202,8 +202,8 @@ static void find_list_writer(struct problem *problem, const struct repeating_lis
 
 static void find_list_writers(struct problem *problem)
 {
-    uint32_t *last =
-        iso_numbers_none(problem->history->key_count); /* by key: the last write so far */
+    /* by key: the last write so far */
+    uint32_t *last = iso_numbers_none(problem->history->key_count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
         for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
              write++)

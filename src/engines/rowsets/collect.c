@@ -116,7 +116,7 @@ void rowsets_collect_now(struct iso_rowsets *engine)
     rowsets_forget_conditions(engine);
     engine->atoms = collection.atoms;
     engine->atoms_kept = engine->atoms.count;
-    engine->block.known_count = engine->block.plain_count =
-        0; /* what the block's keys are is looked up again */
+    /* what the block's keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count = 0;
     rowsets_make_maps(engine);
 }

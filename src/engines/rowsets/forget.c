@@ -84,8 +84,8 @@ static void give_up(struct iso_rowsets *engine, uint32_t number)
     table->is_given_up = true;
     engine->stats.given_up++;
     rowsets_conclude_table(engine, number);
-    engine->block.known_count = engine->block.plain_count =
-        0; /* where keys are is looked up again */
+    /* where keys are is looked up again */
+    engine->block.known_count = engine->block.plain_count = 0;
     rowsets_collect_now(engine);
 }
 

@@ -82,8 +82,8 @@ struct iso_rowsets_finding {
         iso_atom atom;
     } value;       /* of a plain key, in place of `expected`: what was there */
     uint64_t rows; /* of rows without keys: how many are missing, or extra; else 1 */
-    struct iso_json_text
-        writer; /* tid of the newest version that decided; `at` NULL: nobody, or not one */
+    /* tid of the newest version that decided; `at` NULL: nobody, or not one */
+    struct iso_json_text writer;
 };
 
 /* A query of which something was not judged; once a query, when all of it is final. */

@@ -92,8 +92,8 @@ struct rowsets_table {
     bool is_whole;
     bool is_plain;    /* those of ranges */
     bool is_given_up; /* memory was short: nothing of it is kept */
-    uint64_t
-        judged_below; /* the highest moment at which it was asked by a query that is provisional */
+    /* the highest moment at which it was asked by a query that is provisional */
+    uint64_t judged_below;
     uint64_t changes; /* what came after the deadline of a query that may have asked for it */
 
     struct rowsets_column *columns; /* [0] is the row */

@@ -18,8 +18,8 @@ struct replay {
         uint32_t count, capacity;
     } * lists;            /* by key */
     struct own_list *own; /* by key: of the transaction at hand */
-    uint64_t *
-        newest; /* by key: the latest cts that a committed writer had; NULL: that does not matter */
+    /* by key: the latest cts that a committed writer had; NULL: that does not matter */
+    uint64_t *newest;
     uint32_t *before; /* by transaction: the committed one before it in its session, or ISO_NONE */
 };
 

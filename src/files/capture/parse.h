@@ -19,8 +19,8 @@ enum iso_capture_kind {
 
 struct iso_capture_line {
     enum iso_capture_kind kind;
-    struct iso_message
-        message; /* without `input` and `headers`; its `topic` is the bytes below, no NUL */
+    /* without `input` and `headers`; its `topic` is the bytes below, no NUL */
+    struct iso_message message;
     struct iso_bytes topic;
     uint64_t number;
     size_t used; /* bytes of `storage` that the message points into */

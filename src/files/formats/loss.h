@@ -19,6 +19,6 @@ struct iso_history_loss {
     uint64_t tids;  /* transactions that got other ids */
     uint64_t renamed_keys, renamed_values; /* numbered instead */
     uint64_t queries;                      /* of tables: only what they returned is left */
-    uint64_t
-        strings; /* keys and values that are strings; TimeKiller's own tools read integers only */
+    /* keys and values that are strings; TimeKiller's own tools read integers only */
+    uint64_t strings;
 };

@@ -14,8 +14,8 @@ static struct masks find_masks(const char *text)
     struct masks masks = {0, 0, 0, 0};
     for (unsigned i = 0; i < BLOCK; i += 16) {
         __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
-        __m128i folded = _mm_or_si128(
-            bytes, _mm_set1_epi8(0x20)); /* [ and { differ in this bit, as ] and } do */
+        /* [ and { differ in this bit, as ] and } do */
+        __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
         __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
                 backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
         __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{')),

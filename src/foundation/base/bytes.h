@@ -148,8 +148,8 @@ static inline unsigned iso_bytes_special(const char *at)
     __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
                                  _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
     found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes));
-    unsigned mask = (unsigned)_mm_movemask_epi8(
-        _mm_or_si128(found, bytes)); /* the top bit of a byte is what counts */
+    /* the top bit of a byte is what counts */
+    unsigned mask = (unsigned)_mm_movemask_epi8(_mm_or_si128(found, bytes));
     return mask ? (unsigned)__builtin_ctz(mask) : 16;
 #else
     return iso_bytes_special_portable(at);

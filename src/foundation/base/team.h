@@ -16,8 +16,8 @@
 
 struct iso_team;
 
-struct iso_team *
-iso_team_new(uint32_t members); /* 0 counts as 1; the threads start when they are needed */
+/* 0 counts as 1; the threads start when they are needed */
+struct iso_team *iso_team_new(uint32_t members);
 void iso_team_free(struct iso_team *team);
 
 /* `team` is a struct iso_team, so that this is a function that runs an engine's shards

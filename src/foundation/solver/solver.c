@@ -74,8 +74,8 @@ void iso_solver_clause(struct iso_solver *solver, const int *literals, uint32_t 
         ccadical_add(solver->cadical, literals[i]);
     }
     solver->clause_count++;
-    solver->answer =
-        ISO_SOLVER_STOPPED; /* no model, and no failed assumption, of the clauses as they are now */
+    /* no model, and no failed assumption, of the clauses as they are now */
+    solver->answer = ISO_SOLVER_STOPPED;
     ccadical_add(solver->cadical, 0);
 }
 

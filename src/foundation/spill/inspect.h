@@ -22,8 +22,8 @@ struct spill_state {
 struct iso_spill_inspection {
     const char *folder; /* of the files; the caller's */
     struct iso_text name, segments;
-    uint64_t
-        needed; /* bytes of the file that the archive refers to; what is behind them nobody reads */
+    /* bytes of the file that the archive refers to; what is behind them nobody reads */
+    uint64_t needed;
     uint64_t live, living; /* records that can be got; bytes that are needed (spill.h: living) */
     uint64_t checked,
         length; /* records in the file that were read, garbage too; bytes of the file */

@@ -94,8 +94,8 @@ void iso_spill_free(struct iso_spill *spill);
 
 /* Bytes that a record may have at most; that the buffers of a spill take once something is put. */
 enum { ISO_SPILL_MOST = 1 << 18, ISO_SPILL_BUFFERS = (2 << 20) + ISO_SPILL_MOST };
-uint32_t
-iso_spill_most(const struct iso_spill *spill); /* a record of this one: a quarter of a segment */
+/* a record of this one: a quarter of a segment */
+uint32_t iso_spill_most(const struct iso_spill *spill);
 
 /* `replaces`: there is a record of this digest, which this one replaces. Otherwise there must be
  * none. */

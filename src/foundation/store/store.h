@@ -88,10 +88,10 @@ bool iso_store_synced(struct iso_store *store, uint64_t *began, uint64_t *took);
  * snapshot. */
 uint64_t iso_store_journal_bytes(const struct iso_store *store);
 uint64_t iso_store_snapshot_bytes(const struct iso_store *store);
-uint64_t
-iso_store_torn(const struct iso_store *store); /* once all records were read: bytes that are none */
-bool iso_store_is_altered(
-    const struct iso_store *store); /* and those are a whole record that was altered */
+/* once all records were read: bytes that are none */
+uint64_t iso_store_torn(const struct iso_store *store);
+/* and those are a whole record that was altered */
+bool iso_store_is_altered(const struct iso_store *store);
 uint64_t iso_store_generation(const struct iso_store *store); /* of the committed snapshot */
 
 /* Starts to write a snapshot; there must be none under way. */

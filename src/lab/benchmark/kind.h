@@ -48,8 +48,8 @@ struct bench_kind {
                         *point); /* whether the experiment can be measured there; NULL: always */
     const struct iso_figure_column *columns;
     size_t column_count;
-    void (*set_defaults)(
-        struct bench *bench); /* where they are others than most kinds'; may be NULL */
+    /* where they are others than most kinds'; may be NULL */
+    void (*set_defaults)(struct bench *bench);
     void (*add_settings)(const struct bench *bench, char *text,
                          size_t size); /* its own; may be NULL */
     enum iso_status (*prepare)(struct bench_point *point,

@@ -42,8 +42,8 @@ static void note_transactions(struct sink *sink, const struct iso_history *block
     for (uint32_t t = 0; t < block->transaction_count; t++, sink->timed++) {
         uint64_t before = sink->timed ? messages->cts[sink->timed - 1] : 0, cts = block->cts[t];
         messages->cts[sink->timed] = cts > before ? cts : before;
-        messages->session[sink->timed] =
-            block->session_atom[block->session[t]]; /* a small number: its own atom */
+        /* a small number: its own atom */
+        messages->session[sink->timed] = block->session_atom[block->session[t]];
     }
 }
 
@@ -60,8 +60,9 @@ static bool encode_transaction(void *context, const struct iso_history *block)
         size_t start = text->used;
         if (sink->encoding == BENCH_PROTOBUF)
             iso_record_write_protobuf(block, t, text);
+        /* generated timestamps fit */
         else
-            iso_record_write_avro(block, t, text); /* generated timestamps fit */
+            iso_record_write_avro(block, t, text);
         add_message(sink->messages, NULL, text->used - start);
     }
     return true;

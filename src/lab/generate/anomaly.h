@@ -37,9 +37,9 @@ struct iso_script_finding {
     enum iso_axiom axiom;
     enum iso_violation_kind kind;
     uint8_t transaction, other; /* of the script; other ISO_SCRIPT_NOBODY: none */
-    bool
-        of_query; /* reads do not show it: a row that a query lacks or has too much, an aggregate */
-    char key;     /* 0: none; of rows also X and Y, their cells in c2, and T, the table */
+    /* reads do not show it: a row that a query lacks or has too much, an aggregate */
+    bool of_query;
+    char key; /* 0: none; of rows also X and Y, their cells in c2, and T, the table */
 };
 #define ISO_SCRIPT_NOBODY 0xffu
 

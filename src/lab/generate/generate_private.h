@@ -13,8 +13,8 @@ enum { STORE_TRIES = 8 }; /* to find a key to write that nobody holds */
 struct slot {
     uint64_t key;
     uint64_t value; /* 0: none yet; registers */
-    uint64_t
-        changed; /* cts of the last commit known to have written it, also under its former key */
+    /* cts of the last commit known to have written it, also under its former key */
+    uint64_t changed;
     uint64_t version_cts; /* cts of the newest version known to be committed; 0: none */
     uint64_t taint; /* least sts of the transactions of unknown outcome that what is there rests on,
                        or NEVER */
@@ -80,8 +80,8 @@ static inline bool step_has_texts(const struct row_step *step, uint32_t column)
 struct transaction {
     uint32_t tid, session, sno;
     uint8_t status;
-    bool
-        applies; /* its writes take effect; not so: aborted, or unknown and not committed in fact */
+    /* its writes take effect; not so: aborted, or unknown and not committed in fact */
+    bool applies;
     bool closed; /* may leave */
     bool has_cts;
     uint64_t sts, cts;

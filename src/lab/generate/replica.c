@@ -16,8 +16,8 @@ static bool choose_written(struct store *store, const struct transaction *transa
             return false;
         if (sites_may_write(&store->sites, site_of(store, transaction), *chosen))
             return true;
-        store->slots[*chosen].held =
-            0; /* and it was not held before: who has written it has its newest version */
+        /* and it was not held before: who has written it has its newest version */
+        store->slots[*chosen].held = 0;
     }
     *chosen = iso_draw_key(&store->draw, &store->rng);
     return !store->sites.locks;

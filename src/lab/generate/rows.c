@@ -484,8 +484,8 @@ void rows_commit(struct store *store, const struct transaction *transaction)
 {
     bool is_si = store->options->level == ISO_SI, is_known = transaction->status == ISO_COMMITTED;
     struct iso_expectation *levels = store->generated->levels;
-    struct iso_expectation nobody = {.reads_unjudged =
-                                         0}; /* nobody asks what one of unknown outcome has read */
+    /* nobody asks what one of unknown outcome has read */
+    struct iso_expectation nobody = {.reads_unjudged = 0};
     struct pass pass = {&store->tables, transaction,
                         is_known ? &levels[is_si ? ISO_SER : ISO_SI] : &nobody,
                         is_si ? NEVER : transaction->sts};

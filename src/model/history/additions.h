@@ -6,8 +6,8 @@
 
 struct history_addition {
     uint32_t transaction;
-    uint32_t
-        like; /* an operation of it, whose moment the new one has; ISO_NONE: the transaction's */
+    /* an operation of it, whose moment the new one has; ISO_NONE: the transaction's */
+    uint32_t like;
     uint32_t key;
     uint8_t kind;
     uint32_t value;

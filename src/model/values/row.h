@@ -63,8 +63,8 @@ struct iso_cell {
     uint64_t bits;
     int32_t scale;
     uint32_t type; /* of the column, by its schema; 0: there is none */
-    struct iso_value_type
-        value;    /* the same of its values; `is_respelt`: made canonical where it is put */
+    /* the same of its values; `is_respelt`: made canonical where it is put */
+    struct iso_value_type value;
     uint8_t kind; /* enum iso_cell_kind */
     bool negative;
     bool is_plain;          /* no byte of `text` needs an escape in JSON, */

@@ -339,7 +339,7 @@ bool spelling_are_like_numbers(struct iso_json_text one, struct iso_json_text ot
     if (!spelling_read_number(one, &left) || !spelling_read_number(other, &right) || left.is_code ||
         right.is_code || !(left.has_fraction || right.has_fraction))
         return false;
-    bool fraction = left.count > right.count ? left.has_fraction
-                                             : right.has_fraction; /* whole numbers are not cut */
+    /* whole numbers are not cut */
+    bool fraction = left.count > right.count ? left.has_fraction : right.has_fraction;
     return are_same(&left, &right) || (fraction && was_cut(&left, &right));
 }

@@ -18,8 +18,8 @@ uint64_t cli_peak_memory(void);
 
 /* What it has now, apart from mapped files. 0: not known. */
 uint64_t cli_memory_in_use(void);
-uint64_t
-cli_machine_memory(void); /* bytes that the machine has, or that the control group may use */
+/* bytes that the machine has, or that the control group may use */
+uint64_t cli_machine_memory(void);
 
 /* Whether a crash leaves a core dump, which holds people's data, and other processes of this user
  * may look in. */

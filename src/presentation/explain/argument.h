@@ -34,14 +34,14 @@ enum iso_mark {
 };
 
 struct iso_argument_row {
-    uint64_t
-        when; /* ISO_ROW_UNTIMED: no timestamp; such rows keep the order in which they were added */
-    int tie;  /* order of rows at one moment: below 0 just before it, 2 just after all that happens
-                 at it */
+    /* ISO_ROW_UNTIMED: no timestamp; such rows keep the order in which they were added */
+    uint64_t when;
+    int tie; /* order of rows at one moment: below 0 just before it, 2 just after all that happens
+                at it */
     enum iso_mark mark;
     uint32_t transaction; /* whose it is; ISO_NONE: nobody's */
-    uint32_t
-        when_text; /* offsets in `text`; when_text: of an empty text where there is no moment */
+    /* offsets in `text`; when_text: of an empty text where there is no moment */
+    uint32_t when_text;
     uint32_t what_text;
     uint32_t point;  /* the same in a few words, for a picture; 0: a picture does not have it */
     bool only_drawn; /* a picture has it, a list does not */

@@ -22,8 +22,8 @@ struct iso_facts {
     uint32_t slot_count;
     uint32_t *first_version;          /* slot_count + 1 of them */
     struct iso_key_version *versions; /* of a key, in the order of versions */
-    struct iso_number_map
-        initial; /* number of the last initial write of a key that row sets cover */
+    /* number of the last initial write of a key that row sets cover */
+    struct iso_number_map initial;
 };
 
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims);

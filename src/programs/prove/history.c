@@ -58,8 +58,8 @@ static void put_event(struct writing *writing, uint32_t number)
         return;
     uint32_t columns = program->tables.list[program->cell_tables[event->cell]].columns;
     if (event->kind == ISO_PROVE_READS) {
-        const struct iso_prove_event *before =
-            event - 1; /* the other columns of a row are the same read */
+        /* the other columns of a row are the same read */
+        const struct iso_prove_event *before = event - 1;
         if (number && before->kind == ISO_PROVE_READS && before->instance == event->instance &&
             before->cell == event->cell && before->from == event->from)
             return;

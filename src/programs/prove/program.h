@@ -148,9 +148,9 @@ struct iso_prove_input {
 struct iso_prove_template {
     char *name;
     uint32_t parameters, locals; /* of the locals, the first are the parameters */
-    char **
-        local_names; /* of `locals`; those that the front end made have names that begin with '$' */
-    uint32_t block;  /* the first step, or none */
+    /* of `locals`; those that the front end made have names that begin with '$' */
+    char **local_names;
+    uint32_t block;        /* the first step, or none */
     int64_t *least, *most; /* of each parameter, where the front end knows a range (for
                               --any-number); or NULL */
     struct iso_prove_span span;

@@ -38,8 +38,8 @@ struct machine {
     struct iso_error *error;
     uint32_t unroll;
     uint64_t work;
-    bool
-        last; /* the round that counts: what is refused, and what may be out of range, shows here */
+    /* the round that counts: what is refused, and what may be out of range, shows here */
+    bool last;
     enum reader reader;
     uint32_t instance, locals;
     struct state state;

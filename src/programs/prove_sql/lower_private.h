@@ -95,8 +95,8 @@ struct function {
     uint32_t first_slot, known_slots; /* parameters; as of the round before */
     uint32_t slot_count, slot_capacity;
     bool called;
-    char *
-        names; /* of its variables as psql has them, each with a zero behind it, and an empty one */
+    /* of its variables as psql has them, each with a zero behind it, and an empty one */
+    char *names;
     size_t names_size;
 };
 

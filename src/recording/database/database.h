@@ -60,10 +60,10 @@ bool iso_database_is_url(const char *text, enum iso_database_protocol *protocol)
 enum iso_database_protocol iso_database_protocol(const struct iso_database *database);
 enum iso_database_product iso_database_product(const struct iso_database *database);
 const char *iso_database_product_name(enum iso_database_product product);
-const char *iso_database_version(
-    const struct iso_database *database); /* "15.18 (Debian ...)" as the server says it */
-uint64_t iso_database_session(
-    const struct iso_database *database); /* the server's number of this connection */
+/* "15.18 (Debian ...)" as the server says it */
+const char *iso_database_version(const struct iso_database *database);
+/* the server's number of this connection */
+uint64_t iso_database_session(const struct iso_database *database);
 bool iso_database_is_lost(const struct iso_database *database);
 
 /* One statement, or in PostgreSQL several with semicolons, of which the last one's rows are
@@ -92,8 +92,8 @@ const char *iso_database_ask(struct iso_database *database, const char *sql);
 
 /* Of the last statement that was refused or lost: one line. */
 const char *iso_database_message(const struct iso_database *database);
-const char *
-iso_database_state(const struct iso_database *database); /* SQLSTATE, "" if there is none */
+/* SQLSTATE, "" if there is none */
+const char *iso_database_state(const struct iso_database *database);
 unsigned iso_database_error_number(const struct iso_database *database); /* MySQL's; else 0 */
 
 /* Whether the refusal is one that isolation is made of: a conflict, a deadlock, a wait that took

@@ -32,8 +32,8 @@ struct observed;
  * and database. */
 struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup,
                               uint32_t size);
-void observed_free(
-    struct observed *observed); /* NULL is allowed. What was open ended with its connection. */
+/* NULL is allowed. What was open ended with its connection. */
+void observed_free(struct observed *observed);
 
 /* The largest body that is needed whole; a larger message is shown without its body. */
 enum { OBSERVE_CLIENT_MOST = 1 << 20, OBSERVE_SERVER_MOST = 1 << 18 };
@@ -54,8 +54,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
                    struct iso_text *question);
 /* While its client cancels something nothing is asked, which might be cancelled in its place. */
 void observed_keep_quiet(struct observed *observed, bool is_quiet);
-bool observed_waits(
-    const struct observed *observed); /* for the answer to a question of its own; NULL: no */
+/* for the answer to a question of its own; NULL: no */
+bool observed_waits(const struct observed *observed);
 
 /* Observe no longer, once nothing of the observer's own is on its way. */
 void observed_stop(struct observed *observed);

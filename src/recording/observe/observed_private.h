@@ -93,8 +93,8 @@ struct entry {
     enum question own; /* a message of ours */
     uint32_t place;    /* of a simple query: which of its statements */
     struct text *text; /* QUERY, PARSE */
-    struct iso_text
-        bytes;   /* the message's body, of those that are looked at when they are answered */
+    /* the message's body, of those that are looked at when they are answered */
+    struct iso_text bytes;
     size_t cost; /* in queue_bytes */
 };
 

@@ -95,8 +95,8 @@ static void plan_declare(struct plan_statement *statement, const PgQuery__Declar
     statement->kind = PLAN_DECLARE;
     statement->name = node->portalname;
     statement->holds = node->options & CURSOR_HOLD;
-    statement->is_simple = statement->says_some = statement->is_exists =
-        false; /* what is fetched is a part */
+    /* what is fetched is a part */
+    statement->is_simple = statement->says_some = statement->is_exists = false;
 }
 
 static bool is_definition(const PgQuery__Node *node)

@@ -204,8 +204,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
         observed_ask_at_end(observed, question);
         return question->used;
     }
-    bool is_moment =
-        occasion == OBSERVED_IDLE || !observed->was_asked; /* behind a login, which took longer */
+    /* behind a login, which took longer */
+    bool is_moment = occasion == OBSERVED_IDLE || !observed->was_asked;
     observed->was_asked = true;
     if (!observe_catalog_wanted(observed->world->shared, observed->database,
                                 is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
@@ -262,8 +262,9 @@ static void take_view(struct observed *observed)
     observed->spelling.keeps_floats = atoi(observed->answer[ANSWER_FLOATS]) >= 1 &&
                                       !strcmp(observed->answer[ANSWER_BYTES], "hex");
     for (uint32_t i = 0; *observed->answer[ANSWER_PREPARED] == 't' && i < observed->prepared_count;
+         /* its name may be another's by now */
          i++)
-        observed->prepared[i].text->is_misread = true; /* its name may be another's by now */
+        observed->prepared[i].text->is_misread = true;
 }
 
 static void take_position(struct observed *observed)

@@ -57,8 +57,8 @@ struct statement_input {
     const struct parameters *parameters; /* NULL: none */
     const struct catalog *catalog;       /* NULL: not known */
     const struct spelling *spelling;
-    bool
-        is_told; /* the result was described as this execution has it: tables' numbers are of now */
+    /* the result was described as this execution has it: tables' numbers are of now */
+    bool is_told;
     bool has_temporary; /* a name without a schema may be a temporary relation's */
 };
 

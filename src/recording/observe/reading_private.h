@@ -42,8 +42,8 @@ struct fixed {
 
 /* constant.c */
 struct value reading_value_of(const struct statement_input *input, const PgQuery__Node *node);
-const char *reading_text_of(
-    const struct value *value); /* of a number, text or truth; as long as `value` is there */
+/* of a number, text or truth; as long as `value` is there */
+const char *reading_text_of(const struct value *value);
 bool reading_is_one_kind(uint32_t one, uint32_t other); /* types */
 
 /* condition.c */

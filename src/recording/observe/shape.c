@@ -433,8 +433,8 @@ static bool is_fine_select(struct look *look, const PgQuery__SelectStmt *select,
         return refuse(look, select->into_clause ? REASON_WRITES : REASON_SHAPE, "VALUES");
     bool fine = is_fine_with(look, select->with_clause);
     if (select->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
-        look->statement->has_sub_select =
-            true; /* columns have the names of the first query's, and rows of both */
+        /* columns have the names of the first query's, and rows of both */
+        look->statement->has_sub_select = true;
         fine &= is_fine_select(look, select->larg, false);
         fine &= is_fine_select(look, select->rarg, false);
     }
@@ -504,8 +504,8 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
 {
     struct plan_statement *statement = look->statement;
     statement->select = select;
-    statement->is_partial = select->limit_count || select->limit_offset ||
-                            select->n_locking_clause; /* who waits for a lock sees newer rows */
+    /* who waits for a lock sees newer rows */
+    statement->is_partial = select->limit_count || select->limit_offset || select->n_locking_clause;
     statement->is_distinct = select->n_distinct_clause > 0;
     look->selects = 1;
     if (!is_fine_select(look, select, true)) {

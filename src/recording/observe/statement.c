@@ -290,8 +290,8 @@ static void note_effects(struct observed *observed)
                    : statement->kind == PLAN_FETCH ? observed->is_pure && cursor && cursor->is_pure
                                                    : observed->is_pure;
     if (is_set || (ends && observed->transaction.sets)) {
-        observed->is_unsettled =
-            true; /* reported settings may be others, and are told when the server is ready */
+        /* reported settings may be others, and are told when the server is ready */
+        observed->is_unsettled = true;
         observed->epoch++;
     }
     observed->transaction.sets |= is_set;

@@ -85,8 +85,8 @@ enum iso_status iso_probe_run(struct iso_probe *probe, struct iso_history *histo
 /* Drops the tables and closes; names those that could not be dropped. */
 void iso_probe_free(struct iso_probe *probe, struct iso_text *left);
 
-const char *iso_probe_level(
-    const struct iso_probe *probe); /* at which it runs, as the server says: "repeatable read" */
+/* at which it runs, as the server says: "repeatable read" */
+const char *iso_probe_level(const struct iso_probe *probe);
 bool iso_probe_has_positions(const struct iso_probe *probe);
 const struct iso_database *iso_probe_database(const struct iso_probe *probe);
 /* What the tables' names begin with, behind a schema: "isochron_probe_3f9a". */

@@ -11,8 +11,8 @@ enum { LOCK_CLASS = 0x150 };
 
 static uint32_t lock_number(const char *prefix)
 {
-    uint32_t number =
-        2166136261u; /* FNV-1a: it need not be secret, only the same in every version */
+    /* FNV-1a: it need not be secret, only the same in every version */
+    uint32_t number = 2166136261u;
     for (const char *c = prefix; *c; c++)
         number = (number ^ (unsigned char)*c) * 16777619u;
     return number & 0x7fffffffu;

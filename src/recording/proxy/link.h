@@ -49,5 +49,5 @@ void link_shut(struct link *link);
  * the other end, if the context verifies; NULL: anybody. */
 bool link_start_tls(struct link *link, SSL_CTX *context, bool accepts, const char *host);
 enum link_result link_shake(struct link *link);
-const char *link_tls_trouble(
-    const struct link *link); /* why the certificate was not taken; NULL: it was something else */
+/* why the certificate was not taken; NULL: it was something else */
+const char *link_tls_trouble(const struct link *link);

@@ -846,8 +846,8 @@ static void *run_loop(void *context)
         int many = epoll_wait(loop->epoll, events, EVENTS, loop->waiting ? CANCEL_MS : ROUND_MS);
         for (int i = 0; i < many; i++) {
             uint64_t data = events[i].data.u64;
-            struct session *session =
-                (struct session *)(uintptr_t)(data & ~(uint64_t)1); /* NOLINT */
+            /* NOLINT */
+            struct session *session = (struct session *)(uintptr_t)(data & ~(uint64_t)1);
             if (data == 0)
                 accept_clients(loop);
             else if (data == 1)

@@ -74,13 +74,14 @@ struct iso_recorder {
     char id[96];    /* unique; "": it does not say how many records there are */
     bool has_begun; /* and that was said */
     bool from_stream;
-    _Atomic uint64_t
-        ended; /* transactions of all sessions: they have numbers, also those that were dropped */
+    /* transactions of all sessions: they have numbers, also those that were dropped */
+    _Atomic uint64_t ended;
 };
 
 enum {
+    /* how often it says that it lives, where somebody may wait for more */
     RECORDER_ALIVE_MS = 10000
-}; /* how often it says that it lives, where somebody may wait for more */
+};
 
 /* Says how many records its sessions have had; false: that could not be said. */
 enum recorder_word { RECORDER_BEGINS, RECORDER_LIVES, RECORDER_ENDS };

@@ -29,11 +29,11 @@ struct iso_recorder_session {
     struct iso_recorder *recorder;
     struct recorder_floor floor;
     char *sid;
-    struct recorder_text
-        head; /* {"sid":"SID","tid":"SID : what all records of the session start with */
+    /* {"sid":"SID","tid":"SID : what all records of the session start with */
+    struct recorder_text head;
     struct recorder_text record; /* head, number, operations */
-    struct recorder_text
-        statement; /* what every operation of the statement ends with: ,"snapshot":"..." */
+    /* what every operation of the statement ends with: ,"snapshot":"..." */
+    struct recorder_text statement;
     struct recorder_text snapshot, xid; /* of the transaction; empty: not known */
     size_t tid_first, tid_length;       /* where in `record` the tid is, with its quotes */
     size_t operations;                  /* where they begin */

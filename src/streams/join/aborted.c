@@ -87,9 +87,9 @@ static void undo(struct iso_join *join, struct join_identity identity)
     struct join_transaction *transaction = &join->open.list[number];
     join->stats.undone += transaction->rows.count > 0;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
+         /* what was delivered last says nothing of what is there */
          i++, r = join->rows.list[r].next)
-        join->keys.list[join->rows.list[r].key].content =
-            0; /* what was delivered last says nothing of what is there */
+        join->keys.list[join->rows.list[r].key].content = 0;
     finish_claims(join, identity);
     join_emit_unknown(join, transaction);
     join_dedup_add(join, transaction, ISO_ABSENT, 0);

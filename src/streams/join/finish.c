@@ -442,8 +442,8 @@ static void emit_reader(struct iso_join *join, uint32_t number)
     struct join_record *record = &join->records.list[number];
     const struct iso_history *kept = &join->records.kept;
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
-        join->stats.without_start -=
-            join_reads_at_start(kept, record->kept); /* it was taken for a writer */
+        /* it was taken for a writer */
+        join->stats.without_start -= join_reads_at_start(kept, record->kept);
         join_emit_joined(join, kept, record->kept, kept->sno[record->kept]);
         join_note_timeless(join, number);
         return;
@@ -615,8 +615,8 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool sure = !clients || (join->options.records_first && !join->log.waiting) ||
                 join->source.in_band || (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
-    bool undecided = join->source.expects_in_band &&
-                     !join->source.in_band; /* the first record shows how positions are counted */
+    /* the first record shows how positions are counted */
+    bool undecided = join->source.expects_in_band && !join->source.in_band;
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
         return;
     join->stats.foreign += clients && transaction->rows.count;

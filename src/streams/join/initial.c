@@ -139,8 +139,8 @@ static void note_lacking(struct iso_join *join)
 bool join_start_is_open(const struct iso_join *join, uint32_t table)
 {
     const struct join_start *start = &join->start;
-    bool tells =
-        start->marks || !start->ended; /* whoever marks no table's last row marks the last of all */
+    /* whoever marks no table's last row marks the last of all */
+    bool tells = start->marks || !start->ended;
     return start->snapshots && tells && !start->proven &&
            join->tables.list[table].start != JOIN_START_WHOLE;
 }

@@ -194,8 +194,8 @@ struct iso_join_stats {
     uint64_t snapshot_rows;
     uint64_t markers;       /* clients' ids of transactions that the stream gave */
     uint64_t stray_markers; /* of transactions that are others already: they say nothing */
-    uint64_t
-        without_start; /* records that write, and whose reads nobody can place at SI: not judged */
+    /* records that write, and whose reads nobody can place at SI: not judged */
+    uint64_t without_start;
     uint64_t readers_without_start,
         reads_without_start; /* those that only read: the joined history alone has them */
     uint64_t empty_ends;     /* transactions of a binlog that ended without any event */
@@ -227,8 +227,8 @@ struct iso_join_stats {
     uint64_t waiting_row_events,
         waiting_reads;                  /* the same, counted one by one: iso_join_count_waiting */
     uint64_t oldest_record, oldest_row; /* where these stand; UINT64_MAX: there is none */
-    uint64_t
-        oldest_record_ms; /* of those that are not of aborted transactions; as the two before */
+    /* of those that are not of aborted transactions; as the two before */
+    uint64_t oldest_record_ms;
     uint64_t open_tables; /* now: of their first snapshot rows came, and not the last one */
     bool start_complete,
         start_known; /* nothing of the state before the stream will arrive; a snapshot said it */

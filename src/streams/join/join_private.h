@@ -335,8 +335,8 @@ void join_check_complete(struct iso_join *join, uint32_t transaction);
 uint64_t join_events_of(const struct join_transaction *transaction);
 struct join_input *join_input(struct iso_join *join, uint32_t input);
 void join_close_passed(struct iso_join *join);
-uint64_t join_all_have_passed(
-    const struct iso_join *join); /* the place in the log that all inputs have reached */
+/* the place in the log that all inputs have reached */
+uint64_t join_all_have_passed(const struct iso_join *join);
 /* Where in the log the event's transaction commits, as far as it says. */
 uint64_t join_commit_position(struct join_identity identity, const struct iso_event *event);
 void join_promise(struct iso_join *join); /* cdc mode: a watermark of positions */

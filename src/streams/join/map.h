@@ -27,5 +27,5 @@ uint32_t join_map_get(const struct join_map *map,
 void join_map_put(struct join_map *map, struct join_identity identity, uint32_t value);
 void join_map_remove(struct join_map *map, struct join_identity identity);
 void join_map_release(struct join_map *map);
-bool join_map_refill(
-    struct join_map *map); /* after slots of another process were read; false: too many are full */
+/* after slots of another process were read; false: too many are full */
+bool join_map_refill(struct join_map *map);

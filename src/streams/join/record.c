@@ -8,8 +8,9 @@
 #include "join/join_private.h"
 
 enum {
+    /* aborted records that are remembered, in case rows of them arrive */
     ABORTED_MOST = 1 << 17
-}; /* aborted records that are remembered, in case rows of them arrive */
+};
 
 struct taking {
     struct iso_join *join;

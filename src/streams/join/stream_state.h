@@ -19,9 +19,9 @@ struct join_input {               /* an input of rows */
     struct join_identity current; /* tag 0: none */
     uint64_t cts;
     uint32_t span;
-    uint64_t
-        reached;     /* position in the log: all transactions that commit up to here have arrived */
-    uint64_t number; /* the largest number of a commit that it has delivered rows of ... */
+    /* position in the log: all transactions that commit up to here have arrived */
+    uint64_t reached;
+    uint64_t number;   /* the largest number of a commit that it has delivered rows of ... */
     uint64_t position; /* ... and where in the log its last row stands */
     bool goes_back;    /* it repeats what it delivered, and has not yet reached a larger one */
     bool used, declared;
@@ -106,8 +106,8 @@ struct join_change {
     uint64_t position, origin;
     uint32_t table; /* number in `tables` */
     uint32_t from;  /* whose rows it has since then; ISO_NONE: nobody said it */
-    uint32_t
-        keys; /* LOST: how many there were: later ones get their version when they are asked for */
+    /* LOST: how many there were: later ones get their version when they are asked for */
+    uint32_t keys;
     uint8_t kind; /* enum iso_table_change */
     bool is_database;
     bool is_over; /* a watermark has closed it */
@@ -148,8 +148,8 @@ struct join_log {
     uint64_t begun, start; /* the largest number of which BEGIN arrived; the position of the
                               connector's snapshot, or 0 */
     bool broken, forgot;   /* it is two servers' logs; the list lacks older ones */
-    struct iso_history
-        records; /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
+    /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
+    struct iso_history records;
     uint32_t waiting;
     uint64_t reads; /* of those that wait */
 };

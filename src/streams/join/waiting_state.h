@@ -14,8 +14,8 @@
 #define JOIN_ROW_CLAIMED 0x08u    /* final: a client says that it wrote the key */
 #define JOIN_ROW_DROPPED 0x10u    /* the whole table went: no client lists its keys */
 #define JOIN_ROW_UNREPORTED 0x20u /* of a table of which clients do not say what they write */
-#define JOIN_ROW_UNTOUCHED                                                                         \
-    0x40u /* an update of columns, which are what the source locks: no write of the row */
+/* an update of columns, which are what the source locks: no write of the row */
+#define JOIN_ROW_UNTOUCHED 0x40u
 
 struct join_row {
     uint32_t next;
@@ -24,8 +24,8 @@ struct join_row {
     uint64_t ordinal;       /* with the key: the row's identity within its transaction */
     uint64_t rank;          /* the highest of a key is its final row */
     uint64_t origin;
-    uint32_t
-        content; /* digest of all that it says; of a record's write, how often it writes the key */
+    /* digest of all that it says; of a record's write, how often it writes the key */
+    uint32_t content;
     uint8_t operation, flags;
 };
 
@@ -45,10 +45,10 @@ struct join_chain {
 #define JOIN_PLACING 0x80u       /* finished, waits for its position */
 #define JOIN_COMMIT_GIVEN 0x100u /* `position` is the commit's own: END said it */
 #define JOIN_SHARED 0x200u       /* markers say that it is several */
-#define JOIN_COLLECTED                                                                             \
-    0x400u /* END says of which tables its events are: `expected` counts those of covered ones */
-#define JOIN_STARTED_BEFORE                                                                        \
-    0x800u /* its BEGIN, and maybe some of its rows, arrived before the stream was read */
+/* END says of which tables its events are: `expected` counts those of covered ones */
+#define JOIN_COLLECTED 0x400u
+/* its BEGIN, and maybe some of its rows, arrived before the stream was read */
+#define JOIN_STARTED_BEFORE 0x800u
 
 struct join_transaction {
     struct join_identity identity; /* tag 0: free */
@@ -62,8 +62,8 @@ struct join_transaction {
     uint32_t unreported;       /* rows of tables of which clients do not say what they write */
     struct join_chain altered; /* tables that it dropped rows of, or that have other columns from it
                                   on, and these columns (`content` is their table): `key` */
-    struct join_chain
-        last_others; /* the position of the last of them in each input, which is its `key` */
+    /* the position of the last of them in each input, which is its `key` */
+    struct join_chain last_others;
     struct join_chain counted; /* by END, of each covered table, `key`: `ordinal`; `rank`: events
                                   that are no rows */
     uint32_t flags;
@@ -93,10 +93,10 @@ struct join_transaction {
 #define JOIN_RECORD_BOUND 0x80u      /* a marker has given its identity, the first one */
 #define JOIN_RECORD_TAKES 0x100u     /* what it wrote, beyond what it lists, the stream knows */
 #define JOIN_RECORD_DELIVERED 0x400u /* placed: rows of it arrived */
-#define JOIN_RECORD_ROWS                                                                           \
-    0x800u /* it writes rows whose columns are cells: the stream knows those it does not list */
-#define JOIN_RECORD_BEYOND                                                                         \
-    0x1000u /* nothing more arrives, and what it rests on, or it itself, did not (extent.h) */
+/* it writes rows whose columns are cells: the stream knows those it does not list */
+#define JOIN_RECORD_ROWS 0x800u
+/* nothing more arrives, and what it rests on, or it itself, did not (extent.h) */
+#define JOIN_RECORD_BEYOND 0x1000u
 #define JOIN_RECORD_BEFORE 0x200u /* it read from a snapshot of before the stream's start */
 
 enum { JOIN_RECORD_IDENTITIES = 3 };

@@ -60,8 +60,8 @@ struct iso_accounting {
         uint64_t records, rows; /* in the join, for their other half */
         uint64_t overtaken;     /* transactions, for those that they overtook */
         uint64_t reads;         /* for a watermark */
-        uint64_t
-            for_outcome; /* reads, for that of a transaction that may have written what they saw */
+        /* reads, for that of a transaction that may have written what they saw */
+        uint64_t for_outcome;
         uint64_t for_snapshot; /* reads, for the end of the connector's first snapshot */
         uint64_t for_order;    /* transactions, for the search for an order of all */
         uint64_t for_schema;   /* reads of nothing, for word that their table was not truncated */

@@ -88,8 +88,8 @@ static bool translate_change(struct iso_pipeline *pipeline, struct iso_aion_even
     struct iso_join_stats stats;
     iso_join_stats(pipeline->join, &stats);
     event->axiom = ISO_CDC;
-    event->kind =
-        stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE; /* changes came to nothing on their way */
+    /* changes came to nothing on their way */
+    event->kind = stats.empty_ends ? ISO_GAP : ISO_BEFORE_IMAGE;
     event->id = pipeline_id_of(event);
     if (event->state == ISO_AION_RETRACTED)
         id_set_remove(&pipeline->reports.cdc.ids, event->id);

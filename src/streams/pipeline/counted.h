@@ -58,8 +58,8 @@ struct counted {
     uint32_t recorder_count, recorder_capacity;
     uint64_t latest; /* milliseconds since 1970: the latest that anybody spoke */
     bool of_stream;  /* records came that mean something only beside a change stream */
-    struct iso_history_lost
-        file; /* what a file of records lacks; its origin is of the pipeline's inputs */
+    /* what a file of records lacks; its origin is of the pipeline's inputs */
+    struct iso_history_lost file;
 };
 
 /* It was so late, by a message's time or a clock. */

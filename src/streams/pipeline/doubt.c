@@ -63,8 +63,8 @@ static uint64_t key_of(const struct iso_aion_event *event)
  * row says. */
 static bool rests_on_writes(const struct iso_pipeline *pipeline, enum iso_axiom axiom)
 {
-    bool alone = pipeline->join &&
-                 !pipeline->options.join.clients; /* reads within a transaction are its rows */
+    /* reads within a transaction are its rows */
+    bool alone = pipeline->join && !pipeline->options.join.clients;
     return axiom == ISO_EXT || axiom == ISO_CDC || (axiom == ISO_INT && alone);
 }
 

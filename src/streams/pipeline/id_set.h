@@ -16,6 +16,6 @@ struct id_set {
 bool id_set_has(const struct id_set *set, uint64_t id);
 bool id_set_add(struct id_set *set, uint64_t id);    /* false: it was there */
 bool id_set_remove(struct id_set *set, uint64_t id); /* false: it was not */
-void id_set_refill(
-    struct id_set *set); /* into room for more; or after slots of another process were read */
+/* into room for more; or after slots of another process were read */
+void id_set_refill(struct id_set *set);
 void id_set_release(struct id_set *set);

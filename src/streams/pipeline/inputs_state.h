@@ -37,8 +37,8 @@ void inputs_release(struct inputs *inputs);
 struct clock_state {
     enum iso_clock kind; /* of all records */
     uint64_t year;       /* in units of the watermark; 0: not known */
-    uint64_t
-        highest; /* the latest timestamp that arrived, of records, rows and watermarks; 0: none */
+    /* the latest timestamp that arrived, of records, rows and watermarks; 0: none */
+    uint64_t highest;
     uint32_t beyond; /* records in a row that lie too far above it */
 };
 

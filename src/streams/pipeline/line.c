@@ -84,8 +84,8 @@ static void put_head(const struct iso_pipeline *pipeline, struct iso_text *line,
                      const struct iso_aion_event *event, const char *doubtful)
 {
     static const char *const states[] = {"tentative", "final", "retracted"};
-    bool as_si =
-        pipeline->options.seeks_order; /* what the engine finds then contradicts si already */
+    /* what the engine finds then contradicts si already */
+    bool as_si = pipeline->options.seeks_order;
     char id[32];
     snprintf(id, sizeof id, "%016" PRIx64, event->id);
     struct iso_reported_head head = {

@@ -139,8 +139,8 @@ enum iso_status iso_pipeline_end(struct iso_pipeline *pipeline, uint64_t now,
 
 /* As iso_aion_memory. */
 void iso_pipeline_memory(struct iso_pipeline *pipeline, uint64_t limit, uint64_t in_use, bool anew);
-uint64_t
-iso_pipeline_memory_needed(const struct iso_pipeline *pipeline); /* as iso_aion_memory_needed */
+/* as iso_aion_memory_needed */
+uint64_t iso_pipeline_memory_needed(const struct iso_pipeline *pipeline);
 
 enum { ISO_PIPELINE_LOCATION = 400 };
 /* Where a record stands, in words. */

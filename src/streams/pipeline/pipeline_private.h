@@ -47,8 +47,8 @@ void pipeline_validate(const struct iso_pipeline *pipeline);
 void pipeline_order_init(struct iso_pipeline *pipeline);
 void pipeline_order_release(struct iso_pipeline *pipeline);
 uint64_t pipeline_order_found(const struct iso_pipeline *pipeline);
-const char *
-pipeline_order_reason(const struct iso_pipeline *pipeline); /* why it is undecided; or NULL */
+/* why it is undecided; or NULL */
+const char *pipeline_order_reason(const struct iso_pipeline *pipeline);
 /* Reads without a time, which only the order explains. */
 uint64_t pipeline_order_reads(const struct iso_pipeline *pipeline,
                               const struct iso_pipeline_stats *stats);

@@ -51,8 +51,8 @@ struct iso_pipeline_stats {
     uint64_t final_doubtful;              /* of those final */
     uint64_t watermark;                   /* the pipeline's */
     bool has_watermark;
-    struct iso_aion_stats
-        engine; /* without what the join asked of it; CDC violations among its counts */
+    /* without what the join asked of it; CDC violations among its counts */
+    struct iso_aion_stats engine;
     struct iso_join_stats join;
     bool has_join;
 };

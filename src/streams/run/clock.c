@@ -74,8 +74,8 @@ static bool has_jumped(struct run_clock *clock, struct iso_kafka_consumer *consu
 uint64_t run_clock_time(struct run_clock *clock, struct iso_kafka_consumer *consumer, int64_t now)
 {
     assert(clock->looked);
-    clock->jumped =
-        has_jumped(clock, consumer, now); /* after which it is not known what the topics hold */
+    /* after which it is not known what the topics hold */
+    clock->jumped = has_jumped(clock, consumer, now);
     bool silent = !iso_kafka_consumer_is_live(consumer);
     report_silence(clock, consumer, silent, now);
     int64_t passed = now - clock->looked, counted = passed < STEP_MOST_MS ? passed : STEP_MOST_MS;

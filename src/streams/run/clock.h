@@ -21,8 +21,8 @@ struct run_clock {
     int64_t silent_since;  /* since when it is not known what the topics hold; 0: it is */
     bool reported_silence; /* that was remarked on */
     bool was_known;        /* it was, once */
-    bool
-        jumped; /* when it last looked the machine's clock had jumped, or the process stood still */
+    /* when it last looked the machine's clock had jumped, or the process stood still */
+    bool jumped;
 };
 
 void run_clock_init(struct run_clock *clock, int64_t now);

@@ -10,9 +10,9 @@
 #define RUN_MEMORY_NOT_GIVEN UINT64_MAX
 
 struct run_stream_options {
-    struct iso_pipeline_options
-        pipeline; /* what options say of it; the stream adds the rest. `retention` 0: everything */
-    int level;    /* run_stream_level; below 0: not said */
+    /* what options say of it; the stream adds the rest. `retention` 0: everything */
+    struct iso_pipeline_options pipeline;
+    int level; /* run_stream_level; below 0: not said */
     int uncovered;
     bool no_session_order, allow_unjudged, any_order, json, quiet;
     bool final_only, final_only_given;
@@ -172,11 +172,11 @@ struct iso_polygraph_options run_stream_polygraph(const struct run_stream_option
 enum iso_status run_stream_initial(const struct run_stream_options *options,
                                    struct iso_history *history, struct iso_error *error);
 
-uint64_t run_stream_grace(
-    const struct run_stream_options *options); /* milliseconds: what was given, or the default */
+/* milliseconds: what was given, or the default */
+uint64_t run_stream_grace(const struct run_stream_options *options);
 
 /* Bytes; 0: no bound. Where nothing is said, half of what the machine has, or its control group may
  * use. */
 uint64_t run_stream_memory(const struct run_stream_options *options);
-bool run_stream_bounds_memory(
-    const struct run_stream_options *options); /* --memory says how much */
+/* --memory says how much */
+bool run_stream_bounds_memory(const struct run_stream_options *options);

@@ -92,8 +92,8 @@ enum iso_status run_replay_history(struct run_stream_options *options, struct is
 {
     struct run_stream stream;
     options->keep = options->silent = true;
-    options->pipeline.on_bad_record =
-        ISO_BAD_SKIP; /* the verdict has said what it thinks of those */
+    /* the verdict has said what it thinks of those */
+    options->pipeline.on_bad_record = ISO_BAD_SKIP;
     enum iso_status status = run_stream_open(&stream, options, standard, false, true, error);
     if (status == ISO_OK)
         status = run_replay_files(&stream, files, error);

@@ -31,8 +31,8 @@ struct run_stream {
     struct iso_kafka_properties properties; /* -X */
     struct run_sources sources;
     struct run_records records; /* --history */
-    struct run_recording
-        recording; /* --record, --dead-letter: open once it is known whether the run goes on */
+    /* --record, --dead-letter: open once it is known whether the run goes on */
+    struct run_recording recording;
     struct run_output output;
     struct run_remarks remarks;
     struct run_rounds rounds;

@@ -218,9 +218,9 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     work_between_batches(watcher, time, now, error);
     if (count)
         watcher->came = iso_kafka_now();
+    /* caught up: whoever reads the verdicts is to see them */
     else
-        run_output_flush(
-            &watcher->stream.output); /* caught up: whoever reads the verdicts is to see them */
+        run_output_flush(&watcher->stream.output);
     show_how_far(watcher, now);
     run_signals_note_step();
     return error->status;

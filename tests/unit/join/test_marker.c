@@ -225,8 +225,8 @@ static void others_are_counted_by_partition(void **state)
         event.flags = ISO_EVENT_HAS_ID;
         event.transaction_id = 700;
         event.order = i == 0 ? 3 : i == 1 ? 1 : 2;
-        event.origin =
-            iso_origin(i == 0 ? 5 : 6, i); /* 3 in one topic; 1, 2 and 2 again in the other */
+        /* 3 in one topic; 1, 2 and 2 again in the other */
+        event.origin = iso_origin(i == 0 ? 5 : 6, i);
         if (i == 0)
             set_marker(&bench, &event, "a");
         join_bench_take(&bench, &event);

@@ -618,8 +618,8 @@ static void a_full_buffer_drops_at_once(void **state)
     test_write_file(path, "pipe", "", 0);
     unlink(path);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_null(
-        iso_recorder_new_file(path, NULL, &error)); /* no reader at all: opening would wait */
+    /* no reader at all: opening would wait */
+    assert_null(iso_recorder_new_file(path, NULL, &error));
     assert_int_equal(error.status, ISO_FAILED);
     int reader = open(path, O_RDONLY | O_NONBLOCK);
     const struct iso_recorder_options options = {.buffer_bytes = 10000};

@@ -139,8 +139,8 @@ static void save(struct fixture *fixture)
     iso_spill_archive(&archive, fixture->spill);
     assert_int_equal(iso_archive_close(&archive), ISO_OK);
     free(fixture->synced.bytes);
-    fixture->synced =
-        read_image(fixture->path); /* the walk has synced the file: what is in it now stays */
+    /* the walk has synced the file: what is in it now stays */
+    fixture->synced = read_image(fixture->path);
 }
 
 static void commit(struct fixture *fixture)

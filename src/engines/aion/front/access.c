@@ -320,8 +320,8 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
     uint64_t first = null ? 0 : history->list_first[history->value[operation]];
     uint32_t count =
         null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
-    const iso_atom *elements =
-        count ? history->element + first : NULL; /* a block may have no elements at all */
+    /* a block may have no elements at all */
+    const iso_atom *elements = count ? history->element + first : NULL;
     uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
                                 &taking->times, operation);
     uint32_t prefix = count;

@@ -8,13 +8,13 @@ enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST
 
 /* flags of a step */
 #define AION_OWN 0x01u /* a read above the transaction's own version, which it must not see */
-#define AION_GROUP                                                                                 \
-    0x02u /* one of several external reads of the key by the transaction: one instance */
+/* one of several external reads of the key by the transaction: one instance */
+#define AION_GROUP 0x02u
 #define AION_UNJUDGED 0x04u /* a version not judged for NOCONFLICT: LOCK, or foreign */
-#define AION_FINAL_VALUE                                                                           \
-    0x08u /* a non-version write of an unknown transaction: it would be a version */
-#define AION_INTERMEDIATE                                                                          \
-    0x10u /* a non-version write of a committed transaction: it is no version */
+/* a non-version write of an unknown transaction: it would be a version */
+#define AION_FINAL_VALUE 0x08u
+/* a non-version write of a committed transaction: it is no version */
+#define AION_INTERMEDIATE 0x10u
 
 struct aion_step {
     uint32_t key;       /* number in the shard */
@@ -43,8 +43,8 @@ struct aion_detail {
 
 /* flags of a part: the status and ISO_HAS_STS, ISO_HAS_CTS, ISO_POINT as in a history, or this
  * one */
-#define AION_FORGET                                                                                \
-    0x10u /* takes back the non-version writes of the unknown transaction of this tid */
+/* takes back the non-version writes of the unknown transaction of this tid */
+#define AION_FORGET 0x10u
 
 /* With AION_FORGET: for good, since nobody reported its outcome; it had one at or before `cts`. */
 #define AION_AGED 0x20u

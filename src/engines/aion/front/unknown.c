@@ -152,8 +152,8 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
         history->flags[t] |= ISO_HAS_CTS;
         history->cts[t] = cts;
     }
-    engine->options.host.origin_is_index =
-        false; /* the copy's origin already is what events are to carry */
+    /* the copy's origin already is what events are to carry */
+    engine->options.host.origin_is_index = false;
     struct aion_accepted accepted;
     enum iso_status status =
         aion_accept(engine, &engine->unknown.cache, t, true, &accepted, &error);

@@ -370,8 +370,8 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
     if (engine->budget.failure.status != ISO_OK)
         return false;
     bool by_index = engine->options.host.origin_is_index;
-    engine->options.host.origin_is_index =
-        false; /* the copy's origin already is what events are to carry */
+    /* the copy's origin already is what events are to carry */
+    engine->options.host.origin_is_index = false;
     aion_access_reads(&taking);
     engine->options.host.origin_is_index = by_index;
     return true;

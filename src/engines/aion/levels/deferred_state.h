@@ -15,8 +15,8 @@ struct aion_deferred_member {
     uint32_t number;      /* as it was accepted */
     uint32_t transaction; /* in `history`; ISO_NONE: nothing of it waits */
     uint32_t tid;         /* value of the front */
-    uint8_t
-        flags; /* ISO_HAS_STS, ISO_WRITES of a history; ISO_HAS_CTS: it has any time of its own */
+    /* ISO_HAS_STS, ISO_WRITES of a history; ISO_HAS_CTS: it has any time of its own */
+    uint8_t flags;
     bool judged, queued; /* queued: it waits for its session's next one, or for the floor */
 };
 
@@ -37,8 +37,8 @@ struct aion_deferred_session {
     uint64_t written;         /* rc: cts of the last writer that was let go, + 1; 0: none */
     uint64_t latest;          /* timestamp of all that came */
     /* ryw, mr */
-    struct aion_deferred_member
-        last; /* the writer with the largest cts; `number` ISO_NONE: there was none */
+    /* the writer with the largest cts; `number` ISO_NONE: there was none */
+    struct aion_deferred_member last;
     struct aion_known *known; /* by cts */
     uint32_t known_count, known_capacity;
     uint64_t forgotten; /* those below are not known any more */

@@ -131,8 +131,8 @@ static struct meant judge_read(struct knowledge *knowledge,
     struct meant meant = meant_by(&source, limit);
     knowledge->by_guess = false;
     uint64_t newest = required(knowledge, version_query, source.newest_cts, &lost, &newer);
-    bool is_gone =
-        !source.count && source.is_lost; /* then it may have the cts of the first that is kept */
+    /* then it may have the cts of the first that is kept */
+    bool is_gone = !source.count && source.is_lost;
     if (is_gone ? newest > source.kept_from : newest || !source.count) {
         read->outcome = is_complete ? AION_DEFERRED_WRONG : AION_DEFERRED_LOST;
         read->version_query = newest;

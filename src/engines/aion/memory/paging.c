@@ -53,8 +53,8 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
     uint32_t chunks = aion_sorted_chunks_chunks(&key->versions),
              least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
-    bool asked =
-        cold && (cold->aged || cold->value_writers.at); /* reads of it look for who wrote a value */
+    /* reads of it look for who wrote a value */
+    bool asked = cold && (cold->aged || cold->value_writers.at);
     if (aion_key_is_list(key) || asked || aion_keeps_overlap_count(shard, key) ||
         key->versions.count < least)
         return 0;

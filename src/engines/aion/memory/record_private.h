@@ -27,8 +27,8 @@ static inline void put(struct aion_bytes *record, uint64_t number)
 {
     if (record->size + 10 > record->capacity)
         aion_bytes_widen(record, 512);
-    uint8_t *at = record->bytes +
-                  record->size; /* bytes may be anything's: else all is loaded again after each */
+    /* bytes may be anything's: else all is loaded again after each */
+    uint8_t *at = record->bytes + record->size;
     for (; number >= 0x80; number >>= 7)
         *at++ = (uint8_t)(number | 0x80);
     *at++ = (uint8_t)number;

@@ -45,8 +45,8 @@ static inline void aion_reorder_queue_add(struct aion_reorder_queue *queue,
     if (turn->time > turn->start && turn->time - turn->start > queue->longest)
         queue->longest = turn->time - turn->start;
 }
-void aion_reorder_queue_merge(
-    struct aion_reorder_queue *queue); /* after a few were added, before any is taken */
+/* after a few were added, before any is taken */
+void aion_reorder_queue_merge(struct aion_reorder_queue *queue);
 
 static inline uint32_t aion_reorder_queue_count(const struct aion_reorder_queue *queue)
 {

@@ -16,8 +16,8 @@ struct aion_reorder_buffer {
     uint32_t *free; /* a stack of pages */
     uint32_t page_count, page_capacity, free_count;
     uint32_t shared; /* + 1; the page that small batches are copied to */
-    struct aion_reorder_queue
-        queue; /* subjects: page << AION_REORDER_PAGE_BITS | part of its batch */
+    /* subjects: page << AION_REORDER_PAGE_BITS | part of its batch */
+    struct aion_reorder_queue queue;
 };
 enum { AION_REORDER_PAGE_BITS = 16 };
 

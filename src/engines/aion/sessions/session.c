@@ -37,8 +37,8 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     const struct iso_history *history = cache->history;
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
-    bool is_timeless = engine->deferred.level == ISO_RC &&
-                       !(history->flags[t] & ISO_HAS_STS); /* it follows anything */
+    /* it follows anything */
+    bool is_timeless = engine->deferred.level == ISO_RC && !(history->flags[t] & ISO_HAS_STS);
     if (engine->sessions.members.free_count) {
         number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {

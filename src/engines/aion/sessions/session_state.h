@@ -26,8 +26,8 @@ struct aion_session {
                          forgotten */
     uint64_t lost; /* sno of the last one that is not known any more: what comes to stand before is
                       undecided */
-    uint64_t
-        below; /* the positions of all that is not known any more, or may not be, are below this */
+    /* the positions of all that is not known any more, or may not be, are below this */
+    uint64_t below;
     uint32_t name;        /* value of `names`; ISO_ABSENT: nobody's */
     uint32_t waiting;     /* members on their way (reorder_front.c) */
     uint32_t life;        /* how many were kept here, wraps; never 0 */
@@ -39,10 +39,10 @@ struct aion_session {
 /* A session out of order (disorder.c). Entries: time = sno, operation = as they were accepted,
  * transaction = member. */
 struct aion_disorder {
-    struct aion_sorted_chunks
-        records; /* whose positions are larger than those of all before; start = cts */
-    struct aion_sorted_chunks
-        unreported; /* that follow all before; start = the least cts of one before that breaks it */
+    /* whose positions are larger than those of all before; start = cts */
+    struct aion_sorted_chunks records;
+    /* that follow all before; start = the least cts of one before that breaks it */
+    struct aion_sorted_chunks unreported;
     uint32_t next_free; /* + 1 */
 };
 

@@ -24,13 +24,13 @@ struct aion_key {
 #define AION_KEY_PINNED 0x80u   /* evict.c: something that waits names it by its number */
 #define AION_KEY_STORED 0x100u  /* the spill file has a record of it */
 #define AION_KEY_CHANGED 0x200u /* and that lacks something */
-#define AION_KEY_ALONE                                                                             \
-    0x400u /* never evicted: another key of the same digest has the place in the spill file */
-#define AION_KEY_PAGED                                                                             \
-    0x800u /* versions older than the first one here are in the spill file, in segments */
+/* never evicted: another key of the same digest has the place in the spill file */
+#define AION_KEY_ALONE 0x400u
+/* versions older than the first one here are in the spill file, in segments */
+#define AION_KEY_PAGED 0x800u
 #define AION_KEY_ASSUMED 0x4000u /* its initial value is what a read reported */
-#define AION_KEY_QUERY                                                                             \
-    0x3000u /* how often it was asked for again, less how often the hand of evict.c came by */
+/* how often it was asked for again, less how often the hand of evict.c came by */
+#define AION_KEY_QUERY 0x3000u
 #define AION_KEY_QUERY_ONCE 0x1000u
 
 /* Versions: time = cts, start = ots of the first write + 1 (under a lock: cts), detail =
@@ -42,9 +42,9 @@ struct aion_key {
 #define AION_READ_OWN 0x80000000u
 
 struct aion_cold {
-    struct aion_sorted_chunks
-        nonversions; /* writes that are no version: time = when they may go, see aion_unknown_time,
-                      * start = sts + 1 or 0, detail = enum aion_nonversion */
+    /* writes that are no version: time = when they may go, see aion_unknown_time, start = sts + 1
+     * or 0, detail = enum aion_nonversion */
+    struct aion_sorted_chunks nonversions;
     uint32_t first_pending; /* + 1; pending verdicts of the key, chained */
     uint32_t initial;       /* a register's initial value */
     uint32_t base; /* a list's initial elements and those of dropped versions; ISO_ABSENT: none */

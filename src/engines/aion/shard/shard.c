@@ -385,8 +385,8 @@ void iso_aion_shard_advance(struct iso_aion_shard *shard, uint64_t limit, uint64
     shard->time.passed = passed > shard->time.passed ? passed : shard->time.passed;
     floor = floor < shard->time.passed ? floor : shard->time.passed;
     shard->time.floor = floor > shard->time.floor ? floor : shard->time.floor;
-    aion_pending_emit_fresh(
-        shard); /* of what has just been released: final at once where the watermark has come */
+    /* of what has just been released: final at once where the watermark has come */
+    aion_pending_emit_fresh(shard);
     aion_ties_advance(shard);
     aion_pending_advance(shard);
     aion_readers_advance(shard);
@@ -450,8 +450,8 @@ void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_st
 {
     const struct iso_aion_stats *own = &shard->stats;
     stats->keys += shard->keys.known;
-    stats->reads_judged +=
-        own->reads_judged; /* wraps: what the front counted and was not judged in the end */
+    /* wraps: what the front counted and was not judged in the end */
+    stats->reads_judged += own->reads_judged;
     stats->reads_unjudged += own->reads_unjudged;
     for (int reason = 0; reason < ISO_UNJUDGED_REASONS; reason++)
         stats->unjudged[reason] += own->unjudged[reason];

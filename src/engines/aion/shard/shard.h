@@ -143,14 +143,14 @@ enum iso_status iso_aion_shard_spill_to(struct iso_aion_shard *shard,
  * cleared. After an error the shard must not be asked any more. */
 void iso_aion_shard_evict(struct iso_aion_shard *shard, uint64_t bytes);
 void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned);
-const struct iso_error *
-iso_aion_shard_failure(const struct iso_aion_shard *shard); /* status ISO_OK: none */
+/* status ISO_OK: none */
+const struct iso_error *iso_aion_shard_failure(const struct iso_aion_shard *shard);
 
 const struct aion_finding *iso_aion_shard_findings(const struct iso_aion_shard *shard,
                                                    uint32_t *count);
 void iso_aion_shard_clear(struct iso_aion_shard *shard);
-const struct iso_atoms *
-iso_aion_shard_atoms(const struct iso_aion_shard *shard); /* of findings and keys */
+/* of findings and keys */
+const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard);
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key);
 
 /* Adds the reads that wait where `bound` has been reached. */
@@ -165,5 +165,5 @@ uint64_t aion_shard_size(const struct iso_aion_shard *shard);
 /* Adds what this shard counts. */
 void iso_aion_shard_stats(const struct iso_aion_shard *shard, struct iso_aion_stats *stats);
 uint64_t iso_aion_shard_bytes(const struct iso_aion_shard *shard);
-uint64_t iso_aion_shard_key_bytes(
-    const struct iso_aion_shard *shard); /* of that, what goes with keys (evict.c) */
+/* of that, what goes with keys (evict.c) */
+uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard);

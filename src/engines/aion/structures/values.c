@@ -130,8 +130,8 @@ static void grow_entries(struct aion_values *values)
 
 /* Stands before each text. */
 struct block {
-    uint32_t
-        entry; /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
+    /* whose text it is; FREE: nobody's, and the next free one + 1 of its size follows */
+    uint32_t entry;
     uint32_t units; /* of the block, of TEXT_UNIT bytes */
 };
 #define FREE UINT32_MAX

@@ -39,8 +39,8 @@ struct lookahead {
     struct topological topological;
     uint32_t *first_edge, *edge_to; /* what is known, by node */
     uint32_t next;                  /* the position of the first node that is not scheduled */
-    uint32_t *
-        unread; /* by version, then by key for the initial one: known readers yet to be scheduled */
+    /* by version, then by key for the initial one: known readers yet to be scheduled */
+    uint32_t *unread;
     uint32_t *current;     /* by key: the newest version, or INITIAL */
     uint32_t *open_writer; /* by key: the version that has begun and not committed, or ISO_NONE */
     uint32_t *waiting;     /* by span: the first version that has not begun */

@@ -12,8 +12,8 @@ enum { WAITING = 64 }; /* nodes that are passed over before the first of them ha
 struct schedule {
     struct engine *engine;
     uint32_t *likely, *rank; /* nodes by their estimate; inverse */
-    uint32_t *
-        unread; /* by version, then by key for the initial one: known readers yet to be scheduled */
+    /* by version, then by key for the initial one: known readers yet to be scheduled */
+    uint32_t *unread;
     uint32_t *current, *open_writer; /* by key: the newest version, or INITIAL; the version begun
                                         and not committed, or ISO_NONE */
     uint32_t *own_read;              /* by write: its transaction's read of the key, or ISO_NONE */

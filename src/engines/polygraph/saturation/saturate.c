@@ -5,8 +5,9 @@
 
 enum { LOOK_UP = 256 }; /* steps between looks at the clock on the wall */
 enum {
+    /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
     SORT_AGAIN = 16
-}; /* once a share of 1 / SORT_AGAIN of the nodes has to be looked at again */
+};
 
 static void pass_clock_on(struct engine *engine, uint32_t from, uint32_t to, uint64_t groups)
 {

@@ -64,8 +64,8 @@ void open_clause_of_cycle(struct open *open,
                           uint32_t cycle); /* `clause`: not all edges of a cycle */
 
 /* placement_clauses.c: how lists whose elements repeat may be put together */
-void placement_clauses_new(
-    struct open *open); /* with its variables; NULL where no elements repeat, also below */
+/* with its variables; NULL where no elements repeat, also below */
+void placement_clauses_new(struct open *open);
 void placement_clauses_free(struct placement_clauses *clauses_of_lists);
 void placement_clauses_add_clauses(const struct open *open,
                                    struct iso_solver *solver); /* all so far */
@@ -74,8 +74,8 @@ bool placement_clauses_is_placed(const struct placement_clauses *clauses_of_list
 bool placement_clauses_agree(
     struct placement_clauses
         *clauses_of_lists); /* the model keeps to them; false: there are more clauses now, ... */
-void placement_clauses_emit(
-    struct placement_clauses *clauses_of_lists); /* ... which this gives the solver */
+/* ... which this gives the solver */
+void placement_clauses_emit(struct placement_clauses *clauses_of_lists);
 void placement_clauses_need(const struct placement_clauses *clauses_of_lists,
                             struct explanation *explanation); /* what their lemmas rest on */
 void placement_clauses_write(const struct placement_clauses *clauses_of_lists,

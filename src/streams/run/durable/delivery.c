@@ -44,9 +44,9 @@ enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct 
                              ": verdicts that were reported are not there any more",
                              output->lines->name, length, same ? "" : " and is another file",
                              delivery->begun + least);
+    /* another file: what its reader has is what was noted */
     else
-        delivery->begun = delivery->inode =
-            0; /* another file: what its reader has is what was noted */
+        delivery->begun = delivery->inode = 0;
     return ISO_OK;
 }
 

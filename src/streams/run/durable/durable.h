@@ -27,8 +27,8 @@ struct run_durable_options {
     const char *state;            /* NULL: nothing is remembered */
     const char *record;           /* --record; NULL: nothing */
     uint64_t checkpoint_interval; /* nanoseconds */
-    uint64_t
-        snapshot_after; /* bytes of input; 0: as many as four snapshots have, at least 64 MiB */
+    /* bytes of input; 0: as many as four snapshots have, at least 64 MiB */
+    uint64_t snapshot_after;
 };
 
 /* Snapshots and checkpoints of this process. Times are microseconds of the clock that only rises,

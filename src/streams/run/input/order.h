@@ -22,8 +22,8 @@ struct run_order {
     bool sought;
     struct iso_history collected; /* in building */
     bool full;                    /* --memory is used up */
-    uint64_t
-        unclear; /* reads of the last round that may be a version in another spelling: left out */
+    /* reads of the last round that may be a version in another spelling: left out */
+    uint64_t unclear;
 };
 
 /* ISO_BAD_INPUT: the options cannot be judged so. */
