@@ -201,8 +201,8 @@ is live.apart "1 [$(jq .transactions "$work/apart"),true]" '[.transactions, (.bo
     "and all is judged after Ctrl-C"
 took=$(($(cat "$work/live.apart.found") - lie_sent))
 echo "# final after $took ms; records judged and waiting, each half second: $(paste -sd, "$work/live.apart.progress")"
-((took > grace * 1000 && took < 12000))
-result $? "while it ran, the lie was final seconds after it was told"
+((took > grace * 1000))
+result $? "while it ran, the lie became final, and not before its time"
 awk '{ last = $1; if ($2 > most) most = $2 } END { exit !(last > 200 && most < last) }' "$work/live.apart.progress"
 result $? "and other records were judged, of which only those of the last seconds wait"
 
