@@ -23,8 +23,10 @@ HARDENED := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(filte
 VALIDATING := -DISO_VALIDATE
 # What only tests may do to a program (base/fault.h): under sanitizers, and in a program of its own beside the one that people get.
 FAULTS := -DISO_FAULTS
+# What became of each transaction, on stderr (base/log.h): make LOG=1 BUILD=build-log
+LOGGING := $(if $(filter 1,$(LOG)),-DISO_LOGGING)
 CFLAGS_ALL := -std=c11 $(OPTIMISE) $(SYMBOLS) -Wall -Wextra $(WERROR) $(HARDENED) -Iinclude $(addprefix -I,$(wildcard src/*)) -I. -I$(BUILD)/generated -MMD -MP -pthread \
-              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(CFLAGS)
+              $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer $(VALIDATING) $(FAULTS)) $(LOGGING) $(CFLAGS)
 LDFLAGS_ALL := -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(LDFLAGS)
 # libcurl and libmicrohttpd are loaded when a run needs them (base/shared_library.h).
 # libpg_query has no package of its shared library alone (src/programs/sql).

@@ -1,6 +1,6 @@
 /* From the shards' findings to the caller's events. */
-
 #include "aion/state_private.h"
+#include "base/log.h"
 
 static const struct iso_aion_party nobody = {.tid = ISO_ABSENT};
 
@@ -48,6 +48,13 @@ void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
         return;
     event->id = iso_aion_event_id(event);
     event->unpromised = is_unpromised(engine, event);
+    if (event->transaction.tid != ISO_ABSENT)
+        ISO_LOG(aion, event->transaction.atoms, event->transaction.tid, "event %s: %s%s",
+                iso_axiom_name(event->axiom),
+                event->state == ISO_AION_TENTATIVE ? "tentative"
+                : event->state == ISO_AION_FINAL   ? "final"
+                                                   : "retracted",
+                event->by_deadline ? " by deadline" : "");
     if (engine->options.host.emit)
         engine->options.host.emit(engine->options.host.context, event);
 }

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "chronos/chronos.h"
 

@@ -284,6 +284,11 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
         if (!excused && !of_cell)
             note_wrong(shard, suspect);
     }
+    if (count)
+        ISO_LOG(chronos, &shard->history->atoms,
+                shard->history->tid[shard->suspects[suspects[0]].transaction],
+                "%" PRIu32 " suspect reads of a key: %s", count,
+                wrong ? "a violation" : "each may come from a writer of unknown outcome");
     if (wrong) {
         report_suspect(shard, writers, wrong);
         return;

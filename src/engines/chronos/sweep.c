@@ -49,6 +49,8 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        struct chronos_key *key,
                                                        uint32_t transaction, uint32_t operation)
 {
+    ISO_LOG(chronos, &shard->history->atoms, shard->history->tid[transaction],
+            "operation %" PRIu32 " read something else than was there", operation);
     if (key->accessor != transaction) {
         chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value,
                                                              key->writer, ISO_NONE, 0, 0, 0});

@@ -2,6 +2,7 @@
 #include "iso/polygraph.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "polygraph/graph/commit_order.h"
 #include "polygraph/validate.h"
 #include "polygraph/order/windows.h"
@@ -214,6 +215,8 @@ static void judge_graph(struct engine *engine)
     enum step_result status = saturate_unless_found(engine, &found);
     counters->seconds_saturate = iso_clock_seconds() - start - counters->seconds_windows;
     counters->open_reads_after = engine->reads.open;
+    ISO_LOG_ALL(polygraph, "saturated: step result %d, %" PRIu32 " reads are open", status,
+                engine->reads.open);
     if (status == STEP_CONTRADICTION) {
         reject_by_facts(engine);
         return;

@@ -622,6 +622,10 @@ uint32_t rowsets_judge(struct iso_rowsets *engine, struct rowsets_query *query,
     iso_free(judge.reported.rows);
     engine->stats.looked_at += judge.scope.looked_at;
     uint32_t blocker = judge.is_last ? ISO_NONE : judge.blocker;
+    ISO_LOG(rowsets, &engine->atoms, query->tid,
+            "query of operation %" PRIu32 ": %" PRIu32 " rows reported, reasons for doubt %#x%s",
+            query->operation, query->emitted_count, judge.reasons,
+            blocker == ISO_NONE ? "" : ", waits for an outcome");
     if (blocker == ISO_NONE && !judge.is_early)
         conclude(&judge);
     release(&judge);

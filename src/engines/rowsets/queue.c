@@ -113,6 +113,8 @@ static void keep_waiting(struct iso_rowsets *engine, struct rowsets_query *query
 
 void rowsets_enqueue(struct iso_rowsets *engine, struct rowsets_query *query)
 {
+    ISO_LOG(rowsets, &engine->atoms, query->tid, "query of operation %" PRIu32 ", below %" PRIu64,
+            query->operation, query->bound);
     query->turn.arrived = engine->waiting.now;
     query->turn.number = engine->waiting.numbered++;
     if (is_final(engine, due_of(engine, query)) ||

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/heap.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/number_map.h"
 #include "base/text.h"

@@ -1,6 +1,7 @@
 /* The route: an order, a sweep, what broke as constraints, and again. */
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "weak/weak_private.h"
 
 bool weak_must_stop(struct weak *weak)
@@ -47,6 +48,8 @@ enum weak_answer weak_judge_order(struct weak *weak)
     bool ordered = weak_order_propose(weak);
     while (ordered && !weak->stopped && weak_sweep(weak)) {
         weak->rounds++;
+        ISO_LOG_ALL(weak, "round %" PRIu32 ": %" PRIu32 " constraints", weak->rounds,
+                    weak->order.bond_count);
         if (weak->found.broken_read != ISO_NONE)
             break;
         ordered = weak_order_sort(weak);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 static void clear_text(struct recorder_text *text)
 {
     text->used = 0;
@@ -414,6 +416,8 @@ static enum recorder_fate hand_over(struct iso_recorder_session *session, const 
 /* One that waits has none yet. */
 static void count_fate(struct iso_recorder_session *session, enum recorder_fate fate)
 {
+    ISO_LOG_TEXT(recorder, session->sid, strlen(session->sid), "record %llu: fate %d",
+                 (unsigned long long)session->sno, fate);
     if (fate != RECORDER_FATES)
         recorder_count(session->recorder, fate);
 }

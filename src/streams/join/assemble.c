@@ -161,6 +161,7 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity,
     if (number == ISO_NONE) {
         number = join_new_transaction(join, identity);
         join->open.list[number].origin = event->origin;
+        JOIN_LOG(join, identity, "its first row arrived");
         join->stats.transactions++;
     }
     note_times(join, &join->open.list[number], event);
@@ -181,6 +182,7 @@ void join_check_complete(struct iso_join *join, uint32_t number)
 {
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t have = join_events_of(transaction);
+    JOIN_LOG(join, transaction->identity, "%" PRIu64 " of its rows arrived", have);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (ended && transaction->flags & JOIN_HAS_POSITION && !join->source.expects_in_band)
         join_extent_pass_end(join, transaction->position);

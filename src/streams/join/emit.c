@@ -15,7 +15,6 @@
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 
-enum { NAME_BYTES = 320 };
 #define PROBE '\x01' /* begins the tids of probes; no client's JSON or database's id does */
 
 /* ---- steps ---- */
@@ -36,6 +35,7 @@ static void add_transaction(struct iso_join *join)
     struct iso_join_output *out = &join->out;
     struct iso_join_step *last = out->count ? &out->steps[out->count - 1] : NULL;
     uint32_t number = out->block.transaction_count - 1;
+    ISO_LOG(join, &out->block.atoms, out->block.tid[number], "whole, and given to the engine");
     if (last && last->type == ISO_JOIN_ADD && last->first + last->count == number) {
         last->count++;
         return;
@@ -79,8 +79,8 @@ static char *put_digits(char *at, uint64_t number)
     return at + sizeof digits - first;
 }
 
-static size_t put_name(const struct iso_join *join, struct join_identity identity,
-                       char name[NAME_BYTES])
+size_t join_put_name(const struct iso_join *join, struct join_identity identity,
+                     char name[JOIN_NAME_BYTES])
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
@@ -89,15 +89,15 @@ static size_t put_name(const struct iso_join *join, struct join_identity identit
         return (size_t)(put_digits(name + 4, identity.number) - name);
     const char *text =
         iso_atom_text(&join->texts.atoms, (iso_atom)identity.number, buffer, &length);
-    length = length < NAME_BYTES - 5 ? length : NAME_BYTES - 5;
+    length = length < JOIN_NAME_BYTES - 5 ? length : JOIN_NAME_BYTES - 5;
     memcpy(name + 4, text, length);
     return length + 4;
 }
 
 iso_atom join_name_of(struct iso_join *join, struct join_identity identity)
 {
-    char name[NAME_BYTES];
-    size_t length = put_name(join, identity, name);
+    char name[JOIN_NAME_BYTES];
+    size_t length = join_put_name(join, identity, name);
     return iso_atoms_add_string(&join->texts.atoms, name, length);
 }
 
@@ -281,12 +281,12 @@ void join_emit_unknown(struct iso_join *join, const struct join_transaction *tra
 {
     struct target target = {&join->out.block, false};
     struct iso_history *into = target.history;
-    char name[NAME_BYTES];
+    char name[JOIN_NAME_BYTES];
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next) {
-        size_t length = put_name(join, transaction->identity, name);
-        length = length < NAME_BYTES - 40 ? length : NAME_BYTES - 40;
-        length += (size_t)snprintf(name + length, NAME_BYTES - length, "/%" PRIu32 "/%" PRIu64,
+        size_t length = join_put_name(join, transaction->identity, name);
+        length = length < JOIN_NAME_BYTES - 40 ? length : JOIN_NAME_BYTES - 40;
+        length += (size_t)snprintf(name + length, JOIN_NAME_BYTES - length, "/%" PRIu32 "/%" PRIu64,
                                    join->rows.list[r].key, join->rows.list[r].ordinal);
         iso_atom tid = iso_atoms_add_string(&into->atoms, name, length);
         uint32_t t = iso_history_begin(into, tid, 0, ISO_UNKNOWN, transaction->origin);
@@ -305,8 +305,8 @@ static void fill(struct iso_join *join, const struct target *target,
                  const struct join_transaction *transaction, uint64_t cts, bool reads)
 {
     uint32_t mark = join_mark_finals(join, transaction);
-    char name[NAME_BYTES];
-    begin(target, name, put_name(join, transaction->identity, name), cts, transaction->origin);
+    char name[JOIN_NAME_BYTES];
+    begin(target, name, join_put_name(join, transaction->identity, name), cts, transaction->origin);
     const struct join_chain *rows = &transaction->rows;
     for (uint32_t i = 0, r = rows->first; i < join_turns(join, rows);
          i++, r = join_next_turn(join, rows, r)) {
@@ -372,11 +372,11 @@ static void emit_version(struct iso_join *join, const char *what, uint32_t key, 
 {
     struct target targets[] = {{&join->out.block, false}, {&join->out.joined, true}};
     struct join_started *last = &join->start.last;
-    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    char name[JOIN_NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text =
         iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
-    if (length < NAME_BYTES - 48)
+    if (length < JOIN_NAME_BYTES - 48)
         snprintf(name, sizeof name, "cdc:%s:%.*s", what, (int)length, text);
     else
         snprintf(name, sizeof name, "cdc:%s:%u", what, key);
@@ -413,7 +413,7 @@ void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value
 static void emit_unknown(struct iso_join *join, uint32_t key, iso_atom value)
 {
     struct target target = {&join->out.joined, true};
-    char name[NAME_BYTES];
+    char name[JOIN_NAME_BYTES];
     begin(&target, name, (size_t)snprintf(name, sizeof name, "cdc:unknown:%u", key), ISO_JOIN_START,
           UINT64_MAX);
     operate(join, &target, ISO_WRITE, key, value);
@@ -517,12 +517,12 @@ void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
                      uint32_t key, iso_atom value, uint64_t cts, uint64_t origin)
 {
     struct iso_history *into = &join->out.block;
-    char name[NAME_BYTES + 64], buffer[ISO_ATOM_TEXT_MAX];
+    char name[JOIN_NAME_BYTES + 64], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (!cts)
         return;
     const char *text = iso_atom_text(&join->texts.atoms, tid, buffer, &length);
-    length = length < NAME_BYTES ? length : NAME_BYTES;
+    length = length < JOIN_NAME_BYTES ? length : JOIN_NAME_BYTES;
     name[0] = PROBE;
     name[1] = (char)('A' + (int)kind);
     memcpy(name + 2, text, length);
@@ -579,11 +579,11 @@ struct iso_join_finding *join_find(struct iso_join *join, enum iso_violation_kin
 
 void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin)
 {
-    char name[NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
+    char name[JOIN_NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text =
         iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
-    length = length < NAME_BYTES - 16 ? length : NAME_BYTES - 16;
+    length = length < JOIN_NAME_BYTES - 16 ? length : JOIN_NAME_BYTES - 16;
     int used = snprintf(name, sizeof name, "cdc:%s:%.*s",
                         origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);
     struct iso_join_finding *finding =

@@ -4,6 +4,7 @@
 #define ISO_JOIN_PRIVATE_H
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "join/capability.h"
 #include "join/dedup_state.h"
@@ -459,6 +460,17 @@ iso_atom join_name(struct iso_join *join,
                    const struct join_transaction *transaction); /* atom of `texts` */
 iso_atom join_name_of(struct iso_join *join, struct join_identity identity);
 iso_atom join_out(struct iso_join *join, iso_atom text); /* the same in the output's block */
+enum { JOIN_NAME_BYTES = 320 };
+size_t join_put_name(const struct iso_join *join, struct join_identity identity,
+                     char name[JOIN_NAME_BYTES]);
+
+/* One line of the log (base/log.h), of a transaction by its identity. */
+#define JOIN_LOG(owner, identity, ...)                                                             \
+    do {                                                                                           \
+        char name_[JOIN_NAME_BYTES];                                                               \
+        if (ISO_LOG_IS_ON)                                                                         \
+            ISO_LOG_TEXT(join, name_, join_put_name(owner, identity, name_), __VA_ARGS__);         \
+    } while (0)
 
 /* copy.c */
 uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "aion/levels/deferred.h"
+#include "base/log.h"
 #include "history/moment.h"
 
 /* ---- what may be taken ---- */
@@ -383,8 +384,18 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
         return status;
     bool has_steps = engine->options.host.counts_steps && history->ranges.count;
     struct aion_times times = times_of(history, t);
-    if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error))
+    if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error)) {
+        ISO_LOG(aion, &history->atoms, history->tid[t], "not taken: %s",
+                status != ISO_OK ? "it contradicts what came before"
+                                 : "a repeat, or from below what is kept");
         return status;
+    }
+    ISO_LOG(aion, &history->atoms, history->tid[t],
+            "accepted: %s, sts %" PRIu64 ", cts %" PRIu64 ", watermark %" PRIu64,
+            state == ISO_COMMITTED ? "committed"
+            : state == ISO_ABORTED ? "aborted"
+                                   : "unknown",
+            times.sts, times.cts, engine->time.limit);
     *accepted =
         (struct aion_accepted){.times = times,
                                .sno = place_in_session(engine, cache, t, &times, resolved),
@@ -414,6 +425,8 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
                                  .arrival = arrival,
                                  .plain = accepted->plain};
     taking.flags |= taking.times.point ? ISO_POINT : 0;
+    ISO_LOG(aion, &history->atoms, history->tid[t], "cut into parts for the shards%s",
+            engine->group.waits ? ", which wait for others that it overtook" : "");
     taking.what = aion_holds(engine) ? AION_TAKE_WRITES : AION_TAKE_ALL;
     if (state == ISO_COMMITTED)
         judge_alone(&taking, accepted);

@@ -430,6 +430,8 @@ static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *
 void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
                const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
+    AION_LOG(shard, transaction, "reads key %" PRIu32 " of the shard, below %" PRIu64, step->key,
+             part->visible_below);
     if (shard->deferred_level != ISO_SI)
         read_flagged(shard, batch, part, step, transaction);
     else if (!read_newest(shard, part, step, &shard->keys.list[step->key], transaction))

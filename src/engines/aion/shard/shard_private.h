@@ -10,6 +10,7 @@
 #include "aion/shard/transaction_state.h"
 #include "aion/structures/values.h"
 #include "base/cell_key.h"
+#include "base/log.h"
 #include "spill/spill.h"
 
 /* A list in the pool. */
@@ -51,6 +52,10 @@ struct iso_aion_shard {
     struct aion_paging paging;
     struct iso_aion_stats stats;
 };
+
+/* One line of the log, of a transaction of the shard. */
+#define AION_LOG(shard, transaction, ...)                                                          \
+    ISO_LOG(aion, &(shard)->values.atoms, (shard)->transactions.list[transaction].tid, __VA_ARGS__)
 
 /* shard.c */
 void aion_apply_reordered(struct iso_aion_shard *shard, const struct aion_turn *turns,

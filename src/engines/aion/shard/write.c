@@ -376,6 +376,8 @@ insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
 void aion_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
                   const struct aion_part *part, const struct aion_step *step, uint32_t transaction)
 {
+    AION_LOG(shard, transaction, "version of key %" PRIu32 " of the shard, at %" PRIu64, step->key,
+             part->cts);
     if (!append_version(shard, part, step, &shard->keys.list[step->key], transaction))
         insert_version(shard, batch, part, step, transaction);
 }

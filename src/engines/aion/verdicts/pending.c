@@ -228,10 +228,14 @@ static void add_fresh(struct iso_aion_shard *shard, struct aion_pending *subject
     subject->fresh = true;
 }
 
+static const char *const state_names[] = {"right", "wrong", "deferred", "undecided"};
+
 static void change_state(struct iso_aion_shard *shard, struct aion_pending *subject,
                          enum aion_state state, uint32_t cause)
 {
     enum aion_state old = subject->state;
+    AION_LOG(shard, subject->transaction, "its read of key %" PRIu32 " of the shard is %s",
+             subject->key, state_names[state]);
     subject->state = state;
     if (state == AION_WRONG && old != AION_WRONG) {
         subject->wrong_since = shard->time.now;
@@ -424,6 +428,8 @@ static void finalise_pending(struct iso_aion_shard *shard, uint32_t number)
     }
     if (waits_for_row(shard, number))
         return;
+    AION_LOG(shard, subject->transaction, "its read of key %" PRIu32 " of the shard is final: %s",
+             subject->key, state_names[subject->state]);
     stop_waiting(shard, subject);
     if (subject->state == AION_WRONG && !subject->emitted_final)
         emit_pending(shard, subject, ISO_AION_FINAL, ISO_NONE);
