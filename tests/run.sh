@@ -75,8 +75,8 @@ tell_how_to_repeat() { # NUMBER PROGRAM
     local seed option
     echo "# to repeat it:${BUILD:+ BUILD=$BUILD}${SEED:+ SEED=$SEED} ISOCHRON_HASH_SEED=$ISOCHRON_HASH_SEED $2"
     seed=$(grep -aoE '^(not ok|# ).*\bseed [0-9]+' "$folder/$1.out" | grep -v '^# seed ' | grep -oE '[0-9]+$' | head -1)
-    option=$(grep -oE -- '--(histories|streams|pairs)' <<<"$2")
-    [ -z "$seed" ] || [ -z "$option" ] || echo "# the first of what it found alone: ${2%% *} --seed $seed $option 1"
+    option=$(grep -oE -- '--(histories|streams|pairs|values|cells)' <<<"$2" | sed 's/$/ 1/' | paste -sd' ')
+    [ -z "$seed" ] || [ -z "$option" ] || echo "# the first of what it found alone: ${2%% *} --seed $seed $option"
 }
 
 # Runs the programs of those places, so many at a time.

@@ -5,7 +5,7 @@
  *
  * Of a correct database nothing is found, and where nothing is lost it holds. Every lie of a client
  * about what the feed surely tells is found, and nothing else is. A feed that lacks a row does not
- * hold. Between batches the pipeline is saved and restored at times.
+ * hold. Between batches the pipeline is saved and restored at times (tests/support/feeder.h).
  *
  * tidb_streams [--histories N] [--seed S] [--format F]
  */
@@ -20,13 +20,14 @@
 #include "connectors/ticdc/ticdc.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/arguments.h"
-#include "tests/support/restored.h"
+#include "tests/support/feeder.h"
 #include "tests/support/tidb_world.h"
 
 enum { MAX_REPORTS = 3, FOUND_MAX = 400, FOUND_TEXT = 200 };
 
 struct stream {
     struct tidb_world world;
+    struct feeder feeder;
     uint32_t found_count;
     char found[FOUND_MAX][FOUND_TEXT]; /* "tid key", as lies are called */
     char failure[512];
@@ -61,8 +62,9 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     return ISO_OK;
 }
 
-static struct iso_pipeline *open_pipeline(struct stream *stream)
+static struct iso_pipeline *open_pipeline(void *context)
 {
+    struct stream *stream = context;
     struct iso_pipeline_options options;
     struct iso_decoder_options decoding;
     struct iso_error error = {.status = ISO_OK};
@@ -86,62 +88,6 @@ static struct iso_pipeline *open_pipeline(struct stream *stream)
         pipeline, "clients",
         iso_record_decoder.create(&(struct iso_decoder_options){.format = "json"}, &error), false);
     return pipeline;
-}
-
-static struct iso_pipeline *open_again(void *context)
-{
-    return open_pipeline(context);
-}
-
-static void check_books(struct stream *stream, const struct iso_pipeline *pipeline)
-{
-    struct iso_accounting books;
-    iso_pipeline_accounting(pipeline, &books);
-    if (!books.balanced)
-        snprintf(stream->failure, sizeof stream->failure, "the books do not balance");
-}
-
-/* Feed and records, each in its own order, mixed; in batches of a few. */
-static void give(struct stream *stream, struct iso_pipeline **place, struct feed *feed,
-                 struct iso_error *error)
-{
-    struct tidb_world *world = &stream->world;
-    struct iso_message batch[8];
-    uint32_t row = 0, record = 0, count = 0, bias = random_below(&world->random, 101);
-    struct iso_inputs *inputs = iso_pipeline_inputs(*place);
-    for (uint32_t i = 0; i < feed->count; i++) {
-        struct iso_message *message = &feed->list[i];
-        message->input =
-            iso_inputs_number(inputs, message->topic, strlen(message->topic), message->partition);
-        iso_pipeline_declare(*place, message->input, 0);
-    }
-    uint32_t client = iso_inputs_number(inputs, "clients", 7, 0);
-    iso_pipeline_declare(*place, client, 0);
-    while ((row < feed->count || record < world->line_count) && error->status == ISO_OK) {
-        if (row < feed->count &&
-            (record == world->line_count || random_percent(&world->random, bias))) {
-            batch[count++] = feed->list[row++];
-        } else {
-            const char *line = world->lines[record];
-            batch[count++] =
-                (struct iso_message){.topic = "clients",
-                                     .input = client,
-                                     .offset = record++,
-                                     .payload = {(const uint8_t *)line, (uint32_t)strlen(line)}};
-        }
-        const struct iso_message *last = &batch[count - 1];
-        if (getenv("SHOW_FEED"))
-            printf("# %s %d %.*s\n", last->topic, last->partition, (int)last->payload.size,
-                   (const char *)last->payload.data);
-        if (count < 8 && !random_percent(&world->random, 25) &&
-            (row < feed->count || record < world->line_count))
-            continue;
-        iso_pipeline_feed(*place, batch, count, 0, error);
-        count = 0;
-        check_books(stream, *place);
-        if (error->status == ISO_OK && random_percent(&world->random, 3) && !getenv("NO_RESTORE"))
-            *place = test_restored(*place, open_again, stream, error);
-    }
 }
 
 static bool was_told(const struct tidb_world *world, const char *found)
@@ -194,6 +140,17 @@ static void compare(struct stream *stream)
     stream->moves += world->moves;
 }
 
+static void give(struct feeder *feeder, struct tidb_world *world, struct feed *feed,
+                 struct iso_error *error)
+{
+    struct iso_bytes *records = iso_allocate_zeroed(world->line_count + 1, sizeof *records);
+    for (uint32_t i = 0; i < world->line_count; i++)
+        records[i] =
+            (struct iso_bytes){(const uint8_t *)world->lines[i], (uint32_t)strlen(world->lines[i])};
+    feeder_give(feeder, &world->random, feed, records, world->line_count, error);
+    iso_free(records);
+}
+
 static bool carry(struct stream *stream, uint64_t seed)
 {
     struct tidb_world *world = &stream->world;
@@ -210,17 +167,22 @@ static bool carry(struct stream *stream, uint64_t seed)
     tidb_execute(world);
     feed_init(&feed);
     tidb_write(world, &feed);
-    struct iso_pipeline *pipeline = open_pipeline(stream);
     struct iso_pipeline_stats stats;
-    give(stream, &pipeline, &feed, &error);
+    struct feeder *feeder = &stream->feeder;
+    *feeder = (struct feeder){
+        .open = open_pipeline, .context = stream, .restores = 3, .counts_records = true};
+    feeder->has_columns = true;
+    feeder_open(feeder);
+    give(feeder, world, &feed, &error);
     if (error.status == ISO_OK)
-        iso_pipeline_end(pipeline, 0, &error);
+        iso_pipeline_end(feeder->pipeline, 0, &error);
     if (error.status == ISO_OK)
-        stream->outcome = iso_pipeline_outcome(pipeline, false, &stream->reason);
-    iso_pipeline_stats(pipeline, &stats);
+        stream->outcome = iso_pipeline_outcome(feeder->pipeline, false, &stream->reason);
+    iso_pipeline_stats(feeder->pipeline, &stats);
     stream->repeats += stats.join.repeats;
-    if (error.status != ISO_OK)
-        snprintf(stream->failure, sizeof stream->failure, "%.500s", error.text);
+    if (error.status != ISO_OK || feeder->failure[0])
+        snprintf(stream->failure, sizeof stream->failure, "%.500s",
+                 error.status != ISO_OK ? error.text : feeder->failure);
     else
         compare(stream);
     if (stream->failure[0]) {
@@ -230,7 +192,7 @@ static bool carry(struct stream *stream, uint64_t seed)
         for (uint32_t i = 0; i < stream->found_count; i++)
             printf("# found: %s\n", stream->found[i]);
     }
-    iso_pipeline_free(pipeline);
+    iso_pipeline_free(feeder->pipeline);
     feed_release(&feed);
     tidb_release(world);
     return !stream->failure[0];

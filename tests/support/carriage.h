@@ -2,7 +2,7 @@
  * and its feed tells, and what the join must make of both, worked out from the rules alone by
  * looking at everything.
  *
- * tests/property/join_feeds.c carries them through the pipeline.
+ * tests/property/feeds.c carries them through the pipeline.
  */
 #ifndef TESTS_CARRIAGE_H
 #define TESTS_CARRIAGE_H
@@ -10,6 +10,7 @@
 #include "iso/verdict.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/feed_debezium.h"
+#include "tests/support/feeder.h"
 #include "tests/support/random.h"
 #include "tests/support/random_history.h"
 
@@ -45,14 +46,6 @@ struct statistics {
         restored, held, timeless;
 };
 
-/* Client records that came, by an account of its own. */
-struct came {
-    bool from_file;
-    uint64_t records, reads, committed_reads;
-    char tids[PLAIN_TRANSACTIONS * 2 * 24]; /* each behind a line's end */
-    size_t tids_end, tids_held;             /* the second: when it was last said that all holds */
-};
-
 /* One history on its way through one format. */
 struct carriage {
     const struct format *format;
@@ -73,7 +66,10 @@ struct carriage {
     uint64_t beyond;   /* reads that differed beyond what surely came */
     uint32_t restores; /* percent of batches after which the pipeline is saved and restored */
     enum iso_status outcome;
-    struct came came;
+    bool from_file; /* records come before everything else */
+    struct random strangers;
+    uint32_t stranger_count;
+    struct feeder feeder;
     struct found expected, found;
     struct statistics *statistics;
     char failure[ISO_ERROR_TEXT];
@@ -143,15 +139,12 @@ void carriage_expect_by_timestamps(struct carriage *carriage);
 /* Fills everything, where clients say snapshots; false: not this one. */
 bool carriage_by_snapshots(struct carriage *carriage);
 
-/* ---- carriage_books.c ---- */
+/* ---- carriage_stream.c ---- */
 
-void carriage_count_line(struct carriage *carriage, const char *line, uint32_t length);
+extern const struct format carriage_formats[]; /* a NULL name at the end */
 
-/* Whether the record had come when it was said that all holds. */
-bool carriage_was_judged(const struct carriage *carriage, const char *tid);
-
-/* As if the run were cut off here. */
-void carriage_check_books(struct carriage *carriage, const struct iso_pipeline *pipeline);
+/* Feed and records through the pipeline: fills `found`, `outcome`, `beyond` and `failure`. */
+void carriage_run(struct carriage *carriage);
 
 /* ---- carriage_alone.c ---- */
 

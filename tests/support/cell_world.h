@@ -12,7 +12,7 @@
  *     cell_write_feed(&world, &feed);               what the change stream says
  *     cell_print_record(&world, file, t);           what the client of transaction t says
  *
- * tests/property/cell_feeds.c carries all of it through the pipeline, tests/property/extent.c a
+ * tests/property/feeds.c carries all of it through the pipeline, tests/property/extent.c a
  * part.
  */
 #ifndef TESTS_CELL_WORLD_H

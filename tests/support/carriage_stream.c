@@ -1,18 +1,4 @@
-/* Change streams against files: random histories are written as the feeds of databases
- * (tests/support/feed_*.h), and the pipeline must find in feed and client records what chronos
- * finds in the history itself, as (axiom, transactions, key).
- *
- * What happens on the way: senders restart and repeat, cut transactions, interleave groups, topics
- *   and partitions;
- * records come before, between and after rows, from a topic or a file; some clients publish nothing
- * (their transactions are versions and nothing else), some do not know their outcome. Some feeds
- * tell something else than the clients wrote: a write left out, altered, or one too many. What the
- * join must make of all that is worked out here from the rules alone, by looking at everything.
- * Between batches the pipeline is saved and restored at times, as a restart does; and after each it
- * is asked what it would say if the run were cut off there: its books must balance, and it may not
- * say that all holds of what it has not judged, or of what it finds fault with later.
- *
- * join_feeds [--histories N] [--seed S] [--format F] [--restores PERCENT]
+/* What clients and the feed of a carriage say, as messages, and the pipeline that they go through.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -20,31 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "chronos/chronos.h"
 #include "connectors/debezium/debezium.h"
 #include "connectors/dgraph/dgraph.h"
 #include "connectors/history/record.h"
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
-#include "pipeline/pipeline.h"
-#include "tests/support/arguments.h"
 #include "tests/support/carriage.h"
-#include "tests/support/feed_debezium.h"
 #include "tests/support/feed_dgraph.h"
 #include "tests/support/feed_ticdc.h"
 #include "tests/support/feed_yugabyte.h"
-#include "tests/support/random.h"
-#include "tests/support/random_history.h"
-#include "tests/support/restored.h"
 
-enum {
-    DEFAULT_HISTORIES = 400,
-    DEFAULT_RESTORES = 5,
-    MAX_REPORTS = 3,
-    CLIENT_INPUTS = 1,
-    LINE = 4096
-};
+enum { LINE = 4096 };
 
 #define DGRAPH "dgraph", "p%u/0x%x"
 #define DEBEZIUM "debezium", "public.t%u/%u"
@@ -52,7 +24,7 @@ enum {
 #define COMPOSITE "ticdc", "test.t%u/%u,7,x"
 #define YUGABYTE "yugabyte", "public.t%u/%u"
 
-static const struct format formats[] = {
+const struct format carriage_formats[] = {
     {"dgraph", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL, NO_MARKER,
      false},
     {"dgraph-one-group", DGRAPH, BY_TIMESTAMPS, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false, NULL,
@@ -102,88 +74,7 @@ static const struct format formats[] = {
      "canal-json", NO_MARKER, false},
     {"yugabyte-alone", YUGABYTE, BY_BEFORE_IMAGES, BY_COMMIT_TIMESTAMP, FEED_JSON, false, false,
      NULL, NO_MARKER, false},
-};
-
-/* ---- what was found ---- */
-
-static int compare_found(const void *left, const void *right)
-{
-    return strcmp(left, right);
-}
-
-static void sort_found(struct found *found)
-{
-    qsort(found->list, found->count, FOUND_TEXT, compare_found);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < found->count; i++)
-        if (!kept || strcmp(found->list[kept - 1], found->list[i]))
-            memmove(found->list[kept++], found->list[i], FOUND_TEXT);
-    found->count = kept;
-}
-
-/* Both are sorted. Reads that differ beyond what surely came wait: so many of the expected may
- * lack; all of them, where records wait whose own outcome lies there. */
-static bool same_found(const struct found *expected, const struct found *found, uint64_t beyond)
-{
-    uint64_t lacking = 0;
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < expected->count; i++) {
-        bool is_there = next < found->count && !strcmp(expected->list[i], found->list[next]);
-        next += is_there;
-        lacking += !is_there;
-        bool of_read =
-            !strncmp(expected->list[i], "EXT ", 4) || !strncmp(expected->list[i], "INT ", 4);
-        if (!is_there && !of_read && beyond != UINT64_MAX)
-            return false;
-    }
-    return next == found->count && lacking <= beyond;
-}
-
-static void print_found(const char *name, const struct found *found)
-{
-    printf("# %s:", name);
-    for (uint32_t i = 0; i < found->count; i++)
-        printf(" [%s]", found->list[i]);
-    printf("\n");
-}
-
-static void chronos_found(struct carriage *carriage, const struct plain_history *plain,
-                          struct found *found)
-{
-    struct iso_check_options options = {
-        .level = carriage->level, .session_order = true, .threads = 1};
-    struct iso_history history;
-    struct iso_verdict verdict;
-    struct iso_error error = {.status = ISO_OK};
-    iso_history_init(&history);
-    if (plain_history_build(plain, &history, &error) != ISO_OK)
-        abort();
-    iso_verdict_init(&verdict, &history, carriage->level, 0);
-    if (iso_chronos_check(&history, &options, &verdict, &error) != ISO_OK) {
-        fprintf(stderr, "%s\n", error.text);
-        abort();
-    }
-    for (uint32_t i = 0; i < verdict.violation_count; i++) {
-        const struct iso_violation *violation = &verdict.violations[i];
-        char text[FOUND_TEXT];
-        snprintf(text, sizeof text, "%s ", iso_axiom_name(violation->axiom));
-        carriage_put_atom(text, sizeof text, &history, history.tid[violation->transaction]);
-        if (violation->axiom == ISO_NOCONFLICT) {
-            strcat(text, ",");
-            carriage_put_atom(text, sizeof text, &history, history.tid[violation->other]);
-        }
-        strcat(text, " ");
-        if (violation->key != ISO_NONE)
-            carriage_put_atom(text, sizeof text, &history, history.key_atom[violation->key]);
-        const char *rest = strchr(text, ' ');
-        char change[FOUND_TEXT];
-        snprintf(change, sizeof change, "CDC%s", rest);
-        /* reads are its */
-        carriage_add_found(found, carriage->format->mode == BY_BEFORE_IMAGES ? change : text);
-    }
-    iso_verdict_release(&verdict);
-    iso_history_release(&history);
-}
+    {0}};
 
 /* The text of a string member of a verdict line; *at moves behind it. */
 static bool next_string(const char **at, const char *before, char *text, size_t size)
@@ -217,20 +108,18 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     snprintf(text, sizeof text, pair ? "%s %s,%s %s" : "%s %s%.0s %s", axiom, tid,
              pair ? other : "", key);
     carriage_add_found(&carriage->found, text);
-    if ((!strcmp(axiom, "EXT") || !strcmp(axiom, "INT")) && carriage_was_judged(carriage, tid))
+    if ((!strcmp(axiom, "EXT") || !strcmp(axiom, "INT")) &&
+        feeder_was_judged(&carriage->feeder, tid))
         snprintf(carriage->failure, sizeof carriage->failure, "%s of %s was said to hold before",
                  axiom, tid);
     return ISO_OK;
 }
 
-/* ---- the run ---- */
-
 struct client_lines {
     char *text;
     size_t size;
     uint32_t count;
-    const char *start[PLAIN_TRANSACTIONS * 2];
-    uint32_t length[PLAIN_TRANSACTIONS * 2];
+    struct iso_bytes list[PLAIN_TRANSACTIONS * 2];
 };
 
 /* The least xmin of the snapshots of transactions from `first` on: what clients can promise before
@@ -311,14 +200,14 @@ static void print_records(struct carriage *carriage, struct client_lines *lines)
     lines->count = 0;
     for (char *at = lines->text; *at && lines->count < PLAIN_TRANSACTIONS * 2;) {
         char *end = strchr(at, '\n');
-        lines->start[lines->count] = at;
-        lines->length[lines->count++] = (uint32_t)(end - at);
+        lines->list[lines->count++] = (struct iso_bytes){(const uint8_t *)at, (uint32_t)(end - at)};
         at = end + 1;
     }
 }
 
-static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
+static struct iso_pipeline *open_pipeline(void *context)
 {
+    struct carriage *carriage = context;
     struct iso_pipeline_options options;
     struct iso_error error = {.status = ISO_OK};
     bool clients =
@@ -328,7 +217,7 @@ static struct iso_pipeline *open_pipeline(struct carriage *carriage, bool file)
     options.engine.level = carriage->level;
     options.join.kind = carriage->format->changes;
     options.join.clients = clients;
-    options.join.records_first = file;
+    options.join.records_first = carriage->from_file;
     options.join.one_group = carriage->format->one_group;
     options.join.markers = (enum iso_join_markers)carriage->format->marker;
     options.sink = sink;
@@ -405,117 +294,36 @@ static void give_file(struct carriage *carriage, struct iso_pipeline *pipeline,
     iso_history_release(&history);
 }
 
-struct opening {
-    struct carriage *carriage;
-    bool file;
-};
-
-static struct iso_pipeline *open_again(void *context)
-{
-    const struct opening *opening = context;
-    return open_pipeline(opening->carriage, opening->file);
-}
-
-/* A new pipeline with the state of this one. */
-static void restore(struct carriage *carriage, struct iso_pipeline **pipeline, bool file,
-                    struct iso_error *error)
-{
-    struct opening opening = {carriage, file};
-    *pipeline = test_restored(*pipeline, open_again, &opening, error);
-    carriage->statistics->restored++;
-}
-
 /* Readers of whom nobody knows when they read: whatever they read, nothing is found in it, and
  * nothing is changed by it. */
-struct strangers {
-    struct random random;
-    bool come;
-    uint32_t count;
-    char text[512]; /* of the last one */
-};
-
-static void strangers_init(struct strangers *strangers, const struct carriage *carriage)
+static void give_stranger(struct feeder *feeder, struct iso_error *error)
 {
-    strangers->random = (struct random){carriage->random.state + 2};
-    strangers->count = 0;
-    strangers->come = !carriage->format->marker && random_percent(&strangers->random, 20);
-}
-
-static void give_stranger(struct strangers *strangers, struct carriage *carriage,
-                          struct iso_pipeline *pipeline, struct iso_message *message,
-                          struct iso_error *error)
-{
-    struct random *random = &strangers->random;
+    struct carriage *carriage = feeder->context;
+    struct random *random = &carriage->strangers;
     uint32_t t = random_below(random, carriage->client.transaction_count + 1);
     const struct plain_transaction *like = &carriage->client.transactions[t];
-    if (!strangers->come || t == carriage->client.transaction_count || !like->operation_count ||
+    if (t == carriage->client.transaction_count || !like->operation_count ||
         !random_percent(random, 30))
         return;
     const struct plain_operation *operation =
         &like->operations[random_below(random, like->operation_count)];
+    char text[512];
+    uint32_t number = carriage->stranger_count++;
     int length =
-        snprintf(strangers->text, sizeof strangers->text,
+        snprintf(text, sizeof text,
                  "{\"tid\":\"s%u\",\"sid\":\"s%u\",\"ops\":[{\"t\":\"r\",\"k\":\"%s\",\"v\":%s}]}",
-                 strangers->count, random_below(random, 3), operation->key.text,
+                 number, random_below(random, 3), operation->key.text,
                  random_percent(random, 50) ? "null" : "\"z\"");
-    message->payload = (struct iso_bytes){(const uint8_t *)strangers->text, (uint32_t)length};
-    message->offset += strangers->count++;
     carriage->statistics->timeless++;
-    carriage_count_line(carriage, strangers->text, (uint32_t)length);
-    iso_pipeline_feed(pipeline, message, 1, 0, error);
+    feeder_give_record(feeder, (struct iso_bytes){(const uint8_t *)text, (uint32_t)length}, error);
 }
 
-/* Feed and records, each in its own order, mixed; in batches of a few. */
-static void give_messages(struct carriage *carriage, struct iso_pipeline **place, struct feed *feed,
-                          const struct client_lines *lines, bool file, struct iso_error *error)
+/* They draw for themselves, so that others are the same without them. */
+static bool strangers_come(struct carriage *carriage)
 {
-    struct iso_pipeline *pipeline = *place;
-    struct random saves = {carriage->random.state + 1};
-    struct strangers strangers;
-    strangers_init(&strangers, carriage);
-    struct iso_message batch[8];
-    uint32_t row = 0, record = 0, count = 0, lines_count = lines ? lines->count : 0;
-    uint32_t bias = random_below(&carriage->random, 101);
-    for (uint32_t i = 0; i < feed->count; i++) {
-        struct iso_message *message = &feed->list[i];
-        message->input = iso_inputs_number(iso_pipeline_inputs(pipeline), message->topic,
-                                           strlen(message->topic), message->partition);
-        iso_pipeline_declare(pipeline, message->input, 0);
-    }
-    for (uint32_t i = 0; getenv("SHOW_FEED") && i < feed->count; i++)
-        printf("# %s %.*s\n", feed->list[i].topic, (int)feed->list[i].payload.size,
-               (const char *)feed->list[i].payload.data);
-    uint32_t client = iso_inputs_number(iso_pipeline_inputs(pipeline), "clients", 7, 0);
-    if (lines_count)
-        iso_pipeline_declare(pipeline, client, 0);
-    while ((row < feed->count || record < lines_count) && error->status == ISO_OK) {
-        bool is_row =
-            row < feed->count && (record == lines_count || random_percent(&carriage->random, bias));
-        if (is_row)
-            batch[count++] = feed->list[row++];
-        else {
-            batch[count++] = (struct iso_message){
-                .topic = "clients",
-                .input = client,
-                .offset = record + strangers.count,
-                .payload = {(const uint8_t *)lines->start[record], lines->length[record]}};
-            carriage_count_line(carriage, lines->start[record], lines->length[record]);
-            record++;
-        }
-        if (count == 8 || random_percent(&carriage->random, 25) ||
-            (row == feed->count && record == lines_count)) {
-            iso_pipeline_feed(*place, batch, count, 0, error);
-            count = 0;
-            if (lines && error->status == ISO_OK)
-                give_stranger(
-                    &strangers, carriage, *place,
-                    &(struct iso_message){.topic = "clients", .input = client, .offset = record},
-                    error);
-            carriage_check_books(carriage, *place);
-            if (error->status == ISO_OK && random_percent(&saves, carriage->restores))
-                restore(carriage, place, file, error);
-        }
-    }
+    carriage->strangers = (struct random){carriage->random.state + 2};
+    carriage->stranger_count = 0;
+    return !carriage->format->marker && random_percent(&carriage->strangers, 20);
 }
 
 static bool same_bytes(struct iso_bytes left, struct iso_bytes right)
@@ -607,226 +415,51 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
     return fits;
 }
 
-static void run(struct carriage *carriage)
+void carriage_run(struct carriage *carriage)
 {
     struct feed feed;
     struct client_lines lines = {0};
     struct iso_error error = {.status = ISO_OK};
+    struct iso_pipeline_stats stats;
+    struct feeder *feeder = &carriage->feeder;
     bool clients =
         carriage->format->mode == BY_TIMESTAMPS || carriage->format->mode == BY_SNAPSHOTS;
-    bool file = clients && random_percent(&carriage->random, 30);
-    struct iso_pipeline_stats stats;
+    carriage->from_file = clients && random_percent(&carriage->random, 30);
+    bool records = clients && !carriage->from_file;
+    *feeder = (struct feeder){.open = open_pipeline,
+                              .context = carriage,
+                              .restores = carriage->restores,
+                              .counts_records = records};
     feed_init(&feed);
     if (!write_feed(carriage, &feed))
         snprintf(carriage->failure, sizeof carriage->failure, "the feed cannot carry it");
-    struct iso_pipeline *pipeline = open_pipeline(carriage, file);
-    set_initial(carriage, pipeline);
+    feeder_open(feeder);
+    set_initial(carriage, feeder->pipeline);
     print_records(carriage, &lines);
-    carriage->came.from_file = file;
-    if (file)
-        give_file(carriage, pipeline, &error);
-    give_messages(carriage, &pipeline, &feed, clients && !file ? &lines : NULL, file, &error);
+    if (carriage->from_file)
+        give_file(carriage, feeder->pipeline, &error);
+    feeder->after_batch = records && strangers_come(carriage) ? give_stranger : NULL;
+    feeder_give(feeder, &carriage->random, &feed, lines.list, records ? lines.count : 0, &error);
     if (error.status == ISO_OK)
-        iso_pipeline_end(pipeline, 0, &error);
-    if (error.status != ISO_OK)
-        snprintf(carriage->failure, sizeof carriage->failure, "%s", error.text);
+        iso_pipeline_end(feeder->pipeline, 0, &error);
     if (error.status == ISO_OK)
-        carriage_check_books(carriage, pipeline);
+        feeder_check(feeder);
+    const char *failure = error.status == ISO_OK ? feeder->failure : error.text;
+    if (*failure)
+        snprintf(carriage->failure, sizeof carriage->failure, "%s", failure);
     const char *reason;
-    carriage->outcome = iso_pipeline_outcome(pipeline, true, &reason);
-    iso_pipeline_stats(pipeline, &stats);
+    carriage->outcome = iso_pipeline_outcome(feeder->pipeline, true, &reason);
+    iso_pipeline_stats(feeder->pipeline, &stats);
     carriage->statistics->repeats += stats.join.repeats;
+    carriage->statistics->restored += feeder->restored;
+    carriage->statistics->held += feeder->held;
     bool waits =
         stats.join.waiting_rows || stats.join.waiting_records || stats.join.waiting_transactions;
     carriage->beyond = waits ? UINT64_MAX : stats.beyond;
     if (error.status == ISO_OK && waits &&
         (carriage->format->mode != BY_SNAPSHOTS || carriage->outcome == ISO_OK))
         snprintf(carriage->failure, sizeof carriage->failure, "something still waits at the end");
-    iso_pipeline_free(pipeline);
+    iso_pipeline_free(feeder->pipeline);
     feed_release(&feed);
     free(lines.text);
-}
-
-/* ---- one history ---- */
-
-static bool prepare_by_timestamps(struct carriage *carriage)
-{
-    uint32_t added = 0;
-    carriage_spread_times(&carriage->client);
-    carriage_spread_places(carriage);
-    for (uint32_t t = 0; t < carriage->client.transaction_count; t++) {
-        struct plain_transaction *transaction = &carriage->client.transactions[t];
-        transaction->xid =
-            plain_transaction_writes(transaction) && carriage->format->identity == BY_XID
-                ? carriage->first_xid + t
-                : 0;
-        transaction->snapshot.given = false;
-        added += transaction->status == ISO_UNKNOWN;
-        if (carriage->format->marker && transaction->status == ISO_UNKNOWN &&
-            !transaction->sts.given)
-            return false; /* chronos asks a committed one for it */
-    }
-    if (carriage->client.transaction_count + added > PLAIN_TRANSACTIONS)
-        return false;
-    carriage_draw_outcomes(carriage);
-    if (random_percent(&carriage->random, 20) && carriage->client.transaction_count)
-        carriage_alter(carriage);
-    carriage_expect_by_timestamps(carriage);
-    return true;
-}
-
-/* Initial values that a connector's snapshot may hold: one row a key. */
-static bool has_snapshot(const struct plain_history *history)
-{
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initials[i].value.absent)
-            return false;
-        for (uint32_t j = 0; j < i; j++)
-            if (plain_equal(&history->initials[i].key, &history->initials[j].key))
-                return false;
-    }
-    return history->initial_value.absent;
-}
-
-static bool (*const prepare[])(struct carriage *carriage) = {
-    [BY_TIMESTAMPS] = prepare_by_timestamps,
-    [BY_SNAPSHOTS] = carriage_by_snapshots,
-    [IN_BAND] = carriage_in_band,
-    [BY_BEFORE_IMAGES] = carriage_by_before_images,
-};
-
-/* Of isolation a stream alone says nothing. */
-static bool tells_of_changes_only(const struct found *found)
-{
-    for (uint32_t i = 0; i < found->count; i++)
-        if (strncmp(found->list[i], "CDC ", 4))
-            return false;
-    return true;
-}
-
-static bool carry(struct carriage *carriage, uint64_t seed)
-{
-    struct random_history_options options = random_history_defaults();
-    options.complete = true;
-    /* Debezium's source is known to have no unsigned integers by its first message: what is found
-     * before is unclear. */
-    options.unsigned_streams = !carriage_is_of(carriage->format, "yugabyte") &&
-                               !carriage_is_of(carriage->format, "dgraph");
-    carriage->random = (struct random){seed * 7919 + 17};
-    carriage->expected.count = carriage->found.count = 0;
-    carriage->failure[0] = 0;
-    carriage->came = (struct came){.from_file = false};
-    carriage->first_xid = random_percent(&carriage->random, 20) ? 0xfffffffa : 700;
-    carriage->online = carriage->lost = false;
-    carriage->beyond = 0;
-    carriage->places_left_out =
-        carriage->format->mode != IN_BAND && random_percent(&carriage->random, 50);
-    carriage->drops =
-        random_percent(&carriage->random, 50) && carriage->format->marker != MARKER_COLUMN;
-    random_history(seed, &options, &carriage->client);
-    if (!carriage_can_carry(carriage, &carriage->client))
-        return true;
-    carriage_rename_keys(carriage, &carriage->client);
-    carriage->snapshot_rows = carriage_is_of(carriage->format, "debezium") &&
-                              has_snapshot(&carriage->client) &&
-                              random_percent(&carriage->random, 50);
-    if (!prepare[carriage->format->mode](carriage))
-        return true;
-    chronos_found(carriage, &carriage->told, &carriage->expected);
-    carriage_strip(carriage);
-    run(carriage);
-    if (carriage->lost) {
-        carriage->statistics->carried++;
-        carriage->statistics->altered++;
-        return !carriage->failure[0] && carriage->outcome != ISO_OK &&
-               tells_of_changes_only(&carriage->found);
-    }
-    sort_found(&carriage->expected);
-    sort_found(&carriage->found);
-    carriage->statistics->carried++;
-    carriage->statistics->violated += carriage->expected.count > 0;
-    return !carriage->failure[0] &&
-           same_found(&carriage->expected, &carriage->found, carriage->beyond);
-}
-
-static void report(const struct carriage *carriage, uint64_t seed)
-{
-    printf("not ok - %s, seed %" PRIu64 ", %s: %s\n", carriage->format->name, seed,
-           iso_level_name(carriage->level), carriage->failure);
-    print_found("expected", &carriage->expected);
-    print_found("found", &carriage->found);
-    printf("# clients:\n");
-    plain_history_print(&carriage->client, stdout, "#   ");
-    printf("# source (commits:");
-    for (uint32_t t = 0; t < carriage->client.transaction_count; t++)
-        printf(" %" PRIu64 "%s", carriage->commits[t], carriage->withheld[t] ? "w" : "");
-    printf("):\n");
-    plain_history_print(&carriage->source, stdout, "#   ");
-    printf("# told:\n");
-    plain_history_print(&carriage->told, stdout, "#   ");
-}
-
-static bool run_format(const struct format *format, uint64_t histories, uint64_t seed,
-                       uint32_t restores, struct statistics *all)
-{
-    struct statistics statistics = {0};
-    struct carriage *carriage = iso_allocate_zeroed(1, sizeof *carriage);
-    uint32_t failed = 0;
-    uint64_t tried = 0;
-    carriage->format = format;
-    carriage->restores = restores;
-    carriage->statistics = &statistics;
-    for (; statistics.carried < histories && failed < MAX_REPORTS && tried < histories * 100;
-         tried++) {
-        carriage->level = tried % 3 ? ISO_SI : ISO_SER;
-        if (carry(carriage, seed + tried))
-            continue;
-        report(carriage, seed + tried);
-        failed++;
-    }
-    printf("# %s: %" PRIu64 " carried of %" PRIu64 ", %" PRIu64 " violated, %" PRIu64
-           " altered, %" PRIu64 " foreign, %" PRIu64 " committed, %" PRIu64 " aborted and %" PRIu64
-           " unresolved of unknown outcome, %" PRIu64 " repeats, said to hold %" PRIu64 " times\n",
-           format->name, statistics.carried, tried, statistics.violated, statistics.altered,
-           statistics.foreign, statistics.committed, statistics.aborted, statistics.unresolved,
-           statistics.repeats, statistics.held);
-    if (!failed)
-        printf("ok - %s: what chronos finds in %" PRIu64 " histories\n", format->name,
-               statistics.carried);
-    iso_free(carriage);
-    const uint64_t *own = (const uint64_t *)&statistics;
-    for (size_t i = 0; i < sizeof *all / sizeof *own; i++)
-        ((uint64_t *)all)[i] += own[i];
-    return !failed && statistics.carried == histories;
-}
-
-static bool covers(const struct statistics *all)
-{
-    bool covered = all->foreign && all->committed && all->aborted && all->unresolved &&
-                   all->altered && all->repeats && all->violated && all->online && all->restored &&
-                   all->held && all->timeless;
-    printf("%s - everything occurred\n", covered ? "ok" : "not ok");
-    return covered;
-}
-
-int main(int argc, char **argv)
-{
-    uint64_t histories = DEFAULT_HISTORIES, seed = 1;
-    const char *only = NULL;
-    uint64_t restores = DEFAULT_RESTORES; /* per cent */
-    bool good = true;
-    struct statistics all = {0};
-    const struct argument known[] = {{"--histories", .number = &histories},
-                                     {"--seed", .number = &seed},
-                                     {"--format", .text = &only},
-                                     {"--restores", .number = &restores},
-                                     {0}};
-    if (!arguments_read(known, argc, argv))
-        return 2;
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (!only || !strcmp(only, formats[i].name))
-            good &= run_format(&formats[i], histories, seed, (uint32_t)restores, &all);
-    if (!only)
-        good &= covers(&all);
-    return good ? 0 : 1;
 }

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "tests/support/feeder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/restored.h"
+
+enum { BATCH = 8 };
+
+void feeder_open(struct feeder *feeder)
+{
+    feeder->pipeline = feeder->open(feeder->context);
+}
+
+static uint32_t input_of(struct feeder *feeder, const char *topic, int32_t partition)
+{
+    return iso_inputs_number(iso_pipeline_inputs(feeder->pipeline), topic, strlen(topic),
+                             partition);
+}
+
+/* What came, by an account of its own. */
+static void count_record(struct feeder *feeder, struct iso_bytes record)
+{
+    char *text = strndup((const char *)record.data, record.size);
+    const char *tid = strstr(text, "\"tid\":");
+    if (tid) { /* else a watermark */
+        bool committed = !strstr(text, "\"status\":");
+        tid += strlen("\"tid\":");
+        bool is_text = *tid == '"';
+        size_t room = sizeof feeder->tids - feeder->tids_end;
+        size_t used = (size_t)snprintf(feeder->tids + feeder->tids_end, room, "\n%.*s",
+                                       (int)strcspn(tid + is_text, ",\"}"), tid + is_text);
+        if (used >= room)
+            abort();
+        feeder->tids_end += used;
+        feeder->records++;
+        for (const char *at = text; (at = strstr(at, "\"t\":\"r\"")); at++) {
+            feeder->reads++;
+            feeder->committed_reads += committed;
+        }
+    }
+    free(text);
+}
+
+static struct iso_message record_message(struct feeder *feeder, struct iso_bytes record)
+{
+    count_record(feeder, record);
+    return (struct iso_message){.topic = "clients",
+                                .input = feeder->clients,
+                                .offset = feeder->next_offset++,
+                                .payload = record};
+}
+
+void feeder_give_record(struct feeder *feeder, struct iso_bytes record, struct iso_error *error)
+{
+    struct iso_message message = record_message(feeder, record);
+    iso_pipeline_feed(feeder->pipeline, &message, 1, 0, error);
+}
+
+bool feeder_was_judged(const struct feeder *feeder, const char *tid)
+{
+    char wanted[80];
+    const char *at = feeder->tids, *end = at + feeder->tids_held;
+    size_t length = (size_t)snprintf(wanted, sizeof wanted, "\n%s", tid);
+    for (; (at = strstr(at, wanted)) && at < end; at++)
+        if (at[length] == '\n' || !at[length])
+            return true;
+    return false;
+}
+
+void feeder_check(struct feeder *feeder)
+{
+    struct iso_accounting books;
+    struct iso_text text = {0};
+    const char *reason;
+    iso_pipeline_accounting(feeder->pipeline, &books);
+    if (!books.balanced) {
+        iso_accounting_imbalance_text(&books, &text);
+        snprintf(feeder->failure, sizeof feeder->failure, "books: %.*s", (int)text.used,
+                 text.bytes);
+    }
+    iso_text_release(&text);
+    if (!feeder->counts_records || iso_pipeline_outcome(feeder->pipeline, false, &reason) != ISO_OK)
+        return;
+    feeder->held++;
+    feeder->tids_held = feeder->tids_end;
+    bool all_came = feeder->has_columns ? books.came[ISO_UNIT_READS] >= feeder->reads
+                                        : books.came[ISO_UNIT_READS] == feeder->reads;
+    if (books.came[ISO_UNIT_RECORDS] != feeder->records || !all_came ||
+        books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED] <
+            feeder->committed_reads) /* more: of those that turned out committed */
+        snprintf(feeder->failure, sizeof feeder->failure,
+                 "holds, and of %" PRIu64 " reads in %" PRIu64 " records %" PRIu64 " are judged",
+                 feeder->committed_reads, feeder->records,
+                 books.of[ISO_UNIT_READS][ISO_BOOK_JUDGED]);
+}
+
+static void declare_inputs(struct feeder *feeder, struct feed *feed, bool has_records)
+{
+    for (uint32_t i = 0; i < feed->count; i++) {
+        struct iso_message *message = &feed->list[i];
+        message->input = input_of(feeder, message->topic, message->partition);
+        iso_pipeline_declare(feeder->pipeline, message->input, 0);
+    }
+    feeder->clients = input_of(feeder, "clients", 0);
+    if (has_records)
+        iso_pipeline_declare(feeder->pipeline, feeder->clients, 0);
+}
+
+static void give_batch(struct feeder *feeder, const struct iso_message *batch, uint32_t count,
+                       struct iso_error *error)
+{
+    for (uint32_t i = 0; i < count && getenv("SHOW_FEED"); i++)
+        printf("# %s/%d %.*s\n", batch[i].topic, (int)batch[i].partition,
+               (int)batch[i].payload.size, (const char *)batch[i].payload.data);
+    iso_pipeline_feed(feeder->pipeline, batch, count, 0, error);
+    if (error->status == ISO_OK && feeder->after_batch)
+        feeder->after_batch(feeder, error);
+    if (error->status != ISO_OK)
+        return;
+    feeder_check(feeder);
+    if (random_percent(&feeder->saves, feeder->restores)) {
+        feeder->pipeline = test_restored(feeder->pipeline, feeder->open, feeder->context, error);
+        feeder->restored++;
+        feeder_check(feeder);
+    }
+}
+
+void feeder_give(struct feeder *feeder, struct random *random, struct feed *feed,
+                 const struct iso_bytes *records, uint32_t record_count, struct iso_error *error)
+{
+    struct iso_message batch[BATCH];
+    uint32_t row = 0, record = 0, count = 0, bias = random_below(random, 101);
+    feeder->saves = (struct random){random->state + 1};
+    declare_inputs(feeder, feed, record_count > 0);
+    while ((row < feed->count || record < record_count) && error->status == ISO_OK) {
+        if (row < feed->count && (record == record_count || random_percent(random, bias)))
+            batch[count++] = feed->list[row++];
+        else
+            batch[count++] = record_message(feeder, records[record++]);
+        if (count == BATCH || random_percent(random, 25) ||
+            (row == feed->count && record == record_count)) {
+            give_batch(feeder, batch, count, error);
+            count = 0;
+        }
+    }
+}
