@@ -227,8 +227,9 @@ void iso_cells_add(struct iso_cells *cells, const struct iso_row *before, struct
     if (adding.event.operation == ISO_ROW_DELETE)
         return;
     adding.event.type = ISO_EVENT_CELL;
-    adding.event.flags &= (uint16_t) ~(ISO_EVENT_HAS_MARKER | ISO_EVENT_SNAPSHOT_ENDS |
-                                       ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_XID);
+    adding.event.flags &=
+        (uint16_t) ~(ISO_EVENT_HAS_MARKER | ISO_EVENT_SNAPSHOT_ENDS | ISO_EVENT_TABLE_ENDS |
+                     ISO_EVENT_SNAPSHOT_XID | ISO_EVENT_WRITTEN);
     adding.prefix = start_key(cells, &events->block.atoms, adding.event.key);
     for (uint32_t i = 0; i < after->count; i++)
         add_cell(&adding, i);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/archive.h"
 #include "base/memory.h"
@@ -219,6 +220,15 @@ static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_
                : NULL;
 }
 
+/* What was written is not said: null where Dgraph could not convert it, {} of a shape, whose
+ * members its encoder does not see. */
+static bool is_hidden(enum conversion conversion, const struct value *value)
+{
+    bool is_empty = value->type == ISO_JSON_OBJECT && value->text.length == 2;
+    return conversion == HIDDEN || value->type == ISO_JSON_NULL ||
+           (conversion == AS_JSON && is_empty);
+}
+
 /* From here on nothing covers the predicate. */
 static void add_unjudged(struct dgraph_decoder *dgraph, const struct iso_message *message,
                          const struct change *change, const char *reason, struct iso_events *events)
@@ -248,7 +258,7 @@ static enum iso_status add_mutation(struct dgraph_decoder *dgraph,
         add_unjudged(dgraph, message, change, reason, events);
         return ISO_OK;
     }
-    bool hidden = !star && type->conversion == HIDDEN;
+    bool hidden = !star && is_hidden(type->conversion, &change->value);
     if (!star && !hidden && !take_value(dgraph, atoms, type->conversion, &change->value, &value))
         return refuse_text(error, "event.value of type", change->value_type, type->expected);
     put_predicate(&dgraph->text, change->namespace, change->attr);
@@ -506,6 +516,19 @@ static struct iso_json_text predicate_of(struct iso_text *text, const char *name
     return (struct iso_json_text){text->bytes, text->used};
 }
 
+/* Dgraph's own predicates (dgraph.type) are never sent, nor are the reverse edges that it keeps of
+ * others (~friend). */
+static bool is_sent(struct iso_json_text predicate)
+{
+    return !(predicate.length && *predicate.at == '~') &&
+           !(predicate.length >= 7 && !strncasecmp(predicate.at, "dgraph.", 7));
+}
+
+static bool may_be_judged_as(const struct dgraph_decoder *dgraph, struct iso_json_text predicate)
+{
+    return is_sent(predicate) && !why_unjudged(dgraph, predicate, false);
+}
+
 /* By the schema, with and without the namespace in front. */
 static bool may_be_judged(const struct dgraph_decoder *dgraph, const char *name, size_t length)
 {
@@ -514,11 +537,11 @@ static bool may_be_judged(const struct dgraph_decoder *dgraph, const char *name,
     size_t digits = 0;
     while (digits < predicate.length && predicate.at[digits] >= '0' && predicate.at[digits] <= '9')
         digits++;
-    bool judged = !why_unjudged(dgraph, predicate, false);
+    bool judged = may_be_judged_as(dgraph, predicate);
     if (judged && digits && digits + 1 < predicate.length && predicate.at[digits] == '.') {
         predicate.at += digits + 1;
         predicate.length -= digits + 1;
-        judged = !why_unjudged(dgraph, predicate, false);
+        judged = may_be_judged_as(dgraph, predicate);
     }
     iso_text_release(&text);
     return judged;

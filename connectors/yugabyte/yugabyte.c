@@ -152,9 +152,6 @@ static enum iso_status take_before(struct iso_change_source *source,
         else
             whole = iso_change_is_whole(source, event);
     }
-    if (!before->count && source->identity == ISO_IDENTITY_FULL)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "before: null, expected the whole row because of identity=full");
     source->before_known = whole;
     if (source->cells.on)
         return ISO_OK;
@@ -181,27 +178,44 @@ static enum iso_status take_after(struct iso_change_source *source,
                             ISO_EVENT_HAS_AFTER, event, error);
 }
 
-/* The gRPC connector says c where it has a whole new row, which need not be the first: only where
- * before images are declared to be there is none of them a sign that there was no row. */
-static bool was_absent(const struct iso_change_source *source, const struct iso_change_place *place)
+static bool leaves_out_columns(const struct iso_row *row)
 {
-    return place->connector != GRPC || source->identity == ISO_IDENTITY_FULL;
+    for (uint32_t i = 0; i < row->count; i++)
+        if (row->cells[i].kind == ISO_CELL_UNKNOWN && !row->cells[i].is_doubted)
+            return true;
+    return false;
 }
 
+/* The columns that an update leaves alone are not shown, or as its transaction found them: then
+ * only one that differs from the row before was surely written. */
+static bool shows_what_it_wrote(const struct iso_change_source *source,
+                                const struct iso_event *event)
+{
+    const uint16_t both = ISO_EVENT_HAS_BEFORE | ISO_EVENT_HAS_AFTER;
+    if (event->operation != ISO_ROW_UPDATE)
+        return event->operation == ISO_ROW_INSERT;
+    if (!source->envelope.before.count)
+        return leaves_out_columns(&source->envelope.after);
+    return source->value && !source->cells.on && (event->flags & both) == both &&
+           event->before != event->after;
+}
+
+/* An insert says nothing of what was there: upserts, and updates of all columns of a packed row,
+ * are sent as inserts, too. */
 static enum iso_status take_images(struct iso_change_source *source,
                                    const struct iso_change_place *place, struct iso_history *block,
                                    struct iso_event *event, struct iso_error *error)
 {
-    if (event->operation == ISO_ROW_INSERT && was_absent(source, place))
-        event->flags |= ISO_EVENT_HAS_BEFORE;
     bool has_image = event->operation == ISO_ROW_UPDATE || event->operation == ISO_ROW_DELETE;
     if (source->cells.on)
         iso_cells_exist(&source->cells, &block->atoms, event, has_image);
     if (has_image && take_before(source, place, block, event, error) != ISO_OK)
         return error->status;
-    if (event->operation != ISO_ROW_DELETE)
-        return take_after(source, place, block, event, error);
-    event->flags |= ISO_EVENT_HAS_AFTER;
+    event->flags |= event->operation == ISO_ROW_DELETE ? ISO_EVENT_HAS_AFTER : 0;
+    if (event->operation != ISO_ROW_DELETE &&
+        take_after(source, place, block, event, error) != ISO_OK)
+        return error->status;
+    event->flags |= shows_what_it_wrote(source, event) ? ISO_EVENT_WRITTEN : 0;
     return ISO_OK;
 }
 

@@ -75,6 +75,8 @@ enum iso_table_change {
 #define ISO_EVENT_TABLE_ENDS 0x800u /* ROW of a snapshot: the last one of its table */
 /* ROW of a snapshot: its sender marks the last row of each table */
 #define ISO_EVENT_SNAPSHOT_MARKS ISO_EVENT_HAS_COUNT
+/* ROW of a change: what it says of its columns it wrote itself; else some may be what they were */
+#define ISO_EVENT_WRITTEN ISO_EVENT_HAS_COUNT
 #define ISO_EVENT_INCREMENTAL 0x1000u /* ROW of a snapshot that is taken while changes stream */
 #define ISO_EVENT_UNREPORTED                                                                       \
     0x2000u /* ROW, CELL, DROP, DELETE_IF: clients do not report what is written there             \

@@ -394,6 +394,7 @@ static bool write_feed(struct carriage *carriage, struct feed *feed)
             feed, &history,
             &(struct feed_yugabyte_options){.seed = random_bits(&carriage->random),
                                             .tablets = 1 + random_below(&carriage->random, 3),
+                                            .early = random_percent(&carriage->random, 50),
                                             .metadata = random_percent(&carriage->random, 50),
                                             .fast_path = random_percent(&carriage->random, 50),
                                             .restarts = random_below(&carriage->random, 3),

@@ -121,6 +121,8 @@ static bool write_yugabyte(struct cell_world *world, struct feed *feed,
     struct random *random = &world->random;
     struct feed_yugabyte_options options = {.seed = random_bits(random),
                                             .tablets = 1 + random_below(random, 3),
+                                            .early = !world->lies && !world->conflicts &&
+                                                     random_percent(random, 50),
                                             .restarts = random_below(random, 3),
                                             .commits = commits};
     return feed_yugabyte_write(feed, history, &options);

@@ -92,8 +92,11 @@ static void operate(struct cell_world *world, struct cell_transaction *transacti
     operation->lists_w = random_percent(random, 70);
     operation->lists_v |= world->format->registers;
     /* net changes: one write of a row for each transaction has its place */
-    bool reads = random_percent(random, 45) ||
-                 (!cell_is_of(world, "debezium") && wrote_row(transaction, row));
+    /* what came of YugabyteDB's second ones hides some faults: there they must only raise no alarm
+     */
+    bool net = cell_is_of(world, "yugabyte") ? world->lies || world->conflicts
+                                             : !cell_is_of(world, "debezium");
+    bool reads = random_percent(random, 45) || (net && wrote_row(transaction, row));
     if (reads && random_percent(random, 40) && !world->format->registers)
         ask(world, transaction, operation);
     if (reads)
@@ -106,9 +109,12 @@ static void operate(struct cell_world *world, struct cell_transaction *transacti
         *view = (struct cells){true, draw_value(world), draw_second(world)};
     operation->sets_v =
         operation->kind == CELL_INSERT || (operation->kind == CELL_UPDATE && operation->lists_v);
-    operation->sets_w =
-        operation->kind == CELL_INSERT ||
-        (operation->kind == CELL_UPDATE && (operation->lists_w || random_percent(random, 30)));
+    /* what YugabyteDB shows of a second write may be as of before the first: the client's list of
+     * the first one would be taken for the last word */
+    bool is_told = !cell_is_of(world, "yugabyte") || !wrote_row(transaction, row);
+    operation->sets_w = operation->kind == CELL_INSERT ||
+                        (operation->kind == CELL_UPDATE &&
+                         (operation->lists_w || (is_told && random_percent(random, 30))));
     if (operation->kind == CELL_UPDATE && operation->sets_v)
         view->v = draw_value(world);
     if (operation->kind == CELL_UPDATE && operation->sets_w)

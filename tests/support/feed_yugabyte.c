@@ -16,7 +16,10 @@ struct run {
     const struct feed_yugabyte_options *options;
     struct random random;
     struct feed_stream stream;
-    iso_atom *now;                         /* a key's value */
+    iso_atom *now;   /* a key's value */
+    iso_atom *start; /* ... as of the start of the transaction that `since` says */
+    uint32_t *since;
+    uint32_t transaction;                  /* how many were sent, this one among them */
     uint32_t *first;                       /* message of the transactions so far */
     uint64_t time;                         /* the commit's */
     uint64_t previous, lsn, order, number; /* of the logical connector */
@@ -31,7 +34,15 @@ struct change {
     int32_t tablet;
     const char *key;
     size_t key_length;
-    iso_atom before, after;
+    iso_atom before, after; /* as they are sent */
+    iso_atom left;          /* what the row had: its columns that are left alone are sent as ... */
+    iso_atom start;         /* ... this has them */
+};
+
+/* "V|W" or "V" in its parts, of which `~` is null: at NULL. */
+struct part {
+    const char *at;
+    size_t length;
 };
 
 void feed_yugabyte_id(uint32_t transaction, char id[FEED_YUGABYTE_ID])
@@ -69,28 +80,56 @@ static void put_value(struct run *run, const char *at, size_t length, bool quote
     put(run, has_cells(run) ? ",\"set\":true}" : "");
 }
 
+static bool split(const struct run *run, iso_atom value, char digits[ISO_ATOM_TEXT_MAX],
+                  struct part parts[2])
+{
+    size_t length;
+    const char *at = iso_atom_text(&run->history->atoms, value, digits, &length);
+    const char *bar = memchr(at, '|', length);
+    parts[0] = (struct part){*at == '~' ? NULL : at, bar ? (size_t)(bar - at) : length};
+    parts[1] = bar ? (struct part){bar[1] == '~' ? NULL : bar + 1, (size_t)(at + length - bar - 1)}
+                   : (struct part){NULL, 0};
+    return bar;
+}
+
+/* The columns that the change leaves alone as they stood when its transaction began. */
+static void show_start(const struct run *run, const struct change *change, struct part parts[2])
+{
+    char digits[2][ISO_ATOM_TEXT_MAX];
+    struct part left[2], start[2];
+    if (change->start == ISO_ABSENT || change->left == ISO_ABSENT ||
+        !split(run, change->left, digits[0], left) || !split(run, change->start, digits[1], start))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (!parts[i].at ? !left[i].at
+                         : left[i].at && parts[i].length == left[i].length &&
+                               !memcmp(parts[i].at, left[i].at, left[i].length))
+            parts[i] = start[i];
+}
+
 static void put_row(struct run *run, const struct change *change, iso_atom value, bool key_only)
 {
     char digits[ISO_ATOM_TEXT_MAX];
-    size_t length;
+    struct part parts[2];
     if (value == ISO_ABSENT) {
         put(run, "null");
         return;
     }
-    const char *at = iso_atom_text(&run->history->atoms, value, digits, &length);
-    const char *bar = memchr(at, '|', length), *end = at + length;
+    bool has_two = split(run, value, digits, parts);
+    if (has_two && change->op == 'u' && value == change->after)
+        show_start(run, change, parts);
     put(run, "{\"k\":");
     put_value(run, change->key, change->key_length, false);
     put(run, ",\"v\":");
     if (key_only)
         put(run, "null");
     else
-        put_value(run, *at == '~' ? NULL : at, bar ? (size_t)(bar - at) : length,
+        put_value(run, parts[0].at, parts[0].length,
                   iso_atom_is_string(&run->history->atoms, value));
     /* a column that no write changes; or "V|W", whose nulls are `~` */
     put(run, ",\"w\":");
-    if (bar)
-        put_value(run, bar[1] == '~' ? NULL : bar + 1, (size_t)(end - bar - 1), true);
+    if (has_two)
+        put_value(run, parts[1].at, parts[1].length, true);
     else if (key_only || (run->options->changes_only && change->op == 'u' && has_cells(run)))
         put(run, "null");
     else
@@ -216,14 +255,21 @@ static bool split_key(struct run *run, uint32_t key, char digits[ISO_ATOM_TEXT_M
 static bool send_write(struct run *run, uint32_t key, iso_atom value)
 {
     char digits[ISO_ATOM_TEXT_MAX];
-    struct change change = {.before = run->now[key], .after = value};
+    if (run->since[key] != run->transaction)
+        run->start[key] = run->now[key];
+    run->since[key] = run->transaction;
+    struct change change = {.before = run->options->early ? run->start[key] : run->now[key],
+                            .after = value,
+                            .left = run->now[key],
+                            .start = run->options->early ? run->start[key] : ISO_ABSENT};
     if (!split_key(run, key, digits, &change))
         return false;
     run->now[key] = value;
     run->stream.tag.key = key;
-    if (change.before == ISO_ABSENT && value == ISO_ABSENT)
+    if (change.left == ISO_ABSENT && value == ISO_ABSENT)
         return true;
-    change.op = change.before == ISO_ABSENT ? 'c' : value == ISO_ABSENT ? 'd' : 'u';
+    change.op = change.left == ISO_ABSENT ? 'c' : value == ISO_ABSENT ? 'd' : 'u';
+    change.before = change.op == 'c' ? ISO_ABSENT : change.before;
     run->order++;
     if (run->options->logical && run->options->sequence)
         run->lsn++;
@@ -246,6 +292,7 @@ static bool send_writes(struct run *run, uint32_t t)
     const struct iso_history *history = run->history;
     bool fine = true;
     run->stream.tag.transaction = t;
+    run->transaction++;
     for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1];
          o++) {
         uint8_t kind = iso_kind_of(history, o);
@@ -300,6 +347,8 @@ bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
     struct feed_commit *order = feed_commits(history, options->commits, false, &count);
     bool fine = options->tablets >= 1 && options->tablets <= 64;
     run.now = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.now);
+    run.start = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.start);
+    run.since = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *run.since);
     run.first = iso_allocate(((size_t)count + 1) * sizeof *run.first);
     for (uint32_t k = 0; k < history->key_count; k++)
         run.now[k] = history->initial_value;
@@ -321,6 +370,8 @@ bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
     if (fine)
         feed_stream_deliver(&run.stream, &run.random, feed);
     iso_free(run.now);
+    iso_free(run.start);
+    iso_free(run.since);
     iso_free(run.first);
     iso_free(order);
     feed_stream_release(&run.stream);

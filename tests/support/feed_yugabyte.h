@@ -20,6 +20,8 @@ struct feed_yugabyte_options {
     bool sequence;     /* logical: LSNs count, else they are HybridTimes */
     bool changes_only; /* no before images; gRPC: of a row that is updated, the columns that changed
                         */
+    bool early;        /* rows before, and columns that a write left alone, are as of the start of
+                        * the transaction, as YugabyteDB reads them; else as of the write */
     bool fast_path;    /* gRPC: transactions with one write have no id */
     bool metadata;     /* the transaction topic */
     uint32_t tablets;  /* at least 1 */

@@ -566,6 +566,17 @@ static bool is_before_coverage(const struct iso_join *join, uint32_t number, uin
     return record != ISO_NONE && join->records.list[record].taken < since;
 }
 
+/* Of a cell that differs from what it replaced it is plain that it was written. */
+static void weigh(struct iso_join *join, uint32_t number, uint32_t row,
+                  const struct iso_event *event)
+{
+    bool is_cell = event->type == ISO_EVENT_CELL;
+    join_weigh_image(join, number, row,
+                     join->cells.written || (is_cell && event->flags & ISO_EVENT_HAS_BEFORE));
+    if (!is_cell && !join->cells.written && event->operation == ISO_ROW_UPDATE)
+        join_weigh_cells(join, number, row);
+}
+
 static void append(struct iso_join *join, uint32_t number, const struct arrival *arrival)
 {
     const struct iso_event *event = arrival->event;
@@ -604,6 +615,8 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         it->before = join_text(join, arrival->block, event->before);
         it->flags |= JOIN_ROW_BEFORE;
     }
+    if (join->cells.again)
+        weigh(join, number, row, event);
     if (join->open.list[number].identity.tag == JOIN_BY_TEXT && join->capability->positions)
         join_note_version(join, arrival->key,
                           join_commit_position(join->open.list[number].identity, event),
@@ -614,11 +627,11 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
         join_learn_initial(join, arrival->key, event, it);
     state->was_changed = true;
     state->lane = iso_origin_input(event->origin);
-    state->content = event->flags & ISO_EVENT_HAS_AFTER || it->operation == ISO_ROW_DELETE
+    it = &join->rows.list[row];
+    state->content = it->flags & JOIN_ROW_AFTER
                          ? join_content(&arrival->block->atoms,
                                         it->operation == ISO_ROW_DELETE ? ISO_ABSENT : event->after)
                          : 0;
-    it = &join->rows.list[row];
     note_net(join, arrival, &(struct join_row){.operation = it->operation, .after = it->after});
     it = &join->rows.list[row];
     if (!(it->flags & JOIN_ROW_WITHOUT) && !join->capability->net)
@@ -755,6 +768,11 @@ static void take_late(struct iso_join *join, struct join_dedup_entry *entry,
         join->stats.repeats++;
         return;
     }
+    /* It was finished since its rows were what its client wrote; of a key that it wrote again they
+     * were not all. */
+    if (sight == JOIN_NEW && join->capability->closing == JOIN_CLOSES_WITH_RECORD &&
+        join_dedup_has_key(join, entry, arrival->key))
+        return;
     bool unwritten = sight == JOIN_NEW && entry->tid != ISO_ABSENT;
     find_content(join, arrival, unwritten ? ISO_UNWRITTEN : ISO_OTHER_CONTENT, tid, ISO_ABSENT,
                  UINT64_MAX, entry->cts);
@@ -790,7 +808,8 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     struct arrival arrival = {
         .block = block, .event = event, .conditional = event->type == ISO_EVENT_DELETE_IF};
     arrival.key = join_key_number(join, block, event->key);
-    join->cells = (struct join_cells){.left = event->type == ISO_EVENT_ROW ? event->count : 0};
+    join->cells = (struct join_cells){.left = event->type == ISO_EVENT_ROW ? event->count : 0,
+                                      .written = event->flags & ISO_EVENT_WRITTEN};
     join->stats.row_events++;
     join_note_rows(join, &join->tables.list[join->keys.list[arrival.key].of_table]);
     if (event->type == ISO_EVENT_ROW && event->operation == ISO_ROW_SNAPSHOT) {
@@ -833,6 +852,8 @@ enum iso_status join_take_row(struct iso_join *join, const struct iso_history *b
     uint32_t number = join_open(join, identity, event);
     if (event->flags & ISO_EVENT_HAS_MARKER)
         join_note_marker(join, number, join_text(join, block, event->marker));
+    join->cells.again = join->capability->early_images &&
+                        join->keys.list[arrival.key].stamp >= join->open.list[number].stamp;
     uint32_t row = known_row(join, number, &arrival);
     join->cells.transaction = number;
     join->cells.ordinal = arrival.ordinal;

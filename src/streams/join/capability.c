@@ -28,7 +28,8 @@ static const struct join_capability capabilities[] = {
      .closing = JOIN_CLOSES_WITH_RECORD,
      .by_id = true,
      .commit_order = true,
-     .locks_columns = true},
+     .locks_columns = true,
+     .early_images = true},
 };
 
 const struct join_capability *join_capability_of(const char *kind)

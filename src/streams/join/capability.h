@@ -22,6 +22,7 @@ struct join_capability {
     bool spans;        /* rows have no identity: what is repeated is repeated from where it began */
     bool commit_order; /* transactions that are serializable are so in the order of their commits */
     bool locks_columns; /* writers of one row's columns need not wait for one another */
+    bool early_images;  /* rows are shown as of the start of their transaction (image.c) */
     bool net;       /* of each key a transaction has at most what went and what came, in no order */
     bool positions; /* no commit timestamps: positions in a log order commits */
 };

@@ -73,6 +73,17 @@ static bool is_text(iso_atom atom)
     return (atom & ISO_ATOM_TABLE) && atom != ISO_ABSENT;
 }
 
+static void add_digest(struct join_dedup *dedup, uint32_t of_row, uint32_t content)
+{
+    dedup->digests[dedup->next_digest++ % JOIN_DEDUP_DIGESTS] = (uint64_t)of_row << 32 | content;
+}
+
+/* Stands for all rows of a key, where what is finished may have had more of them. */
+static uint32_t key_digest(uint32_t key)
+{
+    return digest_of(key, UINT64_MAX);
+}
+
 void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint64_t cts)
 {
@@ -81,20 +92,19 @@ void join_dedup_add(struct iso_join *join, const struct join_transaction *transa
     reserve(dedup);
     evict(dedup, number);
     struct join_dedup_entry *entry = entry_at(dedup, number);
-    *entry = (struct join_dedup_entry){.identity = transaction->identity,
-                                       .tid = tid,
-                                       .first = dedup->next_digest,
-                                       .count = transaction->rows.count - transaction->cells,
-                                       .cts = cts};
+    *entry = (struct join_dedup_entry){
+        .identity = transaction->identity, .tid = tid, .first = dedup->next_digest, .cts = cts};
     for (uint32_t i = 0, row = transaction->rows.first; i < transaction->rows.count;
          i++, row = join->rows.list[row].next) {
         const struct join_row *it = &join->rows.list[row];
         if (join->keys.list[it->key].part == JOIN_PART_CELL) /* its row says all */
             continue;
-        dedup->digests[dedup->next_digest++ % JOIN_DEDUP_DIGESTS] =
-            (uint64_t)row_digest(join, transaction->identity, it->key, it->ordinal) << 32 |
-            it->content;
+        add_digest(dedup, row_digest(join, transaction->identity, it->key, it->ordinal),
+                   it->content);
+        if (join->capability->closing == JOIN_CLOSES_WITH_RECORD)
+            add_digest(dedup, key_digest(it->key), 0);
     }
+    entry->count = (uint32_t)(dedup->next_digest - entry->first);
     dedup->has_texts |= is_text(tid) || transaction->identity.tag == JOIN_BY_TEXT ||
                         transaction->identity.tag == JOIN_BY_MARKER;
     dedup->next_entry++;
@@ -135,6 +145,17 @@ enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry
         sight = JOIN_OTHER_CONTENT;
     }
     return sight;
+}
+
+bool join_dedup_has_key(const struct iso_join *join, const struct join_dedup_entry *entry,
+                        uint32_t key)
+{
+    const struct join_dedup *dedup = &join->dedup;
+    for (uint32_t i = 0; i < entry->count; i++)
+        if (dedup->digests[(entry->first + i) % JOIN_DEDUP_DIGESTS] == (uint64_t)key_digest(key)
+                                                                           << 32)
+            return true;
+    return false;
 }
 
 void join_dedup_release(struct join_dedup *dedup)

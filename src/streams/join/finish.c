@@ -91,6 +91,16 @@ static bool is_left_to_stream(const struct iso_join *join, const struct join_rec
            (record->flags & JOIN_RECORD_ROWS && join_is_of_claimed(join, row->key, mark));
 }
 
+/* The client wrote the row, whose columns are cells, more often than it has come. */
+static bool has_more_to_come(struct iso_join *join, const struct join_record *record,
+                             const struct join_row *write)
+{
+    const struct join_tally *tally = join_tally_of(join, write->key);
+    return record->flags & JOIN_RECORD_ROWS &&
+           join->capability->closing == JOIN_CLOSES_WITH_RECORD &&
+           join->keys.list[write->key].part == JOIN_PART_ROW && tally->changes < tally->writes;
+}
+
 /* Whether anything that the client wrote is not there, or in another way, or something is there
  * that it did not write.
  */
@@ -108,7 +118,8 @@ static bool differs(struct iso_join *join, const struct join_transaction *transa
         if (write->flags & JOIN_ROW_WITHOUT)
             continue;
         if (state->mark != mark ? !is_unchanged(join, write, mark)
-                                : !join_agrees(join, &join->rows.list[state->row], write))
+                                : !join_agrees(join, &join->rows.list[state->row], write) ||
+                                      has_more_to_come(join, record, write))
             return true;
         if (state->mark == mark)
             join->rows.list[state->row].flags |= JOIN_ROW_CLAIMED;

@@ -144,6 +144,8 @@ void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_a
 struct join_dedup_entry *join_dedup_find(struct iso_join *join, struct join_identity identity);
 enum join_repeat join_dedup_check(struct iso_join *join, struct join_dedup_entry *entry,
                                   uint32_t key, uint64_t ordinal, uint32_t content);
+bool join_dedup_has_key(const struct iso_join *join, const struct join_dedup_entry *entry,
+                        uint32_t key); /* of any row; where sources close with the record */
 void join_dedup_index(struct join_dedup *dedup); /* identities have changed */
 void join_dedup_release(struct join_dedup *dedup);
 
@@ -245,6 +247,11 @@ void join_split_column(struct iso_join *join, const struct join_table *column,
                        struct iso_json_text *name);
 void join_take_column(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
+/* image.c */
+/* Of a row that was appended last, and of the cells that the transaction wrote before it. */
+void join_weigh_image(struct iso_join *join, uint32_t transaction, uint32_t row, bool written);
+void join_weigh_cells(struct iso_join *join, uint32_t transaction, uint32_t row);
+
 /* A cell of the row that arrived last. */
 void join_take_cell(struct iso_join *join, const struct iso_history *block,
                     const struct iso_event *event);

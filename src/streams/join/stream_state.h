@@ -85,6 +85,8 @@ struct join_cells {
     uint32_t transaction; /* NEW, AGAIN */
     struct join_identity identity;
     uint64_t ordinal, rank;
+    bool again;   /* the transaction wrote the row before, or may have */
+    bool written; /* the columns that it shows it wrote itself */
 };
 
 /* The next END, of which collections have given `count` events that are covered. */

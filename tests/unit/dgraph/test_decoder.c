@@ -131,6 +131,8 @@ static void values_of_every_type(void **state)
     assert_string_equal(
         set(&decoding, "{\"type\": \"Point a\",\n \"coordinates\":[1.5, -2]}", "geo"),
         "ROW update p/0x1f: ? -> {\"type\":\"Point a\",\"coordinates\":[1.5,-2]} cts 9\n");
+    assert_string_equal(set(&decoding, "{}", "geo"), "ROW update p/0x1f: ? -> ? cts 9\n");
+    assert_string_equal(set(&decoding, "null", "int"), "ROW update p/0x1f: ? -> ? cts 9\n");
     assert_string_equal(set(&decoding, "[1, 2.5]", "float32vector"),
                         "ROW update p/0x1f: ? -> [1,2.5] cts 9\n");
     decoding_end(&decoding);
@@ -287,6 +289,9 @@ static void covered_predicates(void **state)
     assert_true(covers(&decoding, "one"));
     assert_true(covers(&decoding, "another"));
     assert_true(covers(&decoding, "260.one"));
+    assert_false(covers(&decoding, "dgraph.type"));
+    assert_false(covers(&decoding, "260.Dgraph.xid"));
+    assert_false(covers(&decoding, "~one"));
     assert_false(covers(&decoding, "a%2Fb"));
     assert_false(covers(&decoding, "name"));
     assert_false(covers(&decoding, "260.name"));
@@ -360,11 +365,9 @@ static void wrong_values(void **state)
         {"1.5", "int", "an integer"},
         {"18446744073709551616", "int", "an integer"},
         {"-0", "int", "an integer"},
-        {"null", "int", "an integer"},
         {"\"1.5\"", "float", "a number"},
         {"1", "bool", "true or false"},
         {"7", "string", "a string"},
-        {"null", "default", "a string"},
         {"5", "datetime", "a string"},
         {"[]", "binary", "a string"},
         {"\"Point\"", "geo", "an object"},

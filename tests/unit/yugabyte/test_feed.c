@@ -128,7 +128,7 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                          : now[key] == ISO_ABSENT ? 'd'
                                                   : 'u',
                          &history->atoms, history->key_atom[key],
-                         options->changes_only ? "?" : before, now[key], id,
+                         options->changes_only || old == ISO_ABSENT ? "?" : before, now[key], id,
                          options->sequence ? 0 : cts, ++order);
             }
         }

@@ -68,17 +68,18 @@ static void takes_whole_grpc_rows(void **state)
     struct decoder_case test;
     case_open(&test, &iso_yugabyte_decoder,
               (struct iso_decoder_options){.identity = ISO_IDENTITY_FULL});
-    assert_string_equal(
-        case_decode(
-            &test, KEY,
-            GRPC("c", "null",
-                 "{\"w\":" CELL("null") ",\"id\":" CELL("1") ",\"v\":" CELL("{\"value\":1}") "}",
-                 UUID, "false")),
-        "row c s public.t public.t/1 before - after {\"v\":{\"value\":1},\"w\":null}" AT);
-    assert_string_equal(
-        case_decode(&test, KEY,
-                    GRPC("u", "null", "{\"id\":" CELL("1") ",\"v\":" CELL("1") "}", UUID, "false")),
-        "before: null, expected the whole row because of identity=full");
+    assert_string_equal(case_decode(&test, KEY,
+                                    GRPC("c", "null",
+                                         "{\"w\":" CELL("null") ",\"id\":" CELL("1") ",\"v\":" CELL(
+                                             "{\"value\":1}") "}",
+                                         UUID, "false")),
+                        "row c s public.t public.t/1 after {\"v\":{\"value\":1},\"w\":null}" AT);
+    assert_string_equal(case_decode(&test, KEY,
+                                    GRPC("u", "null",
+                                         "{\"w\":" CELL("null") ",\"id\":" CELL("1") ",\"v\":" CELL(
+                                             "{\"value\":2}") "}",
+                                         UUID, "false")),
+                        "row u s public.t public.t/1 after {\"v\":{\"value\":2},\"w\":null}" AT);
     /* without cells, as the connector's transforms leave it */
     assert_string_equal(
         case_decode(&test, "{\"id\":1}",
@@ -114,7 +115,7 @@ static void takes_logical_rows(void **state)
     assert_string_equal(
         case_decode(&test, KEY,
                     LOGICAL("c", "null", "{\"id\":" CELL("1") ",\"v\":" CELL("10") "}", "9")),
-        "row c s public.t public.t/1 before - after 10 id 3 at 7,9 #2");
+        "row c s public.t public.t/1 after 10 id 3 at 7,9 #2");
     assert_string_equal(
         case_decode(&test, KEY, LOGICAL("u", "null", "{\"id\":" CELL("1") ",\"v\":null}", "9")),
         "row u s public.t public.t/1 after ? id 3 at 7,9 #2");
