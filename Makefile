@@ -74,7 +74,7 @@ SOAK_REPORT := $(BUILD)/soak-report
 all: $(BUILD)/isochron $(BUILD)/isochron-proxy ## Build build/isochron and build/isochron-proxy: release, -O2 -g, with jemalloc
 
 # Texts that sources include as strings; what includes them says its .d file, once it was compiled.
-GENERATED := $(addprefix $(BUILD)/generated/,transaction.avsc.h page.html.h page.html.policy.h report.html.h)
+GENERATED := $(addprefix $(BUILD)/generated/,transaction.avsc.h page.html.h page.html.policy.h report.html.h catalog.sql.h)
 $(BUILD)/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
@@ -95,6 +95,12 @@ $(BUILD)/obj-unit/records/test_decoders.o $(BUILD)/obj-unit/records/test_protobu
 $(BUILD)/generated/transaction.avsc.h: deploy/schemas/transaction.avsc
 	@mkdir -p $(@D)
 	$(Q)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< > $@
+
+# Queries of the catalog, each a macro that is a string.
+$(BUILD)/generated/catalog.sql.h: src/recording/observe/catalog.sql
+	@mkdir -p $(@D)
+	$(Q)(sed -e '/^--/d; /^$$/d' -e 's/^== \(.*\)/\n#define CATALOG_SQL_\1 \\/; t' \
+	    -e 's/["\]/\\&/g; s/{\([A-Z_]*\)}/" CATALOG_SQL_\1 "/g; s/^ *\(.*\)/    "\1 " \\/' $<; echo) > $@
 
 # The status page likewise.
 $(BUILD)/generated/page.html.h: src/presentation/web/page.html

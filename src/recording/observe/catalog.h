@@ -22,6 +22,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "wire/cursor.h"
@@ -114,6 +115,12 @@ static inline void catalog_add_names(struct catalog_names *to, const struct cata
     for (int i = 0; i < CATALOG_NAMES / 64; i++)
         to->bits[i] |= names->bits[i];
     to->all |= names->all;
+}
+
+static inline bool catalog_same_names(const struct catalog_names *one,
+                                      const struct catalog_names *other)
+{
+    return !memcmp(one->bits, other->bits, sizeof one->bits) && one->all == other->all;
 }
 
 /* A query of one number; its text if nothing of what was used until now has changed. Of an open

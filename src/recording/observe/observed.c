@@ -55,7 +55,6 @@ void observed_free(struct observed *observed)
         iso_text_release(&observed->queue[i].bytes);
     }
     observed_settle(observed, true);
-    catalog_release(observed->held.catalog);
     observed_forget_savepoints(observed, 0);
     observed_text_release(observed->text);
     reading_release(&observed->reading);

@@ -21,7 +21,7 @@
 #include "observe/observed.h"
 #include "observe/reading.h"
 
-enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6 };
+enum { NAMES_MOST = 4096, NAMES_BYTES = 1 << 24, ANSWERS = 6, WAITING_MOST = 16 };
 enum {
     ANSWER_CHECK,
     ANSWER_TEMPORARY,
@@ -118,6 +118,12 @@ struct transaction {
     struct catalog_names names; /* of the session's catalog, that its statements used */
 };
 
+/* Records that wait until it is known whether the catalog was what they took it for. */
+struct waiting {
+    uint32_t count;
+    struct observe_held groups[WAITING_MOST];
+};
+
 struct observed {
     struct observe_world *world;
     char *name;                        /* of the database */
@@ -139,7 +145,7 @@ struct observed {
     bool is_dirty, is_unsettled, has_temporary;
     uint64_t epoch;           /* how often what names mean may have changed */
     bool defines;             /* something ran that may have changed the catalog for everybody */
-    struct observe_held held; /* records that wait */
+    struct waiting waiting;
     int64_t asked_at; /* nanoseconds: when a question was put; and what confirms the catalog */
     char expected[CATALOG_EXPECTED];
     char status; /* of the last ReadyForQuery */

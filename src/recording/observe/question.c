@@ -126,12 +126,12 @@ static void ask_catalog(struct observed *observed, struct iso_text *before)
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (!observed->held.catalog || observed->status != 'I' || observed->is_standby ||
+    if (!observed->waiting.count || observed->status != 'I' || observed->is_standby ||
         !may_ask(observed))
         return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
-    if (!observed->held.catalog)
+    if (!observed->waiting.count)
         return;
     if (observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE))
         ask_catalog(observed, before);
@@ -154,7 +154,7 @@ static void ask_what_is_meant(struct observed *observed, const struct plan_state
     if (is_new)
         ask_catalog(observed, before);
     if ((observed->is_dirty && may_see && is_worth) ||
-        (observed->held.catalog && is_idle && is_check))
+        (observed->waiting.count && is_idle && is_check))
         ask_what_is_seen(observed, is_check, before);
 }
 
@@ -199,7 +199,9 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
     observed_settle(observed, false);
     if (observed->catalog)
         observed_refresh_catalog(observed); /* who does nothing keeps no old one */
-    bool is_late = observed->held.catalog && observe_nanoseconds() - observed->held.at > IDLE_PAUSE;
+    const struct waiting *waiting = &observed->waiting;
+    bool is_late = waiting->count &&
+                   observe_nanoseconds() - waiting->groups[waiting->count - 1].at > IDLE_PAUSE;
     if (occasion == OBSERVED_END || (is_late && check_is_due(observed))) {
         observed_ask_at_end(observed, question);
         return question->used;

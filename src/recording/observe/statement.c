@@ -341,6 +341,8 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
     end_control(observed, tag);
 }
 
+/* Whether it ended the transaction (a COMMIT that was refused does, one whose portal cannot run in
+ * a failed transaction does not) the server says when it is ready. */
 void observed_fail_statement(struct observed *observed)
 {
     observed->fails = true;
@@ -350,9 +352,6 @@ void observed_fail_statement(struct observed *observed)
         observed->reading.operations = 0;
         count_statement(observed);
         note_effects(observed);
-        if (observed->transaction.state == TRANSACTION_OPEN &&
-            (observed->statement->kind == PLAN_COMMIT || observed->statement->kind == PLAN_PREPARE))
-            observed_end_transaction(observed, OUTCOME_ABORTED);
     }
     observed->runs = false;
     observed->transaction.has_failed = true;

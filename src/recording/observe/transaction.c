@@ -1,5 +1,7 @@
 #include "observe/observed_private.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 
 enum { SAVEPOINTS_MOST = 256 };
@@ -21,39 +23,57 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     iso_recorder_begin(observed->session);
 }
 
+static void let_first_go(struct observed *observed, enum observe_verdict verdict)
+{
+    struct waiting *waiting = &observed->waiting;
+    assert(waiting->count);
+    iso_recorder_let_go(observed->session, waiting->groups[0].until, verdict == HELD_RIGHT);
+    catalog_release(waiting->groups[0].catalog);
+    waiting->count--;
+    memmove(waiting->groups, waiting->groups + 1, waiting->count * sizeof *waiting->groups);
+    if (verdict != HELD_RIGHT)
+        observe_count(observed->world, &observed->world->counts.unconfirmed);
+}
+
 /* What was recorded is right if nothing changed in the catalog since it was read: which is asked
  * later, for many records at once. A record that lists nothing and leaves its writes to the stream
  * is right anyway, and waits only for its turn. */
 static void wait_for_confirmation(struct observed *observed, bool has_claims)
 {
-    struct observe_held *held = &observed->held;
+    struct waiting *waiting = &observed->waiting;
     struct catalog *catalog = observed->catalog;
-    if (held->catalog != catalog)
-        observed_settle(observed, false);
-    if (held->catalog && held->catalog != catalog)
-        observed_settle(observed, true);
-    if (has_claims && catalog) {
-        if (!held->catalog)
-            *held = (struct observe_held){.catalog = catalog_share(catalog)};
-        catalog_add_names(&held->names, &observed->transaction.names);
-        held->at = observe_nanoseconds();
-    } else if (!held->catalog) {
-        iso_recorder_let_go(observed->session, true);
+    uint64_t until = iso_recorder_held(observed->session);
+    if (!has_claims || !catalog) {
+        if (waiting->count)
+            waiting->groups[waiting->count - 1].until = until;
+        else
+            iso_recorder_let_go(observed->session, until, true);
+        return;
     }
+    observed_settle(observed, false);
+    struct observe_held *held = waiting->count ? &waiting->groups[waiting->count - 1] : NULL;
+    bool is_of_catalog = held && held->catalog == catalog, is_full = waiting->count == WAITING_MOST;
+    if (!is_of_catalog ||
+        (!is_full && !catalog_same_names(&held->names, &observed->transaction.names))) {
+        if (is_full)
+            let_first_go(observed, HELD_WRONG);
+        held = &waiting->groups[waiting->count++];
+        *held = (struct observe_held){.catalog = catalog_share(catalog)};
+    }
+    catalog_add_names(&held->names, &observed->transaction.names);
+    held->at = observe_nanoseconds();
+    held->until = until;
 }
 
 void observed_settle(struct observed *observed, bool at_once)
 {
-    struct observe_held *held = &observed->held;
-    enum observe_verdict verdict =
-        held->catalog ? observe_held(observed->world->shared, held) : HELD_WAITS;
-    if (!held->catalog || (verdict == HELD_WAITS && !at_once))
-        return;
-    iso_recorder_let_go(observed->session, verdict == HELD_RIGHT);
-    catalog_release(held->catalog);
-    held->catalog = NULL;
-    if (verdict != HELD_RIGHT)
-        observe_count(observed->world, &observed->world->counts.unconfirmed);
+    struct waiting *waiting = &observed->waiting;
+    while (waiting->count) {
+        enum observe_verdict verdict = observe_held(observed->world->shared, &waiting->groups[0]);
+        if (verdict == HELD_WAITS && !at_once)
+            return;
+        let_first_go(observed, verdict);
+    }
 }
 
 void observed_end_transaction(struct observed *observed, enum outcome outcome)

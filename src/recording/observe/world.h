@@ -126,11 +126,13 @@ void observe_is_defined(struct observe_database *database);
 void observe_confirmed(struct observe_shared *shared, struct observe_database *database,
                        struct catalog *catalog, int64_t asked_at, bool is_same);
 
-/* What was recorded by a catalog, of these names, up to a moment; nothing: no catalog. */
+/* Records of a session that follow each other, by the same catalog and of the same names, up to a
+ * moment. */
 struct observe_held {
     struct catalog *catalog; /* a reference */
     struct catalog_names names;
     int64_t at;
+    uint64_t until; /* which records: iso_recorder_held */
 };
 /* Whether the names meant until then what they were taken to mean; HELD_WAITS: that is not known
  * yet, and the held may be of a newer catalog, which is the same in this, and of a later moment. */

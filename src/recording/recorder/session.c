@@ -391,13 +391,21 @@ static enum recorder_fate hold(struct iso_recorder_session *session, const char 
     bare->limit = 2 * held->limit;
     if (record->used > held->limit - held->used)
         return RECORDER_FULL;
+    const size_t held_before = held->used, bare_before = bare->used;
     recorder_put_bytes(held, record->bytes, record->used);
     if (session->xid.used) { /* else nobody asked whether it wrote */
         recorder_put_bytes(bare, record->bytes, session->operations);
         finish_record(session, bare, true, status);
     }
     recorder_put(bare, "\n");
-    return held->failed || bare->failed ? RECORDER_REFUSED : RECORDER_FATES;
+    if (held->failed || bare->failed) { /* both keep the same records */
+        held->used = held_before;
+        bare->used = bare_before;
+        held->failed = bare->failed = false;
+        return RECORDER_REFUSED;
+    }
+    session->held_total++;
+    return RECORDER_FATES;
 }
 
 static enum recorder_fate hand_over(struct iso_recorder_session *session, const char *status)
@@ -444,22 +452,47 @@ void iso_recorder_hold(struct iso_recorder_session *session)
         session->holds = session->recorder->sink != NULL;
 }
 
-void iso_recorder_let_go(struct iso_recorder_session *session, bool right)
+uint64_t iso_recorder_held(const struct iso_recorder_session *session)
+{
+    return session ? session->held_total : 0;
+}
+
+/* The length of the line that begins there, with its end. */
+static size_t line_of(const struct recorder_text *lines, size_t at)
+{
+    const char *end = memchr(lines->bytes + at, '\n', lines->used - at);
+    assert(end); /* held are whole lines only */
+    return (size_t)(end - lines->bytes) + 1 - at;
+}
+
+static void cut_front(struct recorder_text *text, size_t size)
+{
+    text->used -= size;
+    memmove(text->bytes, text->bytes + size, text->used);
+}
+
+void iso_recorder_let_go(struct iso_recorder_session *session, uint64_t until, bool right)
 {
     if (!session)
         return;
     struct iso_recorder *recorder = session->recorder;
-    const struct recorder_text *lines = right ? &session->held : &session->bare;
-    for (size_t at = 0, next; at < lines->used; at = next) {
-        next =
-            (size_t)((char *)memchr(lines->bytes + at, '\n', lines->used - at) - lines->bytes) + 1;
-        count_fate(session, next - at > 1 ? recorder->sink->take(recorder->context, session->sid,
-                                                                 lines->bytes + at, next - at)
-                                          : RECORDER_REFUSED);
+    struct recorder_text *held = &session->held, *bare = &session->bare;
+    size_t held_at = 0, bare_at = 0;
+    for (; held_at < held->used && session->let_go_total < until; session->let_go_total++) {
+        size_t whole = line_of(held, held_at), without = line_of(bare, bare_at);
+        const char *line = right ? held->bytes + held_at : bare->bytes + bare_at;
+        size_t length = right ? whole : without;
+        count_fate(session,
+                   length > 1 ? recorder->sink->take(recorder->context, session->sid, line, length)
+                              : RECORDER_REFUSED);
+        held_at += whole;
+        bare_at += without;
     }
-    clear_text(&session->held);
-    clear_text(&session->bare);
-    if (!session->open)
+    if (held_at) {
+        cut_front(held, held_at);
+        cut_front(bare, bare_at);
+    }
+    if (!session->open && !held->used)
         atomic_store(&session->floor.xmin, UINT64_MAX);
 }
 

@@ -45,6 +45,7 @@ struct iso_recorder_session {
     bool is_told; /* that its records are counted */
     struct recorder_text held,
         bare;  /* whole lines that wait, and the same without operations: empty ones are left out */
+    uint64_t held_total, let_go_total; /* records that ever waited, and that do no longer */
     bool open; /* between begin and end */
     bool given; /* in-band, and counted */
 };

@@ -60,7 +60,10 @@ class Side:
         session, found = self.session, []
         while ready:
             while len(session.held) < 5 or len(session.held) < 1 + struct.unpack_from("!i", session.held, 1)[0]:
-                more = session.socket.recv(1 << 16)
+                try:
+                    more = session.socket.recv(1 << 16)
+                except ConnectionResetError:
+                    more = b""
                 if not more:
                     return found + [None]
                 session.held += more
@@ -180,10 +183,11 @@ def main():
     options.add_argument("proxy", type=int)
     options.add_argument("--sequences", type=int, default=300)
     options.add_argument("--seed", type=int, default=int(os.environ.get("SEED", "1")))
+    options.add_argument("--from", type=int, default=0, dest="first")
     options = options.parse_args()
     sides = [Side(options.direct, options.direct, "one"), Side(options.proxy, options.direct, "two")]
     messages = refused = bad = 0
-    for i in range(options.sequences):
+    for i in range(options.first, options.first + options.sequences):
         seed = options.seed * 1000003 + i
         differs, count, serialization = run(sides, seed)
         messages += count

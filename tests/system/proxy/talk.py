@@ -98,7 +98,10 @@ class Session:
         self.socket.sendall(query(sql))
         while True:
             while len(self.held) < 5 or len(self.held) < 1 + struct.unpack("!i", self.held[1:5])[0]:
-                self.held += self.socket.recv(65536)
+                more = self.socket.recv(65536)
+                if not more:
+                    raise ConnectionResetError("the server ended the connection")
+                self.held += more
             length = 1 + struct.unpack("!i", self.held[1:5])[0]
             kind, self.held = self.held[:1], self.held[length:]
             if kind == b"Z":

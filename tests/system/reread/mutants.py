@@ -50,8 +50,8 @@ FAULTS = [
     ("a key that is cast when it is written", "write.c", "(value.type && !reading_is_one_kind(value.type, column->type)) || /* which", "/* which"),
     ("an UPDATE of the key", "write.c", "table->keeps_keys && !sets", "table->keeps_keys"),
     ("triggers, rules, defaults that write", "write.c", "written.alone = table->is_written_alone", "written.alone = true"),
-    ("INCLUDE is part of the key", "catalog_query.c", "[0:indnkeyatts - 1]", "[0:indnatts - 1]"),
-    ("children are of the table", "catalog_query.c", "AND NOT c.relhassubclass OR", "OR"),
+    ("INCLUDE is part of the key", "catalog.sql", "[0:indnkeyatts - 1]", "[0:indnatts - 1]"),
+    ("children are of the table", "catalog.sql", "AND NOT c.relhassubclass OR", "OR"),
     ("a cursor reads now", "statement.c", "    if (portal->writes != transaction->writes)\n        return false;\n", ""),
     ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
     ("blanks of a varchar stay", "write.c", "(column->most && strlen(reading_text_of(&value)) > column->most) ||", ""),
@@ -65,7 +65,7 @@ FAULTS = [
 def planted(tree, fault):
     """None, or why it cannot be planted."""
     _, name, rule, other = fault
-    path = os.path.join(tree, "src", "observe", name)
+    path = os.path.join(tree, "src", "recording", "observe", name)
     with open(path, encoding="utf-8") as f:
         text = f.read()
     pattern = re.compile(r"\s+".join(re.escape(word) for word in rule.split()))
@@ -95,7 +95,7 @@ def made(tree):
 
 def attempt(fault, tree, stack, options):
     """Whether it was found, and how."""
-    path = os.path.join(tree, "src", "observe", fault[1])
+    path = os.path.join(tree, "src", "recording", "observe", fault[1])
     with open(path, encoding="utf-8") as f:
         text = f.read()
     try:

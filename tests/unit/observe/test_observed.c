@@ -411,9 +411,10 @@ static void a_reader_that_lists_nothing_waits_too(void **state)
         completes(&talk, "SELECT 1", "T");
         asks(&talk, "COMMIT");
         completes(&talk, "COMMIT", "I");
-        assert_non_null(talk.observed->held.catalog);
-        assert_true(talk.observed->held.at > talk.observed->held.catalog->confirmed_at);
-        assert_true(talk.observed->held.catalog->confirmed_at > 0);
+        const struct observe_held *held = &talk.observed->waiting.groups[0];
+        assert_int_equal(talk.observed->waiting.count, 1);
+        assert_true(held->at > held->catalog->confirmed_at);
+        assert_true(held->catalog->confirmed_at > 0);
         talk.check =
             i ? "4"
               : "3"; /* a function of that name was made meanwhile: nobody knows whether it wrote */
@@ -477,6 +478,41 @@ static void prepared_statements_have_parameters_and_portals(void **state)
         "\"status\":\"committed\"}\n");
 }
 
+/* A portal that was bound to COMMIT before the transaction failed cannot run in it, which goes on.
+ */
+static void a_commit_that_is_refused_has_ended_nothing_yet(void **state)
+{
+    (void)state;
+    struct talk talk;
+    begin(&talk);
+    static const char parse[] = "\0COMMIT\0\0\0", bind[] = "a\0\0\0\0\0\0\0\0",
+                      execute[] = "a\0\0\0\0\0";
+    asks(&talk, "BEGIN ISOLATION LEVEL READ COMMITTED");
+    completes(&talk, "BEGIN", "T");
+    client(&talk, 'P', parse, sizeof parse - 1);
+    client(&talk, 'B', bind, sizeof bind - 1);
+    client(&talk, 'S', "", 0);
+    assert_true(server(&talk, '1', "", 0));
+    assert_true(server(&talk, '2', "", 0));
+    assert_true(server(&talk, 'Z', "T", 1));
+    static const char *const refused[] = {"SELECT 1 / 0", NULL};
+    for (int i = 0; i < 2; i++) {
+        if (refused[i]) {
+            asks(&talk, refused[i]);
+        } else {
+            client(&talk, 'E', execute, sizeof execute - 1);
+            client(&talk, 'S', "", 0);
+        }
+        assert_true(server(&talk, 'E', "SERROR\0C55000\0\0", 15));
+        assert_true(server(&talk, 'Z', "E", 1));
+    }
+    asks(&talk, "ROLLBACK");
+    completes(&talk, "ROLLBACK", "I");
+    assert_false(observed_is_over(talk.observed));
+    assert_int_equal(talk.world->counts.aborted, 1);
+    end(&talk, "{\"sid\":\"t/1\",\"tid\":\"t/1.0\",\"sno\":0,\"ops\":[],\"status\":\"aborted\"}\n");
+}
+
 static void an_answer_that_does_not_fit_ends_the_observing(void **state)
 {
     (void)state;
@@ -517,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
         cmocka_unit_test(a_transaction_that_is_no_longer_observed_has_no_record),
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
+        cmocka_unit_test(a_commit_that_is_refused_has_ended_nothing_yet),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
     };

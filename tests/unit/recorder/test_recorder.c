@@ -445,7 +445,7 @@ static void records_wait_until_they_are_let_go(void **state)
     iso_recorder_hold(session);
     one_write(session, "1");
     assert_int_equal(counts(recorder).recorded, 0);
-    iso_recorder_let_go(session, true);
+    iso_recorder_let_go(session, iso_recorder_held(session), true);
     assert_int_equal(counts(recorder).recorded, 1);
     one_write(session, "2");
     iso_recorder_begin(session);
@@ -454,9 +454,13 @@ static void records_wait_until_they_are_let_go(void **state)
     iso_recorder_write(session, "t/2", "3");
     iso_recorder_xid(session, "8");
     iso_recorder_commit(session);
-    iso_recorder_let_go(session, false);
-    iso_recorder_let_go(session, true); /* nothing waits */
-    assert_int_equal(counts(recorder).recorded, 2);
+    uint64_t wrong = iso_recorder_held(session);
+    one_write(session, "4");
+    iso_recorder_let_go(session, wrong, false);
+    assert_int_equal(counts(recorder).recorded, 2); /* the last one waits on */
+    iso_recorder_let_go(session, iso_recorder_held(session), true);
+    iso_recorder_let_go(session, UINT64_MAX, false); /* nothing waits */
+    assert_int_equal(counts(recorder).recorded, 3);
     assert_int_equal(counts(recorder).dropped_refused, 1);
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
@@ -464,7 +468,8 @@ static void records_wait_until_they_are_let_go(void **state)
         path,
         "{\"sid\":\"s\",\"tid\":\"s.0\",\"sno\":0,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"1\"}],\"status\":\"committed\"}\n"
         "{\"sid\":\"s\",\"tid\":\"s.2\",\"sno\":2,\"ops\":[],\"xid\":\"8\",\"snapshot\":\"7:8:\",\"writes\":\"cdc\","
-        "\"status\":\"committed\"}\n");
+        "\"status\":\"committed\"}\n"
+        "{\"sid\":\"s\",\"tid\":\"s.3\",\"sno\":3,\"ops\":[{\"t\":\"w\",\"k\":\"t/1\",\"v\":\"4\"}],\"status\":\"committed\"}\n");
 }
 
 static void refuses_what_it_cannot_say(void **state)
