@@ -143,8 +143,8 @@ struct observed {
      * catalog: nothing is recorded until the server was asked (QUESTION_VIEW). Unsettled: until it
      * is ready, settings may be others than were reported. */
     bool is_dirty, is_unsettled, has_temporary;
-    uint64_t epoch;           /* how often what names mean may have changed */
-    bool defines;             /* something ran that may have changed the catalog for everybody */
+    uint64_t epoch; /* how often what names mean may have changed */
+    bool defines;   /* something ran that may have changed the catalog for everybody */
     struct waiting waiting;
     int64_t asked_at; /* nanoseconds: when a question was put; and what confirms the catalog */
     char expected[CATALOG_EXPECTED];
