@@ -2,10 +2,9 @@
 #include "base/memory.h"
 #include "observe/catalog.h"
 
+#include <catalog.sql.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "catalog.sql.h"
 
 const char catalog_query[] = CATALOG_SQL_CATALOG;
 const char catalog_changed_query[] = CATALOG_SQL_CHANGED;
