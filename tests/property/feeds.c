@@ -32,7 +32,7 @@
 
 enum {
     DEFAULT_HISTORIES = 400,
-    DEFAULT_RESTORES = 5,
+    DEFAULT_RESTORES = 15,
     MAX_REPORTS = 3,
     CELL_TRANSACTIONS = 24,
     CELL_OF_TABLES = 4,
@@ -177,6 +177,24 @@ static bool tells_of_changes_only(const struct found *found)
     return true;
 }
 
+/* A run that is restored on its way says what one that is not does. */
+static void run_values(struct carriage *carriage)
+{
+    static struct carriage straight;
+    static struct statistics uncounted;
+    straight = *carriage;
+    straight.restores = 0;
+    straight.statistics = &uncounted;
+    carriage_run(carriage);
+    if (carriage->feeder.restored && !carriage->failure[0]) {
+        carriage_run(&straight);
+        if (!feeder_said_the_same(&carriage->feeder, &straight.feeder))
+            snprintf(carriage->failure, sizeof carriage->failure, "%s", carriage->feeder.failure);
+        feeder_release(&straight.feeder);
+    }
+    feeder_release(&carriage->feeder);
+}
+
 static bool carry_values(struct carriage *carriage, uint64_t seed)
 {
     struct random_history_options options = random_history_defaults();
@@ -207,7 +225,7 @@ static bool carry_values(struct carriage *carriage, uint64_t seed)
         return true;
     chronos_found(carriage, &carriage->told, &carriage->expected);
     carriage_strip(carriage);
-    carriage_run(carriage);
+    run_values(carriage);
     if (carriage->lost) {
         carriage->statistics->carried++;
         carriage->statistics->altered++;
@@ -239,8 +257,8 @@ static void report_values(const struct carriage *carriage, uint64_t seed)
     plain_history_print(&carriage->told, stdout, "#   ");
 }
 
-static bool run_values(const struct format *format, uint64_t histories, uint64_t seed,
-                       uint32_t restores, struct statistics *all)
+static bool run_values_of(const struct format *format, uint64_t histories, uint64_t seed,
+                          uint32_t restores, struct statistics *all)
 {
     struct statistics statistics = {0};
     struct carriage *carriage = iso_allocate_zeroed(1, sizeof *carriage);
@@ -307,39 +325,60 @@ static struct iso_pipeline *open_cells(void *context)
     return cell_open_pipeline(context);
 }
 
-static void give_cells(struct cell_world *world, uint32_t restores)
+static void give_cells(struct cell_world *world, struct feeder *feeder, uint32_t restores)
 {
     struct feed feed;
     struct iso_error error = {.status = ISO_OK};
     struct iso_pipeline_stats stats;
     struct iso_bytes records[CELL_TRANSACTIONS];
-    struct feeder *feeder = iso_allocate_zeroed(1, sizeof *feeder);
+    *feeder = (struct feeder){.open = open_cells, .context = world, .restores = restores};
+    feeder->counts_records = !world->format->alone && !world->format->in_band;
+    feeder->has_columns = !world->format->registers;
     feed_init(&feed);
     if (!cell_write_feed(world, &feed))
         snprintf(world->failure, sizeof world->failure, "the feed cannot carry it");
-    feeder->open = open_cells;
-    feeder->context = world;
-    feeder->restores = restores;
-    feeder->counts_records = !world->format->alone && !world->format->in_band;
-    feeder->has_columns = !world->format->registers;
+    world->said = &feeder->said;
     feeder_open(feeder);
     cell_set_initial(world, feeder->pipeline);
     uint32_t count = print_records(world, records);
     feeder_give(feeder, &world->random, &feed, records, count, &error);
     if (error.status == ISO_OK)
-        iso_pipeline_end(feeder->pipeline, 0, &error);
-    if (error.status == ISO_OK)
-        feeder_check(feeder);
+        feeder_end(feeder, &error);
     const char *failure = error.status == ISO_OK ? feeder->failure : error.text;
     if (*failure)
         snprintf(world->failure, sizeof world->failure, "%s", failure);
     iso_pipeline_stats(feeder->pipeline, &stats);
     world->repeats += stats.join.repeats;
-    iso_pipeline_free(feeder->pipeline);
     feed_release(&feed);
     for (uint32_t i = 0; i < count; i++)
         free((void *)(uintptr_t)records[i].data);
-    iso_free(feeder);
+}
+
+/* All came, so that it holds where nothing is found. A run that is restored on its way says what
+ * one that is not does. */
+static void run_cells(struct cell_world *world, uint32_t restores)
+{
+    static struct feeder feeder, straight;
+    static struct cell_found found;
+    struct random random = world->random;
+    const char *reason = NULL;
+    give_cells(world, &feeder, restores);
+    enum iso_status outcome = iso_pipeline_outcome(feeder.pipeline, false, &reason),
+                    wanted = world->expected.count ? ISO_VIOLATED : ISO_OK;
+    if (outcome != wanted && !world->failure[0])
+        snprintf(world->failure, sizeof world->failure, "ends with status %d, not %d: %s", outcome,
+                 wanted, reason ? reason : "");
+    if (feeder.restored && !world->failure[0]) {
+        found = world->found;
+        world->random = random;
+        world->found.count = 0;
+        give_cells(world, &straight, 0);
+        world->found = found;
+        if (!feeder_said_the_same(&feeder, &straight))
+            snprintf(world->failure, sizeof world->failure, "%s", feeder.failure);
+        feeder_release(&straight);
+    }
+    feeder_release(&feeder);
 }
 
 static void report_cells(struct cell_world *world, uint64_t seed)
@@ -372,13 +411,13 @@ static bool carry_cells(struct cell_world *world, uint64_t seed, uint32_t restor
     cell_lie(world, 15);
     if (!world->format->alone)
         cell_expect(world);
-    give_cells(world, restores);
+    run_cells(world, restores);
     world->violated += world->expected.count > 0;
     return !world->failure[0] && cell_same_found(&world->expected, &world->found);
 }
 
-static bool run_cells(const struct cell_format *format, uint64_t histories, uint64_t seed,
-                      uint32_t restores)
+static bool run_cells_of(const struct cell_format *format, uint64_t histories, uint64_t seed,
+                         uint32_t restores)
 {
     struct cell_world *world = cell_world_new(format, CELL_TRANSACTIONS);
     uint32_t failed = 0;
@@ -419,12 +458,12 @@ int main(int argc, char **argv)
         values = cells = DEFAULT_HISTORIES;
     for (const struct format *format = carriage_formats; format->name && values; format++)
         if (!only || !strcmp(only, format->name))
-            good &= run_values(format, values, seed, (uint32_t)restores, &all);
+            good &= run_values_of(format, values, seed, (uint32_t)restores, &all);
     if (!only && values)
         good &= covers(&all);
     for (const struct cell_format *format = cell_formats; format->name && cells; format++)
         if (!format->no_metadata && /* their last ones are beyond what is whole */
             (!only || !strcmp(only, format->name)))
-            good &= run_cells(format, cells, seed, (uint32_t)restores);
+            good &= run_cells_of(format, cells, seed, (uint32_t)restores);
     return good ? 0 : 1;
 }

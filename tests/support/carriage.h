@@ -143,7 +143,8 @@ bool carriage_by_snapshots(struct carriage *carriage);
 
 extern const struct format carriage_formats[]; /* a NULL name at the end */
 
-/* Feed and records through the pipeline: fills `found`, `outcome`, `beyond` and `failure`. */
+/* Feed and records through the pipeline: fills `found`, `outcome`, `beyond` and `failure`. The
+ * caller releases its feeder. */
 void carriage_run(struct carriage *carriage);
 
 /* ---- carriage_alone.c ---- */

@@ -98,6 +98,7 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     snprintf(copy, sizeof copy, "%.*s", (int)length, line);
     if (getenv("SHOW_LINES"))
         printf("# %s", copy);
+    iso_text_put_bytes(&carriage->feeder.said, line, length);
     if (!strstr(copy, "\"state\":\"final\""))
         return ISO_OK;
     next_string(&at, "\"axiom\":\"", axiom, sizeof axiom);
@@ -442,9 +443,7 @@ void carriage_run(struct carriage *carriage)
     feeder->after_batch = records && strangers_come(carriage) ? give_stranger : NULL;
     feeder_give(feeder, &carriage->random, &feed, lines.list, records ? lines.count : 0, &error);
     if (error.status == ISO_OK)
-        iso_pipeline_end(feeder->pipeline, 0, &error);
-    if (error.status == ISO_OK)
-        feeder_check(feeder);
+        feeder_end(feeder, &error);
     const char *failure = error.status == ISO_OK ? feeder->failure : error.text;
     if (*failure)
         snprintf(carriage->failure, sizeof carriage->failure, "%s", failure);
@@ -460,7 +459,6 @@ void carriage_run(struct carriage *carriage)
     if (error.status == ISO_OK && waits &&
         (carriage->format->mode != BY_SNAPSHOTS || carriage->outcome == ISO_OK))
         snprintf(carriage->failure, sizeof carriage->failure, "something still waits at the end");
-    iso_pipeline_free(feeder->pipeline);
     feed_release(&feed);
     free(lines.text);
 }

@@ -219,6 +219,8 @@ static enum iso_status sink(void *context, const char *line, size_t length, stru
     snprintf(copy, sizeof copy, "%.*s", (int)length, line);
     if (getenv("SHOW_LINES"))
         printf("# %s", copy);
+    if (world->said)
+        iso_text_put_bytes(world->said, line, length);
     bool retracted = strstr(copy, "\"state\":\"retracted\"");
     if (!retracted && !strstr(copy, "\"state\":\"final\""))
         return ISO_OK;

@@ -100,7 +100,8 @@ struct cell_world {
     uint64_t changed[CELL_ROWS][2]; /* the newest commit to v, to w */
 
     struct cell_found expected, found, doubted;
-    uint32_t of_chronos; /* of those expected */
+    uint32_t of_chronos;   /* of those expected */
+    struct iso_text *said; /* NULL, or where the pipeline's lines are kept */
     char failure[ISO_ERROR_TEXT];
     uint64_t violated, adopted, repeats, queries, of_queries; /* of all histories */
 };

@@ -148,3 +148,35 @@ void feeder_give(struct feeder *feeder, struct random *random, struct feed *feed
         }
     }
 }
+
+void feeder_end(struct feeder *feeder, struct iso_error *error)
+{
+    struct iso_accounting books;
+    iso_pipeline_end(feeder->pipeline, 0, error);
+    if (error->status != ISO_OK)
+        return;
+    feeder_check(feeder);
+    iso_pipeline_accounting(feeder->pipeline, &books);
+    iso_pipeline_summary(feeder->pipeline, &books, false, NULL, &feeder->said);
+}
+
+void feeder_release(struct feeder *feeder)
+{
+    iso_pipeline_free(feeder->pipeline);
+    iso_text_release(&feeder->said);
+}
+
+bool feeder_said_the_same(struct feeder *restored, const struct feeder *straight)
+{
+    const struct iso_text *left = &restored->said, *right = &straight->said;
+    size_t at = 0;
+    while (at < left->used && at < right->used && left->bytes[at] == right->bytes[at])
+        at++;
+    if (at == left->used && at == right->used)
+        return true;
+    size_t from = at > 80 ? at - 80 : 0;
+    snprintf(restored->failure, sizeof restored->failure, "restored: ...%.*s, not ...%.*s",
+             (int)(left->used - from < 160 ? left->used - from : 160), left->bytes + from,
+             (int)(right->used - from < 160 ? right->used - from : 160), right->bytes + from);
+    return false;
+}

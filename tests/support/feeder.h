@@ -8,6 +8,7 @@
 #ifndef TESTS_SUPPORT_FEEDER_H
 #define TESTS_SUPPORT_FEEDER_H
 
+#include "base/text.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/feed.h"
 #include "tests/support/random.h"
@@ -23,7 +24,7 @@ struct feeder {
     bool counts_records; /* they come as messages, and reads of nothing else are judged */
     bool has_columns;    /* a read counts once for each column that it lists */
 
-    struct iso_pipeline *pipeline; /* the caller ends and frees it */
+    struct iso_pipeline *pipeline;
     struct random saves;
     uint32_t clients; /* the input of records */
     int64_t next_offset;
@@ -31,6 +32,7 @@ struct feeder {
     uint64_t records, reads, committed_reads;
     char tids[FEEDER_TIDS];     /* of records that came, each behind a line's end */
     size_t tids_end, tids_held; /* the second: when it was last said that all holds */
+    struct iso_text said; /* the lines that the caller's sink was given; at the end the summary */
     char failure[ISO_ERROR_TEXT];
 };
 
@@ -45,6 +47,16 @@ void feeder_give_record(struct feeder *feeder, struct iso_bytes record, struct i
 
 /* As if the run were cut off here. */
 void feeder_check(struct feeder *feeder);
+
+/* Nothing more comes. */
+void feeder_end(struct feeder *feeder, struct iso_error *error);
+
+/* Frees what it said, and the pipeline. */
+void feeder_release(struct feeder *feeder);
+
+/* Whether a run that was saved and restored on its way said what one that was not did, to the byte;
+ * if not, its failure says where they part. */
+bool feeder_said_the_same(struct feeder *restored, const struct feeder *straight);
 
 /* Whether the record had come when it was last said that all holds. */
 bool feeder_was_judged(const struct feeder *feeder, const char *tid);
