@@ -164,7 +164,7 @@ static bool read_file(const struct bench *bench, const char *path, struct iso_hi
         return iso_format_read(format, path, history, &error) == ISO_OK;
     bool fine = iso_read_history(&path, 1, &native, history, &error) == ISO_OK;
     if (fine && bench->initial)
-        history->initial_value =
+        history->initial.other_value =
             iso_atoms_text(&history->atoms, bench->initial, strlen(bench->initial));
     return fine;
 }

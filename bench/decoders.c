@@ -132,7 +132,7 @@ static bool generate_history(const char *format, struct feed *feed, struct iso_h
     bool fits = true;
     if (!strcmp(format, "json"))
         return generate_lines(feed, history);
-    for (uint32_t t = 0; t < history->transaction_count && fits; t++, text.used = 0) {
+    for (uint32_t t = 0; t < history->txns.count && fits; t++, text.used = 0) {
         if (!strcmp(format, "protobuf"))
             iso_record_write_protobuf(history, t, &text);
         else
@@ -171,8 +171,8 @@ static bool generate_yugabyte(const char *format, struct feed *feed, struct iso_
     uint32_t tables = FEED_DEBEZIUM_TABLES;
     if (!options.logical && strcmp(format, "grpc"))
         return false;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        history->cts[t] -= 447984099186180000u; /* it adds a HybridTime of today */
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        history->txns.cts[t] -= 447984099186180000u; /* it adds a HybridTime of today */
     feed_rename_keys(history, feed_debezium_name, &tables);
     return feed_yugabyte_write(feed, history, &options);
 }

@@ -205,7 +205,7 @@ static void open_pipeline(struct run *run, bool clients)
     check(&error);
     struct iso_history initial;
     iso_history_init(&initial);
-    initial.initial_value = 0;
+    initial.initial.other_value = 0;
     iso_pipeline_initial(run->pipeline, &initial);
     iso_history_release(&initial);
 }

@@ -105,7 +105,7 @@ static enum iso_status take_record(struct debezium *debezium, struct iso_events 
         return iso_error_set(error, ISO_BAD_INPUT,
                              "a record outside of any transaction: expected "
                              "pg_logical_emit_message(true, 'isochron', record)");
-    uint32_t index = events->block.transaction_count;
+    uint32_t index = events->block.txns.count;
     if (iso_native_read_transaction(&debezium->native, text, size, event->origin, &events->block,
                                     &debezium->fault) != ISO_OK)
         return iso_error_set(error, ISO_BAD_INPUT, "message.content, byte %zu: %s",

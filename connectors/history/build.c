@@ -23,22 +23,22 @@ static bool is_reserved(const struct iso_history *history, const struct build_op
 {
     const struct iso_atoms *atoms = &history->atoms;
     bool reserved = !operation->is_list && iso_atom_is_unknown(atoms, operation->value);
-    for (uint64_t i = operation->is_list ? history->list_first[operation->list] : 1;
-         operation->is_list && i < history->list_first[operation->list + 1]; i++)
-        reserved |= iso_atom_is_unknown(atoms, history->element[i]);
+    for (uint64_t i = operation->is_list ? history->lists.first[operation->list] : 1;
+         operation->is_list && i < history->lists.first[operation->list + 1]; i++)
+        reserved |= iso_atom_is_unknown(atoms, history->lists.element[i]);
     return reserved;
 }
 
 static void add_operation(struct iso_history *history, enum iso_operation_kind kind, iso_atom key,
                           uint32_t value)
 {
-    if (history->operation_count == history->operation_capacity)
+    if (history->ops.count == history->ops.capacity)
         iso_history_reserve_operations(history, 1);
-    uint32_t operation = history->operation_count++,
-             known = iso_atom_index_known(history->key_index, key);
-    history->kind[operation] = (uint8_t)kind;
-    history->value[operation] = value;
-    history->key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
+    uint32_t operation = history->ops.count++,
+             known = iso_atom_index_known(history->keys.index, key);
+    history->ops.kind[operation] = (uint8_t)kind;
+    history->ops.value[operation] = value;
+    history->ops.key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
 }
 
 const char *build_add_operation(struct iso_history *history,
@@ -91,7 +91,6 @@ const char *build_snapshot(struct iso_history *history, const char *text, size_t
         return "snapshot: MariaDB's, and other timestamps are pairs";
     iso_history_set_sts(history, (struct iso_stamp){.physical = start});
     if (marks)
-        iso_history_set_marks(history,
-                              iso_marks_of(history, history->transaction_count - 1) | marks);
+        iso_history_set_marks(history, iso_marks_of(history, history->txns.count - 1) | marks);
     return NULL;
 }

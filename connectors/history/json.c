@@ -60,7 +60,7 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
             record_add_counted(events, message, &counted);
         return error->status;
     }
-    uint32_t index = events->block.transaction_count;
+    uint32_t index = events->block.txns.count;
     uint64_t origin = record_origin(message);
     if (iso_native_read_transaction(&json->native, text, frame.size, origin, &events->block,
                                     &json->fault) != ISO_OK)

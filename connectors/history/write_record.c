@@ -48,17 +48,17 @@ static const uint8_t kinds[] = {
 
 static iso_atom tid_of(const struct iso_history *history, uint32_t t)
 {
-    return history->tid[t];
+    return history->txns.tid[t];
 }
 
 static iso_atom session_of(const struct iso_history *history, uint32_t t)
 {
-    return history->session_atom[history->session[t]];
+    return history->sessions.atom[history->txns.session[t]];
 }
 
 static iso_atom key_of(const struct iso_history *history, uint32_t o)
 {
-    return history->key_atom[history->key[o]];
+    return history->keys.atom[history->ops.key[o]];
 }
 
 /* ---- Avro: values in the order of the schema; a union's value behind the number of its branch
@@ -94,57 +94,58 @@ static void avro_optional(struct iso_text *text, bool there, uint64_t number)
 
 static void avro_list(struct iso_text *text, const struct iso_history *history, uint32_t list)
 {
-    uint64_t first = history->list_first[list], end = history->list_first[list + 1];
+    uint64_t first = history->lists.first[list], end = history->lists.first[list + 1];
     put_long(text, VALUE_LIST);
     if (end > first)
         put_long(text, (int64_t)(end - first));
     for (uint64_t i = first; i < end; i++)
-        avro_atom(text, history, history->element[i], AVRO_LONG);
+        avro_atom(text, history, history->lists.element[i], AVRO_LONG);
     put_long(text, 0);
 }
 
 static void avro_operation(struct iso_text *text, const struct iso_history *history, uint32_t o)
 {
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(history, o);
-    bool has_ots = history->kind[o] & ISO_OPERATION_OTS;
+    bool has_ots = history->ops.kind[o] & ISO_OPERATION_OTS;
     put_long(text, kinds[kind]);
     avro_atom(text, history, key_of(history, o), AVRO_LONG);
     if (kind == ISO_READ_LIST)
-        avro_list(text, history, history->value[o]);
-    else if (history->value[o] == ISO_ABSENT)
+        avro_list(text, history, history->ops.value[o]);
+    else if (history->ops.value[o] == ISO_ABSENT)
         put_long(text, VALUE_NULL);
     else
-        avro_atom(text, history, history->value[o], VALUE_LONG);
-    avro_optional(text, has_ots, has_ots ? history->ots[o] : 0);
-    *iso_text_reserve(text, 1) = history->kind[o] & ISO_OPERATION_LOCK ? 1 : 0;
+        avro_atom(text, history, history->ops.value[o], VALUE_LONG);
+    avro_optional(text, has_ots, has_ots ? history->ops.ots[o] : 0);
+    *iso_text_reserve(text, 1) = history->ops.kind[o] & ISO_OPERATION_LOCK ? 1 : 0;
     text->used++;
 }
 
 static bool fits_avro(const struct iso_history *history, uint32_t t)
 {
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     bool fits = !iso_marks_of(history, t) &&
-                (!(flags & ISO_HAS_STS) || history->sts[t] <= INT64_MAX) &&
-                (!(flags & ISO_HAS_CTS) || history->cts[t] <= INT64_MAX) &&
-                (!(flags & ISO_HAS_SNO) || history->sno[t] <= INT64_MAX);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        fits = fits && (!(history->kind[o] & ISO_OPERATION_OTS) || history->ots[o] <= INT64_MAX);
+                (!(flags & ISO_HAS_STS) || history->txns.sts[t] <= INT64_MAX) &&
+                (!(flags & ISO_HAS_CTS) || history->txns.cts[t] <= INT64_MAX) &&
+                (!(flags & ISO_HAS_SNO) || history->txns.sno[t] <= INT64_MAX);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        fits = fits &&
+               (!(history->ops.kind[o] & ISO_OPERATION_OTS) || history->ops.ots[o] <= INT64_MAX);
     return fits;
 }
 
 bool iso_record_write_avro(const struct iso_history *history, uint32_t t, struct iso_text *text)
 {
-    uint8_t flags = history->flags[t];
-    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+    uint8_t flags = history->txns.flags[t];
+    uint32_t first = history->txns.first_op[t], end = history->txns.first_op[t + 1];
     assert(history->clock != ISO_CLOCK_PAIR || history->finished);
     if (!fits_avro(history, t))
         return false;
     put_long(text, 0); /* the schema's first: Transaction */
     avro_atom(text, history, tid_of(history, t), AVRO_LONG);
     avro_atom(text, history, session_of(history, t), AVRO_LONG);
-    avro_optional(text, flags & ISO_HAS_SNO, flags & ISO_HAS_SNO ? history->sno[t] : 0);
-    avro_optional(text, flags & ISO_HAS_STS, history->sts[t]);
-    avro_optional(text, flags & ISO_HAS_CTS, history->cts[t]);
+    avro_optional(text, flags & ISO_HAS_SNO, flags & ISO_HAS_SNO ? history->txns.sno[t] : 0);
+    avro_optional(text, flags & ISO_HAS_STS, history->txns.sts[t]);
+    avro_optional(text, flags & ISO_HAS_CTS, history->txns.cts[t]);
     put_long(text, flags & ISO_STATUS_MASK);
     if (end > first)
         put_long(text, end - first);
@@ -226,8 +227,8 @@ static void protobuf_number(struct iso_text *text, unsigned member, uint64_t num
 static void protobuf_list(struct iso_text *text, const struct iso_history *history, uint32_t list)
 {
     size_t start = begin_message(text, OPERATION_LIST);
-    for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++)
-        protobuf_atom(text, LIST_ELEMENTS, history, history->element[i]);
+    for (uint64_t i = history->lists.first[list]; i < history->lists.first[list + 1]; i++)
+        protobuf_atom(text, LIST_ELEMENTS, history, history->lists.element[i]);
     end_message(text, start);
 }
 
@@ -239,12 +240,12 @@ static void protobuf_operation(struct iso_text *text, const struct iso_history *
         protobuf_number(text, OPERATION_KIND, kinds[kind]);
     protobuf_atom(text, OPERATION_KEY, history, key_of(history, o));
     if (kind == ISO_READ_LIST)
-        protobuf_list(text, history, history->value[o]);
-    else if (history->value[o] != ISO_ABSENT)
-        protobuf_atom(text, OPERATION_VALUE, history, history->value[o]);
-    if (history->kind[o] & ISO_OPERATION_OTS)
-        protobuf_stamp(text, OPERATION_OTS, history->ots[o]);
-    if (history->kind[o] & ISO_OPERATION_LOCK)
+        protobuf_list(text, history, history->ops.value[o]);
+    else if (history->ops.value[o] != ISO_ABSENT)
+        protobuf_atom(text, OPERATION_VALUE, history, history->ops.value[o]);
+    if (history->ops.kind[o] & ISO_OPERATION_OTS)
+        protobuf_stamp(text, OPERATION_OTS, history->ops.ots[o]);
+    if (history->ops.kind[o] & ISO_OPERATION_LOCK)
         protobuf_number(text, OPERATION_LOCK, 1);
     end_message(text, start);
 }
@@ -260,24 +261,24 @@ static void protobuf_place(struct iso_text *text, uint64_t place)
 
 void iso_record_write_protobuf(const struct iso_history *history, uint32_t t, struct iso_text *text)
 {
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     size_t start = begin_message(text, RECORD_TRANSACTION);
     assert(history->clock != ISO_CLOCK_PAIR || history->finished);
     protobuf_atom(text, TRANSACTION_TID, history, tid_of(history, t));
     protobuf_atom(text, TRANSACTION_SID, history, session_of(history, t));
     if (flags & ISO_HAS_SNO)
-        protobuf_number(text, TRANSACTION_SNO, history->sno[t]);
+        protobuf_number(text, TRANSACTION_SNO, history->txns.sno[t]);
     if (iso_marks_of(history, t) & ISO_MARK_LOG_START)
-        protobuf_place(text, history->sts[t]);
+        protobuf_place(text, history->txns.sts[t]);
     else if (flags & ISO_HAS_STS)
-        protobuf_stamp(text, TRANSACTION_STS, history->sts[t]);
+        protobuf_stamp(text, TRANSACTION_STS, history->txns.sts[t]);
     if (flags & ISO_HAS_CTS)
-        protobuf_stamp(text, TRANSACTION_CTS, history->cts[t]);
+        protobuf_stamp(text, TRANSACTION_CTS, history->txns.cts[t]);
     if (flags & ISO_STATUS_MASK)
         protobuf_number(text, TRANSACTION_STATUS, flags & ISO_STATUS_MASK);
     if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
         protobuf_number(text, TRANSACTION_WRITES, 1);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
         protobuf_operation(text, history, o);
     end_message(text, start);
 }

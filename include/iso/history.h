@@ -1,9 +1,9 @@
 /* A history: transactions of sessions, their operations, and what they are made of, as columns.
  *
  * A transaction, an operation, a key, a session is an index of 32 bits. Nothing is an object:
- * column X of transaction `t` is `history->X[t]`. Operations of transaction t are
- * `first_operation[t]` to `first_operation[t + 1] - 1`, in the order in which they ran. Optional
- * columns are NULL until something needs them.
+ * column X of transaction `t` is `history->txns.X[t]`. Operations of transaction t are
+ * `first_op[t]` to `first_op[t + 1] - 1`, in the order in which they ran. Optional columns are NULL
+ * until something needs them.
  *
  * Two lives. While it is *built* (iso_history_begin, iso_history_operation, ..., or
  * iso_history_append of whole blocks), columns contain what was read. iso_history_finish then
@@ -32,7 +32,7 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 /* `ots` holds its own timestamp (while building, with the next bit: a snapshot) */
 #define ISO_OPERATION_OTS 0x10u
 #define ISO_OPERATION_SNAPSHOT                                                                     \
-    0x20u /* `ots` holds an index of `snapshots`; only while building                              \
+    0x20u /* `ots` holds an index of `snapshots.list`; only while building                         \
            */
 /* under a lock held until commit, and no ots: it stands just below cts */
 #define ISO_OPERATION_LOCK 0x40u
@@ -56,7 +56,7 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 /* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
 #define ISO_MARK_LOG_START 0x02u
 
-/* The column `key_use`: how a key is used; finish distinguishes lists and registers by it. */
+/* The column `use` of a key: how a key is used; finish distinguishes lists and registers by it. */
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */
 #define ISO_KEY_LIST 0x02u   /* appended to or read as a list; null reads of it are empty lists */
 
@@ -120,7 +120,7 @@ struct iso_ranges {
 /* PostgreSQL's xmin:xmax:xip,... An xid below xmax and not among xip is seen if it committed. */
 struct iso_snapshot {
     uint64_t xmin, xmax;
-    uint64_t first_xip; /* into `snapshot_xips` */
+    uint64_t first_xip; /* into `snapshots.xips` */
     uint32_t xip_count;
 };
 
@@ -132,96 +132,126 @@ struct iso_history_lost {
     uint64_t origin;    /* of the first line that says so */
 };
 
-struct iso_history {
-    struct iso_atoms atoms;
-
-    /* transactions, in the order of the input */
-    uint32_t transaction_count, transaction_capacity;
+/* Transactions, in the order of the input. */
+struct iso_history_txns {
+    uint32_t count, capacity;
     uint8_t *flags;
     iso_atom *tid;
-    uint32_t *session;         /* an index, see session_atom */
-    uint64_t *sts, *cts;       /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
-    uint64_t *origin;          /* where it was read: iso_origin(input, line or offset) */
-    uint32_t *first_operation; /* transaction_count + 1 of them */
-    bool positions_known; /* building: `sno` stands for every one of a session, also where no flag
-                             says so */
-    uint64_t *sno; /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless file order
-                      rules */
-    uint64_t *xid; /* optional; 0: none */
-    uint32_t *snapshot;      /* optional; index into `snapshots`, or ISO_NONE */
+    uint32_t *session;                   /* an index, see iso_history_sessions */
+    uint64_t *sts, *cts;                 /* where flags has ISO_HAS_STS, ISO_HAS_CTS */
+    uint64_t *sts_logical, *cts_logical; /* ISO_CLOCK_PAIR, until finished */
+    uint64_t *origin;                    /* where it was read: iso_origin(input, line or offset) */
+    uint32_t *first_op;                  /* count + 1 of them */
+    bool are_numbered;  /* building: `sno` stands for every transaction of a session, also where
+                           no flag says so */
+    uint64_t *sno;      /* optional; where flags has ISO_HAS_SNO; finished: never NULL unless
+                           file order rules */
+    uint64_t *xid;      /* optional; 0: none */
+    uint32_t *snapshot; /* optional; index into `snapshots.list`, or ISO_NONE */
     uint64_t *begun, *ended; /* optional; by the client's clock: 1 + nanoseconds; 0: not known */
     uint8_t *marks;          /* optional; ISO_MARK_... */
+};
+
+/* Operations. Finished: kind, key and value are never NULL, also where there is no operation. */
+struct iso_history_ops {
+    uint32_t count, capacity;
+    uint8_t *kind;
+    uint32_t *key;         /* an index, see iso_history_keys */
+    uint32_t *value;       /* an atom; ISO_READ_LIST: index of a list; ISO_DELETE: ISO_ABSENT */
+    uint64_t *ots;         /* optional; where kind has ISO_OPERATION_OTS */
+    uint64_t *ots_logical; /* ISO_CLOCK_PAIR, until finished */
+};
+
+/* Lists that were read: list l is elements first[l] to first[l + 1] - 1. */
+struct iso_history_lists {
+    uint32_t count, capacity;
+    uint64_t *first; /* count + 1 of them, NULL as long as there is no list */
+    uint64_t element_count, element_capacity;
+    iso_atom *element; /* finished: never NULL */
+};
+
+/* Keys, numbered in the order of their first appearance. */
+struct iso_history_keys {
+    uint32_t count, capacity;
+    iso_atom *atom;
+    uint8_t *use;                 /* ISO_KEY_... */
+    struct iso_atom_index *index; /* atom to index, see history/index.h */
+};
+
+/* Sessions, numbered in the order of their first appearance. */
+struct iso_history_sessions {
+    uint32_t count, capacity;
+    iso_atom *atom;
+    struct iso_atom_index *index;
+    uint32_t *first; /* finished: session s is order[first[s]] to order[first[s + 1] - 1] */
+    uint32_t *order; /* finished: transactions by session, then sno, then input order */
+};
+
+/* Finished, if timestamps are ranks: rank r, 1 to count, stands for {physical[r], logical[r]}. */
+struct iso_history_ranks {
+    uint64_t count;
+    uint64_t *physical, *logical; /* logical NULL: scalars */
+};
+
+/* Snapshots, each as often as it was given. */
+struct iso_history_snapshots {
+    uint32_t count, capacity;
+    struct iso_snapshot *list;
+    uint64_t xip_count, xip_capacity;
+    uint64_t *xips;
+    struct iso_snapshot_violation *violations; /* finished: see history/snapshot.h */
+    uint32_t violation_count;
+};
+
+/* The inputs that origins name. */
+struct iso_history_inputs {
+    uint32_t count;
+    char **names; /* a file's path, "<stdin>", or topic[partition] */
+};
+
+/* The initial transaction; a later write of the same key wins. */
+struct iso_history_initial {
+    iso_atom other_value; /* of every register not named below; ISO_ABSENT by default */
+    uint32_t count;
+    uint32_t *key;
+    iso_atom *value; /* an element, where is_append */
+    bool *is_append;
+};
+
+/* Set by finish. */
+struct iso_history_totals {
+    uint32_t committed, aborted, unknown;
+    uint32_t without_sts, without_cts; /* a committed transaction that lacks it (a writer, for cts),
+                                          or ISO_NONE */
+};
+
+/* Records that mean something only beside a change stream. */
+struct iso_history_streamed {
+    bool is_needed;    /* who recorded the history says so of it */
+    uint32_t writer;   /* set by iso_judge_finish: a record that says of what it wrote only which
+                          rows, or ISO_NONE; */
+    uint64_t left_out; /* reads of committed transactions that were left out for such records */
+};
+
+struct iso_history {
+    struct iso_atoms atoms;
+    struct iso_history_txns txns;
+    struct iso_history_ops ops;
+    struct iso_ranges ranges;
+    struct iso_history_lists lists;
+    struct iso_history_keys keys;
+    struct iso_history_sessions sessions;
+    enum iso_clock clock;
+    struct iso_history_ranks ranks;
+    struct iso_history_snapshots snapshots;
+    struct iso_history_inputs inputs;
+    struct iso_history_lost lost;
+    struct iso_history_initial initial;
+    struct iso_history_totals totals;
+    struct iso_history_streamed streamed;
     bool whole_rows; /* values are whole rows as JSON: those of unequal columns say nothing of each
                         other */
-
-    /* operations (finished: kind, key, value and element are never NULL, also where there is
-     * none) */
-    uint32_t operation_count, operation_capacity;
-    uint8_t *kind;
-    uint32_t *key;   /* an index, see key_atom */
-    uint32_t *value; /* an atom; ISO_READ_LIST: index of a list; ISO_DELETE: ISO_ABSENT */
-    uint64_t *ots;   /* optional; where kind has ISO_OPERATION_OTS */
-
-    struct iso_ranges ranges;
-
-    /* list l is elements list_first[l] to list_first[l + 1] - 1 */
-    uint32_t list_count, list_capacity;
-    uint64_t *list_first; /* list_count + 1 of them, NULL as long as there is no list */
-    uint64_t element_count, element_capacity;
-    iso_atom *element;
-
-    /* keys and sessions, numbered in the order of their first appearance */
-    uint32_t key_count, key_capacity;
-    iso_atom *key_atom;
-    uint8_t *key_use;
-    uint32_t session_count, session_capacity;
-    iso_atom *session_atom;
-    struct iso_atom_index *key_index, *session_index; /* atom to index, see history/index.h */
-
-    /* timestamps */
-    enum iso_clock clock;
-    uint64_t *sts_logical, *cts_logical, *ots_logical; /* ISO_CLOCK_PAIR, until finished */
-    uint64_t rank_count; /* finished, if timestamps are ranks: rank r, 1 to rank_count, */
-    uint64_t *rank_physical,
-        *rank_logical; /* stands for {physical[r], logical[r]}; logical NULL: scalars */
-
-    /* snapshots, each as often as it was given */
-    uint32_t snapshot_count, snapshot_capacity;
-    struct iso_snapshot *snapshots;
-    uint64_t xip_count, xip_capacity;
-    uint64_t *snapshot_xips;
-
-    /* the inputs that origins name */
-    uint32_t input_count;
-    char **inputs; /* a file's path, "<stdin>", or topic[partition] */
-    struct iso_history_lost lost;
-    bool of_stream; /* who recorded it says that its records mean something only beside a change
-                       stream */
-
-    /* set by finish */
     bool finished;
-    uint32_t committed_count, aborted_count, unknown_count;
-    uint32_t without_sts,
-        without_cts; /* a committed transaction that lacks it (a writer, for cts), or ISO_NONE */
-    uint32_t *session_first; /* session s: session_order[session_first[s]] to [session_first[s + 1]
-                                - 1] */
-    uint32_t *session_order; /* transactions by session, then sno, then input order */
-    struct iso_snapshot_violation
-        *snapshot_violations; /* ISO_CLOCK_SNAPSHOT: see history/snapshot.h */
-    uint32_t snapshot_violation_count;
-
-    /* set by iso_judge_finish: a record that says of what it wrote only which rows, or ISO_NONE;
-     * reads of committed transactions that were left out for it */
-    uint32_t writer_of_stream;
-    uint64_t reads_of_stream;
-
-    /* initial values */
-    iso_atom initial_value; /* of every register not named below; ISO_ABSENT by default */
-    /* writes of the initial transaction; a later one of the same key wins */
-    uint32_t initial_count;
-    uint32_t *initial_key;
-    iso_atom *initial_of_key; /* (appends: `initial_is_append`) */
-    bool *initial_is_append;
 };
 
 void iso_history_init(struct iso_history *history);
@@ -343,7 +373,7 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
 
 /* For readers that fill columns themselves. _open: as iso_history_begin, but tid is ISO_ABSENT and
  * session ISO_NONE until the reader stores them, since members come in any order. Operations then
- * go into `kind`, `key`, `value` at `operation_count`, which the reader counts up (room:
+ * go into `kind`, `key`, `value` of `ops` at `ops.count`, which the reader counts up (room:
  * iso_history_reserve_operations). _close takes them as those of the transaction opened last: what
  * iso_history_operation would have noted of each. */
 uint32_t iso_history_open(struct iso_history *history, uint64_t origin);
@@ -403,18 +433,19 @@ void iso_history_location_text(const struct iso_history *history, uint32_t trans
 static inline bool iso_history_ended_before(const struct iso_history *history, uint32_t a,
                                             uint32_t b, uint64_t drift)
 {
-    return history->ended && history->begun && history->ended[a] && history->begun[b] &&
-           history->begun[b] > history->ended[a] && history->begun[b] - history->ended[a] > drift;
+    return history->txns.ended && history->txns.begun && history->txns.ended[a] &&
+           history->txns.begun[b] && history->txns.begun[b] > history->txns.ended[a] &&
+           history->txns.begun[b] - history->txns.ended[a] > drift;
 }
 
 static inline uint8_t iso_marks_of(const struct iso_history *history, uint32_t transaction)
 {
-    return history->marks ? history->marks[transaction] : 0;
+    return history->txns.marks ? history->txns.marks[transaction] : 0;
 }
 
 static inline uint8_t iso_status_of(const struct iso_history *history, uint32_t transaction)
 {
-    return history->flags[transaction] & ISO_STATUS_MASK;
+    return history->txns.flags[transaction] & ISO_STATUS_MASK;
 }
 
 /* The transaction of an operation, by a search. */
@@ -422,7 +453,7 @@ uint32_t iso_history_owner(const struct iso_history *history, uint32_t operation
 
 static inline uint8_t iso_kind_of(const struct iso_history *history, uint32_t operation)
 {
-    return history->kind[operation] & ISO_KIND_MASK;
+    return history->ops.kind[operation] & ISO_KIND_MASK;
 }
 
 static inline bool iso_kind_writes(uint8_t kind)
@@ -433,7 +464,7 @@ static inline bool iso_kind_writes(uint8_t kind)
 
 static inline bool iso_key_is_list(const struct iso_history *history, uint32_t key)
 {
-    return history->key_use[key] & ISO_KEY_LIST;
+    return history->keys.use[key] & ISO_KEY_LIST;
 }
 
 #endif

@@ -51,7 +51,7 @@ static inline void fuzz_decode(struct iso_decoder *decoder, struct iso_events *e
         FUZZ_CHECK(fuzz_is_sound(events));
     else
         FUZZ_CHECK(status == ISO_BAD_INPUT && error.text[0] && !events->count &&
-                   !events->block.transaction_count);
+                   !events->block.txns.count);
     free(key);
     free(payload);
 }

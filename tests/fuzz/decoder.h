@@ -24,7 +24,7 @@ static inline void fuzz_payload(const struct iso_decoder_class *class,
         FUZZ_CHECK(events.count == 1);
     else
         FUZZ_CHECK(error.status == ISO_BAD_INPUT && error.text[0] && !events.count &&
-                   !events.block.transaction_count);
+                   !events.block.txns.count);
 }
 
 #define FUZZ_DECODER(class, ...)                                                                   \

@@ -87,7 +87,7 @@ static inline void fuzz_format(enum iso_format format, const uint8_t *data, size
     iso_history_init(&history);
     if (iso_format_read(format, path, &history, &error) == ISO_OK &&
         iso_history_finish(&history, &error) == ISO_OK) {
-        FUZZ_CHECK(history.transaction_count > 0);
+        FUZZ_CHECK(history.txns.count > 0);
         for (int to = ISO_FORMAT_DBCOP; to < ISO_FORMATS; to++)
             iso_format_is_directory((enum iso_format)to)
                 ? fuzz_write_directory(&history, (enum iso_format)to)

@@ -52,11 +52,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     iso_history_init(&history);
     for (uint32_t round = 0; round < 2; round++) {
         if (iso_native_read_transaction(&native, text, size, 1, &history, &fault) == ISO_OK) {
-            FUZZ_CHECK(history.transaction_count == round + 1);
+            FUZZ_CHECK(history.txns.count == round + 1);
             accepted_is_json(text, size);
             split_agrees(text, size);
         } else {
-            FUZZ_CHECK(history.transaction_count == 0 && history.operation_count == 0 &&
+            FUZZ_CHECK(history.txns.count == 0 && history.ops.count == 0 &&
                        history.clock == ISO_CLOCK_NONE && !history.whole_rows);
             FUZZ_CHECK(fault.kind != ISO_FAULT_NONE && fault.position <= size && fault.text[0]);
         }

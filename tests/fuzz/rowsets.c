@@ -81,8 +81,7 @@ static void read_record(struct iso_native *native, struct iso_history *history, 
 {
     struct iso_native_fault fault;
     char *text = fuzz_padded((const uint8_t *)at, size);
-    (void)iso_native_read_transaction(native, text, size, history->transaction_count + 1, history,
-                                      &fault);
+    (void)iso_native_read_transaction(native, text, size, history->txns.count + 1, history, &fault);
     free(text);
 }
 

@@ -49,7 +49,7 @@ static void add_all(struct iso_aion *engine, uint64_t seed)
     random_history(seed, &options, plain);
     if (plain_history_build(plain, &history, &error) == ISO_OK) {
         iso_aion_block(engine, &history);
-        iso_aion_add(engine, 0, history.transaction_count, 1, NULL, &error);
+        iso_aion_add(engine, 0, history.txns.count, 1, NULL, &error);
     }
     iso_history_release(&history);
     free(plain);

@@ -110,7 +110,7 @@ static struct instance row_of(const struct iso_verdict *verdict,
     struct instance row = instance_of(violation->axiom, violation->kind, violation->transaction);
     row.other = violation->other;
     if (violation->key != ISO_NONE)
-        put_atom(history, history->key_atom[violation->key], row.key, sizeof row.key);
+        put_atom(history, history->keys.atom[violation->key], row.key, sizeof row.key);
     if (violation->axiom == ISO_INT || violation->axiom == ISO_EXT) {
         row.operation = violation->operation;
         row.writer_expected = violation->writer_expected;

@@ -35,7 +35,7 @@ static void copy_state(const struct iso_history *history, const struct state *fr
 {
     to->begun = from->begun;
     to->done = from->done;
-    for (uint32_t k = 0; k < history->key_count; k++) {
+    for (uint32_t k = 0; k < history->keys.count; k++) {
         to->key[k].value = from->key[k].value;
         to->key[k].length = from->key[k].length;
         memcpy(to->key[k].list, from->key[k].list, from->key[k].length * sizeof *from->key[k].list);
@@ -50,11 +50,11 @@ static void append(struct key *key, uint32_t element)
 
 static void apply(const struct iso_history *history, uint32_t o, struct state *state)
 {
-    struct key *key = &state->key[history->key[o]];
+    struct key *key = &state->key[history->ops.key[o]];
     if (iso_kind_of(history, o) == ISO_APPEND)
-        append(key, history->value[o]);
-    else if (iso_kind_writes(history->kind[o]))
-        key->value = history->value[o];
+        append(key, history->ops.value[o]);
+    else if (iso_kind_writes(history->ops.kind[o]))
+        key->value = history->ops.value[o];
 }
 
 /* Runs the transaction alone, on a copy of what it sees at its begin. */
@@ -62,18 +62,18 @@ static bool reads_fit(const struct iso_history *history, uint32_t t, const struc
 {
     struct state view;
     copy_state(history, state, &view);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        const struct key *key = &view.key[history->key[o]];
-        uint32_t value = history->value[o];
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        const struct key *key = &view.key[history->ops.key[o]];
+        uint32_t value = history->ops.value[o];
         if (iso_kind_of(history, o) == ISO_READ && key->value != value)
             return false;
         if (iso_kind_of(history, o) == ISO_READ_LIST) {
-            uint64_t first = history->list_first[value],
-                     length = history->list_first[value + 1] - first;
+            uint64_t first = history->lists.first[value],
+                     length = history->lists.first[value + 1] - first;
             if (length != key->length)
                 return false;
             for (uint64_t i = 0; i < length; i++) {
-                if (history->element[first + i] != key->list[i])
+                if (history->lists.element[first + i] != key->list[i])
                     return false;
             }
         }
@@ -84,10 +84,10 @@ static bool reads_fit(const struct iso_history *history, uint32_t t, const struc
 
 static bool share_a_written_key(const struct iso_history *history, uint32_t t, uint32_t u)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        for (uint32_t p = history->first_operation[u]; p < history->first_operation[u + 1]; p++) {
-            if (history->key[o] == history->key[p] && iso_kind_writes(history->kind[o]) &&
-                iso_kind_writes(history->kind[p]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        for (uint32_t p = history->txns.first_op[u]; p < history->txns.first_op[u + 1]; p++) {
+            if (history->ops.key[o] == history->ops.key[p] &&
+                iso_kind_writes(history->ops.kind[o]) && iso_kind_writes(history->ops.kind[p]))
                 return true;
         }
     }
@@ -97,10 +97,10 @@ static bool share_a_written_key(const struct iso_history *history, uint32_t t, u
 static bool times_allow(const struct oracle *oracle, uint32_t t, const struct state *state)
 {
     const struct iso_history *history = oracle->history;
-    for (uint32_t u = 0; u < history->transaction_count; u++) {
+    for (uint32_t u = 0; u < history->txns.count; u++) {
         if (iso_status_of(history, u) == ISO_COMMITTED && !(state->done >> u & 1) &&
-            history->ended[u] && history->begun[t] > history->ended[u] &&
-            history->begun[t] - history->ended[u] > oracle->drift)
+            history->txns.ended[u] && history->txns.begun[t] > history->txns.ended[u] &&
+            history->txns.begun[t] - history->txns.ended[u] > oracle->drift)
             return false;
     }
     return true;
@@ -111,14 +111,14 @@ static bool may_begin(const struct oracle *oracle, uint32_t t, const struct stat
     const struct iso_history *history = oracle->history;
     if (iso_status_of(history, t) == ISO_ABORTED || (state->begun >> t & 1))
         return false;
-    uint32_t session = history->session[t];
-    for (uint32_t i = history->session_first[session]; history->session_order[i] != t; i++) {
-        uint32_t earlier = history->session_order[i];
+    uint32_t session = history->txns.session[t];
+    for (uint32_t i = history->sessions.first[session]; history->sessions.order[i] != t; i++) {
+        uint32_t earlier = history->sessions.order[i];
         if (iso_model_keeps_sessions(oracle->model) &&
             iso_status_of(history, earlier) == ISO_COMMITTED && !(state->done >> earlier & 1))
             return false;
     }
-    for (uint32_t u = 0; u < history->transaction_count; u++) {
+    for (uint32_t u = 0; u < history->txns.count; u++) {
         bool open = (state->begun >> u & 1) && !(state->done >> u & 1);
         if (open && share_a_written_key(history, t, u))
             return false;
@@ -135,7 +135,7 @@ static void pack(const struct oracle *oracle, const struct state *state, uint32_
     uint32_t used = 0;
     words[used++] = state->begun;
     words[used++] = state->done;
-    for (uint32_t k = 0; k < oracle->history->key_count; k++) {
+    for (uint32_t k = 0; k < oracle->history->keys.count; k++) {
         const struct key *key = &state->key[k];
         words[used++] = key->value;
         words[used++] = key->length;
@@ -200,7 +200,7 @@ static bool search(struct oracle *oracle, const struct state *state)
         return true;
     if (!remember(oracle, state))
         return false;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         struct state next;
         bool open = (state->begun >> t & 1) && !(state->done >> t & 1);
         if (open ? oracle->model == ISO_MODEL_GSI && !times_allow(oracle, t, state)
@@ -210,7 +210,7 @@ static bool search(struct oracle *oracle, const struct state *state)
         next.begun |= (uint32_t)1 << t;
         if (open || iso_model_is_serial(oracle->model)) {
             next.done |= (uint32_t)1 << t;
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
                 apply(history, o, &next);
         }
         if (search(oracle, &next))
@@ -222,28 +222,28 @@ static bool search(struct oracle *oracle, const struct state *state)
 /* As many words as a state of it can have. */
 static uint32_t width_of(const struct iso_history *history)
 {
-    uint32_t width = 2 + 2 * history->key_count + history->initial_count;
-    for (uint32_t o = 0; o < history->operation_count; o++)
+    uint32_t width = 2 + 2 * history->keys.count + history->initial.count;
+    for (uint32_t o = 0; o < history->ops.count; o++)
         width += iso_kind_of(history, o) == ISO_APPEND;
     return width;
 }
 
 bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift)
 {
-    assert(history->transaction_count <= TRANSACTIONS && history->key_count <= KEYS);
+    assert(history->txns.count <= TRANSACTIONS && history->keys.count <= KEYS);
     struct oracle oracle = {
         .history = history, .model = model, .drift = drift, .width = width_of(history)};
     struct state start = {0};
-    for (uint32_t key = 0; key < history->key_count; key++)
-        start.key[key].value = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        struct key *key = &start.key[history->initial_key[i]];
-        if (history->initial_is_append[i])
-            append(key, history->initial_of_key[i]);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        start.key[key].value = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        struct key *key = &start.key[history->initial.key[i]];
+        if (history->initial.is_append[i])
+            append(key, history->initial.value[i]);
         else
-            key->value = history->initial_of_key[i];
+            key->value = history->initial.value[i];
     }
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    for (uint32_t t = 0; t < history->txns.count; t++)
         oracle.committed |= (uint32_t)(iso_status_of(history, t) == ISO_COMMITTED) << t;
     bool holds = search(&oracle, &start);
     free(oracle.seen);

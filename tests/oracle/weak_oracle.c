@@ -29,9 +29,9 @@ static bool is_each(const struct question *question)
 
 static uint32_t initial_of(const struct iso_history *history, uint32_t key)
 {
-    uint32_t value = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        value = history->initial_key[i] == key ? history->initial_of_key[i] : value;
+    uint32_t value = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        value = history->initial.key[i] == key ? history->initial.value[i] : value;
     return value;
 }
 
@@ -39,10 +39,10 @@ static uint32_t initial_of(const struct iso_history *history, uint32_t key)
 static bool left_in(const struct iso_history *history, int t, uint32_t key, uint32_t *value)
 {
     bool found = false;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.key[o] != key || !iso_kind_writes(history->ops.kind[o]))
             continue;
-        *value = history->value[o];
+        *value = history->ops.value[o];
         found = true;
     }
     return found;
@@ -53,24 +53,25 @@ static bool left_in(const struct iso_history *history, int t, uint32_t key, uint
 static bool list_is(const struct question *question, int reader, uint32_t operation, int last)
 {
     const struct iso_history *history = question->history;
-    uint32_t key = history->key[operation], list = history->value[operation];
-    uint64_t at = history->list_first[list], end = history->list_first[list + 1];
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_key[i] == key && history->initial_is_append[i] &&
-            (at == end || history->element[at++] != history->initial_of_key[i]))
+    uint32_t key = history->ops.key[operation], list = history->ops.value[operation];
+    uint64_t at = history->lists.first[list], end = history->lists.first[list + 1];
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.key[i] == key && history->initial.is_append[i] &&
+            (at == end || history->lists.element[at++] != history->initial.value[i]))
             return false;
     }
     for (int place = 0; last != INITIALLY && place <= question->position[last]; place++) {
         int t = question->order[place];
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (t != reader && iso_kind_of(history, o) == ISO_APPEND && history->key[o] == key &&
-                (at == end || history->element[at++] != history->value[o]))
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (t != reader && iso_kind_of(history, o) == ISO_APPEND &&
+                history->ops.key[o] == key &&
+                (at == end || history->lists.element[at++] != history->ops.value[o]))
                 return false;
         }
     }
-    for (uint32_t o = history->first_operation[reader]; o < operation; o++) {
-        if (iso_kind_of(history, o) == ISO_APPEND && history->key[o] == key &&
-            (at == end || history->element[at++] != history->value[o]))
+    for (uint32_t o = history->txns.first_op[reader]; o < operation; o++) {
+        if (iso_kind_of(history, o) == ISO_APPEND && history->ops.key[o] == key &&
+            (at == end || history->lists.element[at++] != history->ops.value[o]))
             return false;
     }
     return at == end;
@@ -79,26 +80,27 @@ static bool list_is(const struct question *question, int reader, uint32_t operat
 /* How long a list read is without what its transaction appended before; -1: too short. */
 static int prefix_of(const struct iso_history *history, int t, uint32_t operation)
 {
-    uint32_t list = history->value[operation];
-    int length = (int)(history->list_first[list + 1] - history->list_first[list]);
-    for (uint32_t o = history->first_operation[t]; o < operation; o++)
-        length -=
-            iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
+    uint32_t list = history->ops.value[operation];
+    int length = (int)(history->lists.first[list + 1] - history->lists.first[list]);
+    for (uint32_t o = history->txns.first_op[t]; o < operation; o++)
+        length -= iso_kind_of(history, o) == ISO_APPEND &&
+                  history->ops.key[o] == history->ops.key[operation];
     return length;
 }
 
 static void add_read(struct question *question, int t, uint32_t o)
 {
     const struct iso_history *history = question->history;
-    struct read read = {.reader = t, .operation = (int)o, .key = (int)history->key[o]};
+    struct read read = {.reader = t, .operation = (int)o, .key = (int)history->ops.key[o]};
     bool list = iso_kind_of(history, o) == ISO_READ_LIST;
     uint32_t value;
     assert(question->read_count < READS);
-    if (list || initial_of(history, history->key[o]) == history->value[o])
+    if (list || initial_of(history, history->ops.key[o]) == history->ops.value[o])
         read.candidate[read.count++] = INITIALLY;
     for (int w = 0; w < question->n; w++) {
         if (w != t && question->part[w] && question->writes[w][read.key] &&
-            (list || (left_in(history, w, history->key[o], &value) && value == history->value[o])))
+            (list ||
+             (left_in(history, w, history->ops.key[o], &value) && value == history->ops.value[o])))
             read.candidate[read.count++] = w;
     }
     question->impossible |= !read.count;
@@ -109,15 +111,15 @@ static void add_read(struct question *question, int t, uint32_t o)
 static void look_at(struct question *question, int t)
 {
     const struct iso_history *history = question->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         bool wrote = false, external = true, list = iso_kind_of(history, o) == ISO_READ_LIST;
         uint32_t read = ISO_NONE, value = 0;
-        if (iso_kind_writes(history->kind[o]))
+        if (iso_kind_writes(history->ops.kind[o]))
             continue;
-        for (uint32_t before = history->first_operation[t]; before < o; before++) {
-            if (history->key[before] != history->key[o])
+        for (uint32_t before = history->txns.first_op[t]; before < o; before++) {
+            if (history->ops.key[before] != history->ops.key[o])
                 continue;
-            if (iso_kind_writes(history->kind[before])) {
+            if (iso_kind_writes(history->ops.kind[before])) {
                 read = list && !wrote && is_each(question)
                            ? ISO_NONE
                            : read; /* what was read before binds nothing */
@@ -125,27 +127,27 @@ static void look_at(struct question *question, int t)
             } else if (!is_each(question) || wrote) {
                 read = read == ISO_NONE ? before : read;
             }
-            value = history->value[before];
+            value = history->ops.value[before];
         }
         if (list && read != ISO_NONE) {
             int length = prefix_of(history, t, o);
             external = false;
             question->impossible |=
                 length < 0 || length != prefix_of(history, t, read) ||
-                memcmp(history->element + history->list_first[history->value[o]],
-                       history->element + history->list_first[history->value[read]],
+                memcmp(history->lists.element + history->lists.first[history->ops.value[o]],
+                       history->lists.element + history->lists.first[history->ops.value[read]],
                        (size_t)length * sizeof(iso_atom));
             /* and behind that its own appends: the order of all cannot say it for an internal
              * read */
             uint64_t at =
-                history->list_first[history->value[o]] + (uint64_t)(length < 0 ? 0 : length);
-            for (uint32_t own = history->first_operation[t]; own < o && length >= 0; own++)
+                history->lists.first[history->ops.value[o]] + (uint64_t)(length < 0 ? 0 : length);
+            for (uint32_t own = history->txns.first_op[t]; own < o && length >= 0; own++)
                 question->impossible |= iso_kind_of(history, own) == ISO_APPEND &&
-                                        history->key[own] == history->key[o] &&
-                                        history->element[at++] != history->value[own];
+                                        history->ops.key[own] == history->ops.key[o] &&
+                                        history->lists.element[at++] != history->ops.value[own];
         } else if (!list && (wrote || read != ISO_NONE)) {
             external = false;
-            question->impossible |= value != history->value[o];
+            question->impossible |= value != history->ops.value[o];
         }
         if (external)
             add_read(question, t, o);
@@ -155,17 +157,17 @@ static void look_at(struct question *question, int t)
 static void ask(struct question *question, const struct iso_history *history, enum iso_model model)
 {
     *question =
-        (struct question){.history = history, .model = model, .n = (int)history->transaction_count};
-    assert(question->n <= N && history->key_count <= KEYS);
+        (struct question){.history = history, .model = model, .n = (int)history->txns.count};
+    assert(question->n <= N && history->keys.count <= KEYS);
     for (int t = 0; t < question->n; t++) {
         question->part[t] = iso_status_of(history, (uint32_t)t) != ISO_ABORTED;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            question->writes[t][history->key[o]] |= iso_kind_writes(history->kind[o]);
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            question->writes[t][history->ops.key[o]] |= iso_kind_writes(history->ops.kind[o]);
     }
-    for (uint32_t i = 0; i < history->transaction_count && iso_model_keeps_sessions(model); i++) {
-        for (uint32_t j = i + 1; j < history->transaction_count; j++) {
-            uint32_t a = history->session_order[i], b = history->session_order[j];
-            question->so[a][b] = history->session[a] == history->session[b] &&
+    for (uint32_t i = 0; i < history->txns.count && iso_model_keeps_sessions(model); i++) {
+        for (uint32_t j = i + 1; j < history->txns.count; j++) {
+            uint32_t a = history->sessions.order[i], b = history->sessions.order[j];
+            question->so[a][b] = history->txns.session[a] == history->txns.session[b] &&
                                  iso_status_of(history, a) == ISO_COMMITTED && question->part[b];
         }
     }

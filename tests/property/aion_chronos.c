@@ -154,7 +154,7 @@ static uint32_t key_of(const struct iso_history *history, const struct iso_aion_
     const char *text = iso_atom_text(event->key_atoms, event->key, buffer, &length);
     if (!iso_atoms_find(&history->atoms, text, length, &atom))
         abort();
-    return iso_atom_index_find(history->key_index, atom);
+    return iso_atom_index_find(history->keys.index, atom);
 }
 
 /* Levels at which who is earlier in a session is needed by who is later. */
@@ -220,7 +220,7 @@ struct stream {
 static void shuffle(struct stream *stream)
 {
     const struct iso_history *history = &stream->comparison->history;
-    stream->count = history->transaction_count;
+    stream->count = history->txns.count;
     stream->groups = random_percent(&stream->random, 40);
     for (uint32_t i = 0; i < stream->count; i++)
         stream->order[i] = i;
@@ -234,14 +234,16 @@ static void shuffle(struct stream *stream)
 /* The least commit of it and of those behind it in its session. */
 static uint64_t needed_at(const struct iso_history *history, uint32_t t)
 {
-    uint32_t session = history->session[t], end = history->session_first[session + 1], i = end;
+    uint32_t session = history->txns.session[t], end = history->sessions.first[session + 1],
+             i = end;
     uint64_t least = UINT64_MAX;
-    while (i-- > history->session_first[session]) {
-        uint32_t member = history->session_order[i];
-        bool has_time = history->flags[member] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES);
-        uint64_t time = has_time ? history->cts[member] : UINT64_MAX;
-        if (has_time && history->flags[member] & ISO_HAS_STS && history->sts[member] > time)
-            time = history->sts[member];
+    while (i-- > history->sessions.first[session]) {
+        uint32_t member = history->sessions.order[i];
+        bool has_time = history->txns.flags[member] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES);
+        uint64_t time = has_time ? history->txns.cts[member] : UINT64_MAX;
+        if (has_time && history->txns.flags[member] & ISO_HAS_STS &&
+            history->txns.sts[member] > time)
+            time = history->txns.sts[member];
         if (iso_status_of(history, member) == ISO_COMMITTED)
             least = time < least ? time : least;
         if (member == t)
@@ -257,12 +259,12 @@ static uint64_t earliest_to_come(const struct stream *stream)
     const struct iso_history *history = &stream->comparison->told;
     uint64_t earliest = UINT64_MAX;
     for (uint32_t t = 0; t < stream->count; t++) {
-        uint8_t flags = history->flags[t];
+        uint8_t flags = history->txns.flags[t];
         bool unknown_now = iso_status_of(&stream->comparison->history, t) == ISO_UNKNOWN;
-        uint64_t time = flags & ISO_HAS_STS ? history->sts[t] : 0;
+        uint64_t time = flags & ISO_HAS_STS ? history->txns.sts[t] : 0;
         bool committed = (flags & ISO_STATUS_MASK) == ISO_COMMITTED;
-        if (committed && (!unknown_now || stream->arrived[t] || history->cts[t] < time))
-            time = history->cts[t];
+        if (committed && (!unknown_now || stream->arrived[t] || history->txns.cts[t] < time))
+            time = history->txns.cts[t];
         bool open = !stream->arrived[t] || (unknown_now && stream->resolve[t]);
         if (committed && is_held(stream->comparison->level)) {
             uint64_t needed = needed_at(history, t);
@@ -294,8 +296,8 @@ static void resolve(struct stream *stream, uint32_t t)
 {
     const struct iso_history *told = &stream->comparison->told;
     bool committed = iso_status_of(told, t) == ISO_COMMITTED;
-    if (!iso_aion_resolve(stream->engine, &told->atoms, told->tid[t], committed, told->cts[t],
-                          stream->now)) {
+    if (!iso_aion_resolve(stream->engine, &told->atoms, told->txns.tid[t], committed,
+                          told->txns.cts[t], stream->now)) {
         if (!stream->shortage)
             abort();
         stream->outlived |= committed;
@@ -369,9 +371,9 @@ static bool stream_all(struct stream *stream)
 /* Whether one of unknown outcome writes the key. */
 static bool may_write(const struct iso_history *history, uint32_t key)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            if (iso_status_of(history, t) == ISO_UNKNOWN && history->key[o] == key &&
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            if (iso_status_of(history, t) == ISO_UNKNOWN && history->ops.key[o] == key &&
                 iso_kind_of(history, o) != ISO_READ)
                 return true;
     }
@@ -434,13 +436,14 @@ static void choose_settling(struct stream *stream, struct iso_aion_options *opti
 static uint64_t headroom(const struct iso_history *history)
 {
     uint64_t most = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint64_t last = history->sts[t] > history->cts[t] ? history->sts[t] : history->cts[t];
-        last += !(history->flags[t] & ISO_POINT);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint64_t last = history->txns.sts[t] > history->txns.cts[t] ? history->txns.sts[t]
+                                                                    : history->txns.cts[t];
+        last += !(history->txns.flags[t] & ISO_POINT);
         most = last > most ? last : most;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            if (history->kind[o] & ISO_OPERATION_OTS)
-                most = history->ots[o] > most ? history->ots[o] : most;
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            if (history->ops.kind[o] & ISO_OPERATION_OTS)
+                most = history->ops.ots[o] > most ? history->ops.ots[o] : most;
     }
     return UINT64_MAX - most;
 }
@@ -448,24 +451,26 @@ static uint64_t headroom(const struct iso_history *history)
 static uint64_t least_time(const struct iso_history *history)
 {
     uint64_t least = UINT64_MAX;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint64_t sts = history->flags[t] & ISO_HAS_STS ? history->sts[t] : UINT64_MAX;
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint64_t sts = history->txns.flags[t] & ISO_HAS_STS ? history->txns.sts[t] : UINT64_MAX;
         least = sts < least ? sts : least;
-        least = history->flags[t] & ISO_WRITES && history->cts[t] < least ? history->cts[t] : least;
+        least = history->txns.flags[t] & ISO_WRITES && history->txns.cts[t] < least
+                    ? history->txns.cts[t]
+                    : least;
     }
     return least;
 }
 
 static void raise_times(struct iso_history *history, uint64_t by)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         bool has_time =
-            history->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES | ISO_OWN_TIMES);
-        history->sts[t] += history->flags[t] & ISO_HAS_STS ? by : 0;
-        history->cts[t] += has_time ? by : 0;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            if (history->kind[o] & ISO_OPERATION_OTS)
-                history->ots[o] += by;
+            history->txns.flags[t] & (ISO_HAS_STS | ISO_HAS_CTS | ISO_WRITES | ISO_OWN_TIMES);
+        history->txns.sts[t] += history->txns.flags[t] & ISO_HAS_STS ? by : 0;
+        history->txns.cts[t] += has_time ? by : 0;
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            if (history->ops.kind[o] & ISO_OPERATION_OTS)
+                history->ops.ots[o] += by;
     }
 }
 
@@ -473,8 +478,8 @@ static bool has_cells(const struct iso_history *history)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text key, row;
-    for (uint32_t k = 0; k < history->key_count; k++) {
-        key.at = iso_atom_text(&history->atoms, history->key_atom[k], buffer, &key.length);
+    for (uint32_t k = 0; k < history->keys.count; k++) {
+        key.at = iso_atom_text(&history->atoms, history->keys.atom[k], buffer, &key.length);
         if (iso_cell_key_row(key, &row))
             return true;
     }
@@ -523,8 +528,8 @@ static bool stream_agrees(struct comparison *comparison, const struct plain_hist
     options.session_order = comparison->session_order;
     options.host.are_positions = comparison->history.clock == ISO_CLOCK_SNAPSHOT;
     options.host.has_snapshot_boundaries = comparison->history.clock == ISO_CLOCK_SCALAR &&
-                                           comparison->history.xid &&
-                                           !comparison->history.rank_physical;
+                                           comparison->history.txns.xid &&
+                                           !comparison->history.ranks.physical;
     if (is_held(comparison->level) &&
         (options.host.are_positions || options.host.has_snapshot_boundaries))
         stream.watermarks = false; /* snapshots that are still to come tell commits apart, and lists

@@ -29,7 +29,7 @@ static bool load(const char *path, const char *initial_value, const char *initia
     if (status == ISO_OK && initial_file)
         status = iso_read_initial(initial_file, history, &error);
     if (initial_value)
-        history->initial_value =
+        history->initial.other_value =
             iso_atoms_text(&history->atoms, initial_value, strlen(initial_value));
     if (status == ISO_OK)
         status = iso_history_finish(history, &error);
@@ -76,7 +76,7 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     struct iso_aion_stats stats;
     struct iso_error error = {.status = ISO_OK};
     struct counts counts;
-    uint32_t count = history->transaction_count, *order = malloc((count + 1) * sizeof *order);
+    uint32_t count = history->txns.count, *order = malloc((count + 1) * sizeof *order);
     uint64_t *least = malloc((count + 1) * sizeof *least);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
@@ -88,10 +88,10 @@ static struct counts stream(const struct iso_history *history, enum iso_level le
     }
     least[count] = UINT64_MAX;
     for (uint32_t i = count; i-- > 0;) {
-        uint8_t flags = history->flags[order[i]];
+        uint8_t flags = history->txns.flags[order[i]];
         bool committed = (flags & ISO_STATUS_MASK) == ISO_COMMITTED;
-        uint64_t time = committed             ? history->cts[order[i]]
-                        : flags & ISO_HAS_STS ? history->sts[order[i]]
+        uint64_t time = committed             ? history->txns.cts[order[i]]
+                        : flags & ISO_HAS_STS ? history->txns.sts[order[i]]
                                               : 0;
         least[i] = time < least[i + 1] ? time : least[i + 1];
     }

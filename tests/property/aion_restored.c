@@ -147,8 +147,9 @@ static void call_engine(struct run *run, const struct call *call)
         iso_text_put(&run->log, "\n");
         break;
     case RESOLVE:
-        put_number(&run->log, iso_aion_resolve(run->engine, &history->atoms, history->tid[call->a],
-                                               call->b, call->c, call->now));
+        put_number(&run->log,
+                   iso_aion_resolve(run->engine, &history->atoms, history->txns.tid[call->a],
+                                    call->b, call->c, call->now));
         break;
     case TICK:
         iso_aion_tick(run->engine, call->now);
@@ -256,11 +257,11 @@ static void perform(struct run *run, struct call call)
 static void resolve_some(struct run *run)
 {
     const struct iso_history *history = run->history;
-    uint32_t t = random_below(&run->script, history->transaction_count);
+    uint32_t t = random_below(&run->script, history->txns.count);
     bool committed = random_percent(&run->script, 50);
-    if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->flags[t] & ISO_HAS_STS))
+    if (iso_status_of(history, t) != ISO_UNKNOWN || !(history->txns.flags[t] & ISO_HAS_STS))
         return;
-    uint64_t cts = history->sts[t] + 1 + random_below(&run->script, 9);
+    uint64_t cts = history->txns.sts[t] + 1 + random_below(&run->script, 9);
     perform(run, (struct call){.what = RESOLVE, .a = t, .b = committed, .c = cts});
 }
 
@@ -292,7 +293,7 @@ static void look_at_memory(struct run *run)
 static void run_script(struct run *run)
 {
     const struct iso_history *history = run->history;
-    uint32_t count = history->transaction_count, reach = 1 + random_below(&run->script, 40), group;
+    uint32_t count = history->txns.count, reach = 1 + random_below(&run->script, 40), group;
     uint32_t *order = malloc((count + 1) * sizeof *order);
     bool grouped = random_percent(&run->script, 40);
     for (uint32_t i = 0; i < count; i++)
@@ -315,7 +316,8 @@ static void run_script(struct run *run)
         look_at_memory(run);
         if (random_percent(&run->script, 30))
             resolve_some(run);
-        let_time_pass(run, history->flags[order[i]] & ISO_HAS_CTS ? history->cts[order[i]] : 0);
+        let_time_pass(run, history->txns.flags[order[i]] & ISO_HAS_CTS ? history->txns.cts[order[i]]
+                                                                       : 0);
     }
     maybe_restore(run);
     iso_aion_end(run->engine, run->now);
@@ -388,7 +390,7 @@ static void remove_folder(struct run *run)
 static void compare(const struct iso_history *history, enum iso_level level, uint64_t seed,
                     struct total *total)
 {
-    bool large = history->transaction_count > PLAIN_TRANSACTIONS;
+    bool large = history->txns.count > PLAIN_TRANSACTIONS;
     struct random random = {seed};
     struct run runs[2];
     struct iso_aion_options options = draw_options(&random, level, large);
@@ -430,7 +432,7 @@ static void small_cases(enum iso_level level, uint64_t count, uint64_t seed, str
     for (uint64_t i = seed; i < seed + count; i++) {
         struct iso_error error = {.status = ISO_OK};
         random_history(i, &options, plain);
-        if (plain_history_build(plain, &history, &error) == ISO_OK && history.transaction_count)
+        if (plain_history_build(plain, &history, &error) == ISO_OK && history.txns.count)
             compare(&history, level, i, total);
     }
     iso_history_release(&history);

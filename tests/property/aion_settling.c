@@ -137,13 +137,13 @@ static void make_history(struct store *store, uint64_t seed)
 static void copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
     iso_history_begin(
-        into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]),
-        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]),
-        iso_status_of(from, t), from->origin[t]);
-    iso_history_set_sno(into, from->sno[t]);
-    iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
-    if (from->flags[t] & ISO_HAS_CTS)
-        iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
+        into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
+        iso_atoms_copy(&into->atoms, &from->atoms, from->sessions.atom[from->txns.session[t]]),
+        iso_status_of(from, t), from->txns.origin[t]);
+    iso_history_set_sno(into, from->txns.sno[t]);
+    iso_history_set_sts(into, (struct iso_stamp){.physical = from->txns.sts[t]});
+    if (from->txns.flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(into, (struct iso_stamp){.physical = from->txns.cts[t]});
     iso_history_copy_operations(into, from, t, true);
 }
 
@@ -207,8 +207,8 @@ static void draw_arrivals(const struct iso_history *history, const struct plan *
     least[TRANSACTIONS] = UINT64_MAX;
     for (uint32_t i = TRANSACTIONS; i-- > 0;) {
         uint32_t t = arrivals[i].transaction;
-        uint64_t time =
-            iso_status_of(history, t) == ISO_COMMITTED ? history->cts[t] : history->sts[t];
+        uint64_t time = iso_status_of(history, t) == ISO_COMMITTED ? history->txns.cts[t]
+                                                                   : history->txns.sts[t];
         least[i] = time < least[i + 1] ? time : least[i + 1];
     }
 }

@@ -193,7 +193,7 @@ static void make_block(struct stream *stream, enum iso_level level)
         if (status == ISO_COMMITTED)
             iso_history_set_cts(block, (struct iso_stamp){.physical = stream->cts[t]});
         if (old)
-            block->session[number] = ISO_NONE;
+            block->txns.session[number] = ISO_NONE;
         add_operations(stream, t, stream->unknown[t] ? ISO_COMMITTED : status, level);
     }
 }

@@ -89,16 +89,16 @@ static bool breach_agrees(const struct iso_history *history, const struct iso_vi
 {
     if (violation->kind != ISO_SNAPSHOT_ORDER)
         return violation->snapshot_violation == ISO_NONE;
-    if (violation->snapshot_violation >= history->snapshot_violation_count)
+    if (violation->snapshot_violation >= history->snapshots.violation_count)
         return false;
     for (uint32_t i = 0; i < violation->snapshot_violation; i++) {
-        if (history->snapshot_violations[i].transaction == violation->transaction)
+        if (history->snapshots.violations[i].transaction == violation->transaction)
             return false;
     }
     const struct iso_snapshot_violation *snapshot_violation =
-        &history->snapshot_violations[violation->snapshot_violation];
-    const struct iso_snapshot *earlier = &history->snapshots[snapshot_violation->earlier];
-    const struct iso_snapshot *later = &history->snapshots[snapshot_violation->later];
+        &history->snapshots.violations[violation->snapshot_violation];
+    const struct iso_snapshot *earlier = &history->snapshots.list[snapshot_violation->earlier];
+    const struct iso_snapshot *later = &history->snapshots.list[snapshot_violation->later];
     return snapshot_violation->transaction == violation->transaction &&
            snapshot_violation->only_earlier &&
            iso_snapshot_sees(history, earlier, snapshot_violation->only_earlier) &&

@@ -139,7 +139,7 @@ static bool is_below_si(enum iso_model model)
 /* The truth of the levels below SI can be found out. */
 static bool is_small(const struct run *run)
 {
-    return run->history.transaction_count <= WEAK_ORACLE_TRANSACTIONS;
+    return run->history.txns.count <= WEAK_ORACLE_TRANSACTIONS;
 }
 
 static void forget_truth(struct run *run)
@@ -147,10 +147,10 @@ static void forget_truth(struct run *run)
     const struct iso_history *history = &run->history;
     memset(run->asked, 0, sizeof run->asked);
     run->mixed = false;
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         uint8_t kind = iso_kind_of(history, o);
         bool list = kind == ISO_APPEND || kind == ISO_READ_LIST;
-        run->mixed |= list != iso_key_is_list(history, history->key[o]);
+        run->mixed |= list != iso_key_is_list(history, history->ops.key[o]);
     }
 }
 
@@ -210,7 +210,7 @@ static bool may_be_evidence(const struct run *run, enum damage damage, const cha
         return !missing || iso_model_is_weak(evidence->model);
     if (damage == LINE_DOUBLED || damage == LINES_SWAPPED)
         return evidence->choice_count;
-    bool spare = order && run->history.unknown_count && iso_model_is_one_event(evidence->model);
+    bool spare = order && run->history.totals.unknown && iso_model_is_one_event(evidence->model);
     if (damage == REPLACED)
         return spare || !strcmp(name, "level") || !strcmp(name, "saw");
     return (order && damage == SWAPPED) || (damage == REMOVED && spare);
@@ -362,10 +362,10 @@ static void collect_words(struct run *run)
     add_word(run, "[]", false);
     for (int number = 0; number < 6; number++)
         add_word(run, (char[]){(char)('0' + number), 0}, false);
-    for (uint32_t t = 0; t < run->history.transaction_count + run->history.key_count; t++) {
+    for (uint32_t t = 0; t < run->history.txns.count + run->history.keys.count; t++) {
         const struct iso_history *history = &run->history;
-        bool key = t >= history->transaction_count;
-        iso_atom atom = key ? history->key_atom[t - history->transaction_count] : history->tid[t];
+        bool key = t >= history->txns.count;
+        iso_atom atom = key ? history->keys.atom[t - history->txns.count] : history->txns.tid[t];
         char buffer[ISO_ATOM_TEXT_MAX], text[PLAIN_TEXT + 1];
         size_t length;
         const char *name = iso_atom_text(&history->atoms, atom, buffer, &length);
@@ -564,7 +564,7 @@ static void run_seed(struct run *run, uint64_t seed)
     else
         random_history(seed, &options, &plain);
     if (plain_history_build(&plain, &run->history, &error) != ISO_OK ||
-        run->history.committed_count == 0 || (is_below_si(model) && !is_small(run)))
+        run->history.totals.committed == 0 || (is_below_si(model) && !is_small(run)))
         return;
     forget_truth(run);
     collect_words(run);

@@ -82,7 +82,8 @@ static const char *fault_of(const struct iso_argument *argument,
     if (violation->axiom == ISO_EXT && steps_with(argument, "contradiction") != 1)
         return "reaches its contradiction twice";
     if (violation->axiom == ISO_EXT && writer != ISO_NONE &&
-        (history->flags[writer] & ISO_HAS_CTS) && steps_with(argument, "No other version") != 1)
+        (history->txns.flags[writer] & ISO_HAS_CTS) &&
+        steps_with(argument, "No other version") != 1)
         return "does not show that the expected version is the newest";
     if (violation->axiom == ISO_EXT && writer == ISO_NONE &&
         steps_with(argument, "No version of") != 1)
@@ -103,10 +104,10 @@ static bool are_bars_placed(const struct iso_history *history, const struct iso_
 {
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
         const struct iso_timeline_bar *bar = &timeline->bars[i];
-        uint8_t flags = history->flags[bar->transaction];
+        uint8_t flags = history->txns.flags[bar->transaction];
         if (bar->lane >= timeline->lane_count ||
-            !is_at(timeline, bar->from, flags & ISO_HAS_STS, history->sts[bar->transaction]) ||
-            !is_at(timeline, bar->to, flags & ISO_HAS_CTS, history->cts[bar->transaction]))
+            !is_at(timeline, bar->from, flags & ISO_HAS_STS, history->txns.sts[bar->transaction]) ||
+            !is_at(timeline, bar->to, flags & ISO_HAS_CTS, history->txns.cts[bar->transaction]))
             return false;
     }
     return timeline->bar_count &&

@@ -102,14 +102,14 @@ static void chronos_found(struct carriage *carriage, const struct plain_history 
         const struct iso_violation *violation = &verdict.violations[i];
         char text[FOUND_TEXT];
         snprintf(text, sizeof text, "%s ", iso_axiom_name(violation->axiom));
-        carriage_put_atom(text, sizeof text, &history, history.tid[violation->transaction]);
+        carriage_put_atom(text, sizeof text, &history, history.txns.tid[violation->transaction]);
         if (violation->axiom == ISO_NOCONFLICT) {
             strcat(text, ",");
-            carriage_put_atom(text, sizeof text, &history, history.tid[violation->other]);
+            carriage_put_atom(text, sizeof text, &history, history.txns.tid[violation->other]);
         }
         strcat(text, " ");
         if (violation->key != ISO_NONE)
-            carriage_put_atom(text, sizeof text, &history, history.key_atom[violation->key]);
+            carriage_put_atom(text, sizeof text, &history, history.keys.atom[violation->key]);
         const char *rest = strchr(text, ' ');
         char change[FOUND_TEXT];
         snprintf(change, sizeof change, "CDC%s", rest);

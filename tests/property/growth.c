@@ -121,7 +121,7 @@ static void begin(struct iso_history *history, uint32_t tid, uint32_t session)
 
 static void abort_last(struct iso_history *history)
 {
-    history->flags[history->transaction_count - 1] |= ISO_ABORTED;
+    history->txns.flags[history->txns.count - 1] |= ISO_ABORTED;
 }
 
 static void read_list(struct iso_history *history, uint32_t key, uint32_t count)

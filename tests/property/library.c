@@ -170,7 +170,7 @@ static enum iso_status read_reference(struct trial *trial, struct iso_error *err
                                         history, &fault) != ISO_OK)
             abort();
     }
-    history->initial_value = atom_of(history, &plain->initial_value);
+    history->initial.other_value = atom_of(history, &plain->initial_value);
     for (uint32_t i = 0; i < plain->initial_count; i++)
         iso_history_initial(history, atom_of(history, &plain->initials[i].key),
                             atom_of(history, &plain->initials[i].value),
@@ -695,11 +695,11 @@ static uint64_t earliest(const struct trial *trial, const uint32_t *source_of, u
 {
     const struct iso_history *history = &trial->history;
     uint64_t least = UINT64_MAX;
-    for (uint32_t t = first; t < history->transaction_count; t++) {
+    for (uint32_t t = first; t < history->txns.count; t++) {
         bool committed = iso_status_of(history, t) == ISO_COMMITTED;
-        uint64_t time = committed                         ? history->cts[t]
-                        : history->flags[t] & ISO_HAS_STS ? history->sts[t]
-                                                          : 0;
+        uint64_t time = committed                              ? history->txns.cts[t]
+                        : history->txns.flags[t] & ISO_HAS_STS ? history->txns.sts[t]
+                                                               : 0;
         if (source_of[t] == source && time < least)
             least = time;
     }

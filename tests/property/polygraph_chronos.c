@@ -47,14 +47,14 @@ static bool differs(const struct plain_history *plain, void *context)
         iso_verdict_conclude(&verdict, false);
         bool comparable =
             !verdict.per_operation && verdict.reads_unjudged == 0 && verdict.writes_unjudged == 0;
-        int said = comparable && history.committed_count ? judge(&history, model_of(run), &error)
-                                                         : ISO_IS_UNDECIDED;
+        int said = comparable && history.totals.committed ? judge(&history, model_of(run), &error)
+                                                          : ISO_IS_UNDECIDED;
         bool holds = verdict.outcome == ISO_HOLDS;
         run->hold += holds && said == ISO_HOLDS;
         run->unlike += !holds && said == ISO_HOLDS;
         run->violated += !holds && said == ISO_IS_VIOLATED;
         run->undecided += said == ISO_IS_UNDECIDED;
-        run->lists += holds && said == ISO_HOLDS && history.element_count > 0;
+        run->lists += holds && said == ISO_HOLDS && history.lists.element_count > 0;
         bad = said == JUDGE_UNCONFIRMED || (holds && said == ISO_IS_VIOLATED);
     }
     iso_verdict_release(&verdict);

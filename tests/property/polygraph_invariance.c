@@ -270,9 +270,9 @@ static bool judge_levels(const struct iso_history *history, int said[LEVELS],
     for (int i = 0; i < LEVELS; i++)
         said[i] = judge(history, levels[i], error);
     bool says = false;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    for (uint32_t t = 0; t < history->txns.count; t++)
         says |= iso_status_of(history, t) == ISO_COMMITTED &&
-                history->first_operation[t] < history->first_operation[t + 1];
+                history->txns.first_op[t] < history->txns.first_op[t + 1];
     return says && said[0] != ISO_IS_UNDECIDED;
 }
 

@@ -46,8 +46,8 @@ static bool same_atom(const struct iso_history *left, iso_atom a, const struct i
 static uint32_t find_transaction(const struct iso_history *whole, const struct iso_history *part,
                                  uint32_t t)
 {
-    for (uint32_t other = 0; other < whole->transaction_count; other++) {
-        if (same_atom(whole, whole->tid[other], part, part->tid[t]))
+    for (uint32_t other = 0; other < whole->txns.count; other++) {
+        if (same_atom(whole, whole->txns.tid[other], part, part->txns.tid[t]))
             return other;
     }
     return ISO_NONE;
@@ -57,9 +57,10 @@ static uint32_t find_transaction(const struct iso_history *whole, const struct i
 static bool list_is_part(const struct iso_history *whole, uint32_t list,
                          const struct iso_history *part, uint32_t left)
 {
-    uint64_t at = whole->list_first[list], end = whole->list_first[list + 1];
-    for (uint64_t i = part->list_first[left]; i < part->list_first[left + 1]; i++) {
-        while (at < end && !same_atom(whole, whole->element[at], part, part->element[i]))
+    uint64_t at = whole->lists.first[list], end = whole->lists.first[list + 1];
+    for (uint64_t i = part->lists.first[left]; i < part->lists.first[left + 1]; i++) {
+        while (at < end &&
+               !same_atom(whole, whole->lists.element[at], part, part->lists.element[i]))
             at++;
         if (at++ == end)
             return false;
@@ -70,7 +71,7 @@ static bool list_is_part(const struct iso_history *whole, uint32_t list,
 /* A write of null is a delete. */
 static enum iso_operation_kind kind_of(const struct iso_history *history, uint32_t o)
 {
-    bool gone = iso_kind_of(history, o) == ISO_WRITE && history->value[o] == ISO_ABSENT;
+    bool gone = iso_kind_of(history, o) == ISO_WRITE && history->ops.value[o] == ISO_ABSENT;
     return gone ? ISO_DELETE : (enum iso_operation_kind)iso_kind_of(history, o);
 }
 
@@ -78,24 +79,25 @@ static bool operation_fits(const struct iso_history *whole, uint32_t o,
                            const struct iso_history *part, uint32_t p)
 {
     if (kind_of(whole, o) != kind_of(part, p) ||
-        !same_atom(whole, whole->key_atom[whole->key[o]], part, part->key_atom[part->key[p]]))
+        !same_atom(whole, whole->keys.atom[whole->ops.key[o]], part,
+                   part->keys.atom[part->ops.key[p]]))
         return false;
     return iso_kind_of(whole, o) == ISO_READ_LIST
-               ? list_is_part(whole, whole->value[o], part, part->value[p])
-               : same_atom(whole, whole->value[o], part, part->value[p]);
+               ? list_is_part(whole, whole->ops.value[o], part, part->ops.value[p])
+               : same_atom(whole, whole->ops.value[o], part, part->ops.value[p]);
 }
 
 static bool is_part(const struct iso_history *whole, const struct iso_history *part)
 {
-    for (uint32_t t = 0; t < part->transaction_count; t++) {
+    for (uint32_t t = 0; t < part->txns.count; t++) {
         uint32_t from = find_transaction(whole, part, t);
         if (from == ISO_NONE || iso_status_of(whole, from) != iso_status_of(part, t))
             return false;
-        uint32_t o = whole->first_operation[from];
-        for (uint32_t p = part->first_operation[t]; p < part->first_operation[t + 1]; p++) {
-            while (o < whole->first_operation[from + 1] && !operation_fits(whole, o, part, p))
+        uint32_t o = whole->txns.first_op[from];
+        for (uint32_t p = part->txns.first_op[t]; p < part->txns.first_op[t + 1]; p++) {
+            while (o < whole->txns.first_op[from + 1] && !operation_fits(whole, o, part, p))
                 o++;
-            if (o++ == whole->first_operation[from + 1])
+            if (o++ == whole->txns.first_op[from + 1])
                 return false;
         }
     }
@@ -122,7 +124,7 @@ static bool loses_a_transaction(const struct iso_history *history, enum iso_mode
     struct iso_part part;
     bool loses = false;
     iso_part_init(&part, history);
-    for (uint32_t t = 0; t < history->transaction_count && !loses; t++) {
+    for (uint32_t t = 0; t < history->txns.count && !loses; t++) {
         iso_part_reset(&part, true);
         part.transactions[t] = false;
         loses = keeps_violation(&part, model);
@@ -137,15 +139,15 @@ static bool loses_an_operation(const struct iso_history *history, enum iso_model
     struct iso_part part;
     bool loses = false;
     iso_part_init(&part, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint32_t first = history->txns.first_op[t], end = history->txns.first_op[t + 1];
         for (uint32_t o = first; o < end && !loses; o++) {
             iso_part_reset(&part, true);
             part.operations[o] = false;
             for (uint32_t other = first; other < end; other++)
-                part.operations[other] &= !iso_kind_writes(history->kind[o]) ||
-                                          !iso_kind_writes(history->kind[other]) ||
-                                          history->key[other] != history->key[o];
+                part.operations[other] &= !iso_kind_writes(history->ops.kind[o]) ||
+                                          !iso_kind_writes(history->ops.kind[other]) ||
+                                          history->ops.key[other] != history->ops.key[o];
             loses = keeps_violation(&part, model);
         }
     }
@@ -179,8 +181,8 @@ static bool check_minimised(struct run *run, const struct iso_history *history,
               schedule_oracle_holds(&plain, run->model, 0)))
         bad = wrong(run, "without initial values it holds");
     run->minimised++;
-    run->transactions += history->transaction_count;
-    run->left += small.transaction_count;
+    run->transactions += history->txns.count;
+    run->left += small.txns.count;
     iso_history_release(&plain);
     iso_history_release(&small);
     return bad;
@@ -196,10 +198,11 @@ static bool part_fails(struct run *run, const struct iso_history *history)
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(&less);
     iso_part_init(&part, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         part.transactions[t] = random_below(&random, 4) != 0;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            part.operations[o] = iso_kind_writes(history->kind[o]) || random_below(&random, 4) != 0;
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            part.operations[o] =
+                iso_kind_writes(history->ops.kind[o]) || random_below(&random, 4) != 0;
     }
     iso_part_build(&part, &less);
     bool bad =
@@ -224,7 +227,7 @@ static bool fails(const struct plain_history *plain, void *context)
     iso_polygraph_options_init(&options);
     iso_polygraph_result_init(&result);
     options.model = run->model;
-    if (plain_history_build(plain, &history, &error) == ISO_OK && history.committed_count &&
+    if (plain_history_build(plain, &history, &error) == ISO_OK && history.totals.committed &&
         iso_polygraph_check(&history, &options, &result, &error) == ISO_OK) {
         if (result.outcome == ISO_IS_VIOLATED)
             bad = check_minimised(run, &history, &options, &result.evidence);

@@ -178,7 +178,7 @@ static void build(const struct plan *plan, struct iso_history *history)
     struct iso_error error = {0};
     iso_history_init(history);
     iso_history_input(history, "random");
-    history->initial_value = atom(plan->initial);
+    history->initial.other_value = atom(plan->initial);
     for (int t = 0; t < plan->count; t++) {
         const struct transaction *transaction = &plan->transactions[t];
         iso_history_begin(history, (iso_atom)t, (iso_atom)transaction->session,
@@ -278,11 +278,11 @@ static const char *compare(const struct plan *plan, const struct iso_polygraph_o
     iso_polygraph_result_init(&result);
     if (iso_polygraph_check(&history, options, &result, &error) != ISO_OK) {
         tally->refused++;
-        if (!iso_model_needs_times(options->model) || (history.begun && history.ended))
+        if (!iso_model_needs_times(options->model) || (history.txns.begun && history.txns.ended))
             wrong = "refused although nothing is missing";
     } else if (result.outcome == ISO_IS_UNDECIDED) {
         tally->empty++;
-        if (history.committed_count)
+        if (history.totals.committed)
             wrong = result.reason ? result.reason : "undecided without a reason";
     } else {
         bool holds = schedule_oracle_holds(&history, options->model, options->drift);

@@ -36,11 +36,11 @@ static bool final_write(const struct iso_history *history, uint32_t t, uint32_t 
                         uint32_t *value)
 {
     bool writes = false;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.key[o] != key || !iso_kind_writes(history->ops.kind[o]))
             continue;
         writes = true;
-        *value = history->value[o];
+        *value = history->ops.value[o];
     }
     return writes;
 }
@@ -66,7 +66,7 @@ static char commit_of(const struct question *question)
 static void declare(const struct question *question)
 {
     FILE *file = question->file;
-    for (uint32_t t = 0; t < question->history->transaction_count; t++) {
+    for (uint32_t t = 0; t < question->history->txns.count; t++) {
         if (!takes_part(question->history, t))
             continue;
         if (question->serial)
@@ -80,7 +80,7 @@ static void declare(const struct question *question)
             fprintf(file, "(assert in%u)\n", t);
     }
     fprintf(file, "(assert (distinct");
-    for (uint32_t t = 0; t < question->history->transaction_count; t++) {
+    for (uint32_t t = 0; t < question->history->txns.count; t++) {
         if (takes_part(question->history, t))
             fprintf(file, question->serial ? " p%u" : " b%u c%u", t, t);
     }
@@ -90,10 +90,10 @@ static void declare(const struct question *question)
 static void keep_sessions(const struct question *question)
 {
     const struct iso_history *history = question->history;
-    for (uint32_t s = 0; s < history->session_count && question->sessions; s++) {
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            for (uint32_t j = history->session_first[s]; j < i; j++) {
-                uint32_t earlier = history->session_order[j], later = history->session_order[i];
+    for (uint32_t s = 0; s < history->sessions.count && question->sessions; s++) {
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            for (uint32_t j = history->sessions.first[s]; j < i; j++) {
+                uint32_t earlier = history->sessions.order[j], later = history->sessions.order[i];
                 if (iso_status_of(history, earlier) == ISO_COMMITTED && takes_part(history, later))
                     fprintf(question->file, "(assert (< %c%u %c%u))\n", commit_of(question),
                             earlier, begin_of(question), later);
@@ -119,7 +119,7 @@ static void say_saw(const struct question *question, uint32_t reader, uint32_t k
     fprintf(question->file, " (and true");
     if (writer != ISO_NONE)
         fprintf(question->file, " in%u (< %c%u %c%u)", writer, commit, writer, begin, reader);
-    for (uint32_t other = 0; other < question->history->transaction_count; other++) {
+    for (uint32_t other = 0; other < question->history->txns.count; other++) {
         if (other == writer || other == reader || !writes_key(question->history, other, key))
             continue;
         fprintf(question->file, " (or (not in%u) (> %c%u %c%u)", other, commit, other, begin,
@@ -134,11 +134,11 @@ static void say_saw(const struct question *question, uint32_t reader, uint32_t k
 static void explain_read(const struct question *question, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = question->history;
-    uint32_t key = history->key[operation], value = history->value[operation], left;
+    uint32_t key = history->ops.key[operation], value = history->ops.value[operation], left;
     fprintf(question->file, "(assert (or false");
-    if (value == history->initial_value)
+    if (value == history->initial.other_value)
         say_saw(question, reader, key, ISO_NONE);
-    for (uint32_t writer = 0; writer < history->transaction_count; writer++) {
+    for (uint32_t writer = 0; writer < history->txns.count; writer++) {
         if (writer != reader && takes_part(history, writer) &&
             final_write(history, writer, key, &left) && left == value)
             say_saw(question, reader, key, writer);
@@ -149,18 +149,18 @@ static void explain_read(const struct question *question, uint32_t reader, uint3
 static void explain_transaction(const struct question *question, uint32_t t)
 {
     const struct iso_history *history = question->history;
-    uint32_t first = history->first_operation[t];
-    for (uint32_t o = first; o < history->first_operation[t + 1]; o++) {
+    uint32_t first = history->txns.first_op[t];
+    for (uint32_t o = first; o < history->txns.first_op[t + 1]; o++) {
         uint32_t before = o;
-        while (before > first && history->key[before - 1] != history->key[o])
+        while (before > first && history->ops.key[before - 1] != history->ops.key[o])
             before--;
-        bool write = iso_kind_writes(history->kind[o]);
+        bool write = iso_kind_writes(history->ops.kind[o]);
         bool judged = !write && iso_status_of(history, t) == ISO_COMMITTED;
         if (write)
-            keep_writers_apart(question, t, history->key[o]);
+            keep_writers_apart(question, t, history->ops.key[o]);
         else if (judged && before == first)
             explain_read(question, t, o);
-        else if (judged && history->value[before - 1] != history->value[o])
+        else if (judged && history->ops.value[before - 1] != history->ops.value[o])
             fprintf(question->file, "(assert false)\n");
     }
 }
@@ -170,7 +170,7 @@ static void ask(const struct question *question)
     fprintf(question->file, "(reset)\n");
     declare(question);
     keep_sessions(question);
-    for (uint32_t t = 0; t < question->history->transaction_count; t++) {
+    for (uint32_t t = 0; t < question->history->txns.count; t++) {
         if (takes_part(question->history, t))
             explain_transaction(question, t);
     }
@@ -182,24 +182,24 @@ static void ask(const struct question *question)
 static void spoil(struct iso_history *history, struct random *random)
 {
     uint32_t count = random_below(random, 3);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         uint32_t fate = random_below(random, 20);
         if (fate < 2)
-            history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) |
-                                          (fate ? ISO_ABORTED : ISO_UNKNOWN));
+            history->txns.flags[t] = (uint8_t)((history->txns.flags[t] & ~ISO_STATUS_MASK) |
+                                               (fate ? ISO_ABORTED : ISO_UNKNOWN));
     }
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         if (iso_kind_of(history, o) == ISO_WRITE && random_below(random, 30) == 0) {
-            history->kind[o] = ISO_DELETE;
-            history->value[o] = ISO_ABSENT;
+            history->ops.kind[o] = ISO_DELETE;
+            history->ops.value[o] = ISO_ABSENT;
         }
     }
     for (uint32_t tries = 0; count > 0 && tries < 200; tries++) {
-        uint32_t o = random_below(random, history->operation_count),
-                 p = random_below(random, history->operation_count);
-        if (iso_kind_writes(history->kind[o]) || history->key[o] != history->key[p])
+        uint32_t o = random_below(random, history->ops.count),
+                 p = random_below(random, history->ops.count);
+        if (iso_kind_writes(history->ops.kind[o]) || history->ops.key[o] != history->ops.key[p])
             continue;
-        history->value[o] = history->value[p];
+        history->ops.value[o] = history->ops.value[p];
         count--;
     }
 }

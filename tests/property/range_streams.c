@@ -124,9 +124,9 @@ static bool expect(struct trial *trial)
         add_found(trial, &trial->expected, iso_axiom_name(violation->axiom),
                   violation->key == ISO_NONE
                       ? NULL
-                      : text_of(history, history->key_atom[violation->key], key),
-                  text_of(history, history->tid[violation->transaction], tid),
-                  pair ? text_of(history, history->tid[violation->other], other) : NULL,
+                      : text_of(history, history->keys.atom[violation->key], key),
+                  text_of(history, history->txns.tid[violation->transaction], tid),
+                  pair ? text_of(history, history->txns.tid[violation->other], other) : NULL,
                   iso_violation_kind_name(violation->kind));
         statistics.missing += violation->kind == ISO_MISSING_ROW;
         statistics.extra += violation->kind == ISO_EXTRA_ROW;

@@ -40,16 +40,15 @@ static bool same_text(const struct iso_history *a, iso_atom one, const struct is
 
 static bool same_operations(const struct iso_history *a, const struct iso_history *b)
 {
-    if (a->operation_count != b->operation_count ||
-        memcmp(a->first_operation, b->first_operation,
-               (a->transaction_count + 1) * sizeof *a->first_operation))
+    if (a->ops.count != b->ops.count ||
+        memcmp(a->txns.first_op, b->txns.first_op, (a->txns.count + 1) * sizeof *a->txns.first_op))
         return false;
-    for (uint32_t o = 0; o < a->operation_count; o++) {
+    for (uint32_t o = 0; o < a->ops.count; o++) {
         bool is_list = iso_kind_of(a, o) == ISO_READ_LIST;
-        if (a->kind[o] != b->kind[o] ||
-            !same_text(a, a->key_atom[a->key[o]], b, b->key_atom[b->key[o]]) ||
-            (!is_list && !same_text(a, a->value[o], b, b->value[o])) ||
-            (a->kind[o] & ISO_OPERATION_OTS && a->ots[o] != b->ots[o]))
+        if (a->ops.kind[o] != b->ops.kind[o] ||
+            !same_text(a, a->keys.atom[a->ops.key[o]], b, b->keys.atom[b->ops.key[o]]) ||
+            (!is_list && !same_text(a, a->ops.value[o], b, b->ops.value[o])) ||
+            (a->ops.kind[o] & ISO_OPERATION_OTS && a->ops.ots[o] != b->ops.ots[o]))
             return false;
     }
     return true;
@@ -62,7 +61,7 @@ static enum iso_violation_kind kind_of(const struct random_sets *trial,
 {
     if (violation->axiom != ISO_EXT || violation->operation == ISO_NONE)
         return violation->kind;
-    uint32_t at = violation->operation - history->first_operation[violation->transaction];
+    uint32_t at = violation->operation - history->txns.first_op[violation->transaction];
     for (uint32_t i = 0; i < trial->set_count; i++) {
         const struct random_set *set = &trial->sets[i];
         if (set->transaction != violation->transaction || at < set->first ||
@@ -99,8 +98,8 @@ static bool is_plain(const struct iso_history *history, const struct iso_verdict
         if (verdict->violations[i].axiom == ISO_TIMESTAMP &&
             verdict->violations[i].transaction == transaction)
             return false;
-    for (uint32_t o = history->first_operation[transaction]; o < operation; o++)
-        if (history->key[o] == history->key[operation])
+    for (uint32_t o = history->txns.first_op[transaction]; o < operation; o++)
+        if (history->ops.key[o] == history->ops.key[operation])
             return false;
     return true;
 }
@@ -116,9 +115,9 @@ static bool is_shown_right(const struct iso_argument *argument, const struct iso
         for (uint32_t i = 0; i < set.row_count && is_right; i++) {
             const struct iso_row_set_row *row = &set.rows[i];
             const struct iso_value *expected = expected_of(verdict, row->operation);
-            bool decides = is_plain(history, verdict, row->operation) && !history->unknown_count;
+            bool decides = is_plain(history, verdict, row->operation) && !history->totals.unknown;
             statistics.rows += expected != NULL;
-            if (expected && !iso_key_is_list(history, history->key[row->operation]))
+            if (expected && !iso_key_is_list(history, history->ops.key[row->operation]))
                 is_right = row->differs;
             else if (decides && !expected)
                 is_right = !row->differs;

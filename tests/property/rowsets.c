@@ -697,9 +697,9 @@ static void judge_online(struct random *random, const struct table_history *plai
     build(&history, plain, true);
     struct iso_rowsets_shards *engine = new_engine(&options);
     iso_rowsets_shards_block(engine, &history);
-    for (uint32_t i = 0; i < history.initial_count; i++)
-        iso_rowsets_shards_initial(engine, history.key_atom[history.initial_key[i]],
-                                   history.initial_of_key[i], false);
+    for (uint32_t i = 0; i < history.initial.count; i++)
+        iso_rowsets_shards_initial(engine, history.keys.atom[history.initial.key[i]],
+                                   history.initial.value[i], false);
     while (left || outcomes) {
         uint32_t t = below(random, plain->transaction_count);
         const struct table_transaction *transaction = &plain->transactions[t];

@@ -177,7 +177,7 @@ static bool build(const struct plan *plan, struct iso_history *history)
 {
     struct iso_error error = {0};
     iso_history_init(history);
-    history->initial_value =
+    history->initial.other_value =
         plan->initial == ABSENT ? ISO_ABSENT : atom_of(history, 'v', plan->initial);
     uint32_t input = iso_history_input(history, "plan");
     for (int i = 0; i < plan->count; i++) {
@@ -252,13 +252,13 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
     struct plan other = *plan;
     enum iso_outcome outcome, again;
     wrong[0] = 0;
-    if (!build(plan, &history) || !history.committed_count) {
+    if (!build(plan, &history) || !history.totals.committed) {
         tally->empty++;
         iso_history_release(&history);
         return NULL;
     }
     const char *found = judge(&history, model, &outcome, tally);
-    bool is_many = history.transaction_count > FEW;
+    bool is_many = history.txns.count > FEW;
     bool by_orders =
              is_many ? weak_oracle_by_versions(&history) : weak_oracle_by_orders(&history, model),
          decided = outcome != ISO_IS_UNDECIDED;
@@ -267,7 +267,7 @@ static const char *compare(const struct plan *plan, enum iso_model model, struct
     else if (decided && by_orders != (outcome == ISO_HOLDS))
         snprintf(wrong, sizeof wrong, "the engine says %s, every order tried says %s",
                  iso_outcome_name(outcome), by_orders ? "holds" : "violated");
-    else if (weak_oracle_knows_visibility(model) && history.transaction_count <= 5 &&
+    else if (weak_oracle_knows_visibility(model) && history.txns.count <= 5 &&
              weak_oracle_by_visibility(&history, model) != by_orders)
         snprintf(wrong, sizeof wrong,
                  "every order tried says %s, every visibility tried says the opposite",

@@ -151,7 +151,7 @@ static void commit(struct generator *generator, const struct open_transaction *o
 static void record(struct iso_history *history, const struct open_transaction *open,
                    uint32_t session)
 {
-    uint32_t tid = history->transaction_count;
+    uint32_t tid = history->txns.count;
     iso_history_begin(history, tid, session, ISO_COMMITTED, iso_origin(0, tid + 1u));
     for (uint32_t o = 0; o < open->count; o++)
         iso_history_operation(history, open->operations[o].write ? ISO_WRITE : ISO_READ,
@@ -163,7 +163,7 @@ static void run(struct generator *generator, struct iso_history *history,
 {
     struct open_transaction *open = iso_allocate_zeroed(shape->sessions, sizeof *open);
     uint32_t time = 1;
-    while (history->transaction_count < shape->transactions) {
+    while (history->txns.count < shape->transactions) {
         uint32_t session = (uint32_t)(uniform(generator) * shape->sessions);
         if (!open[session].count) {
             begin(generator, &open[session], time++);
@@ -193,7 +193,7 @@ bool blackbox_workload_make(const struct blackbox_workload *shape, struct iso_hi
     generator.key_table = zipf_table(generator.keys, generator.workload->key_zipf);
     generator.value_table = zipf_table(VALUES, generator.workload->value_zipf);
     generator.versions = iso_allocate_zeroed(generator.keys, sizeof *generator.versions);
-    history->initial_value = 0;
+    history->initial.other_value = 0;
     run(&generator, history, shape);
     for (uint32_t key = 0; key < generator.keys; key++)
         iso_free(generator.versions[key].items);

@@ -95,9 +95,9 @@ static void add_initial(struct iso_history *history, char *text)
 static void add_word(struct iso_history *history, const char *word)
 {
     if (strcmp(word, "aborted") == 0)
-        history->flags[history->transaction_count - 1] |= ISO_ABORTED;
+        history->txns.flags[history->txns.count - 1] |= ISO_ABORTED;
     else if (strcmp(word, "unknown") == 0)
-        history->flags[history->transaction_count - 1] |= ISO_UNKNOWN;
+        history->txns.flags[history->txns.count - 1] |= ISO_UNKNOWN;
     else if (strncmp(word, "sno=", 4) == 0)
         iso_history_set_sno(history, number_of(word + 4));
     else if (strncmp(word, "xid=", 4) == 0)
@@ -114,7 +114,7 @@ static void add_word(struct iso_history *history, const char *word)
 
 static void begin(struct iso_history *history, char *tid, char **rest)
 {
-    uint64_t line = history->transaction_count + 1;
+    uint64_t line = history->txns.count + 1;
     char *session = strtok_r(NULL, " ", rest), *sts = strtok_r(NULL, " ", rest),
          *cts = strtok_r(NULL, " ", rest);
     if (!cts)
@@ -137,7 +137,7 @@ static void add_line(struct iso_history *history, char *line)
          *first = strtok_r(head, " ", &words);
     bool initial = strcmp(first, "initial") == 0;
     if (strcmp(first, "initially") == 0) {
-        history->initial_value = atom_of(history, strtok_r(NULL, " ", &words));
+        history->initial.other_value = atom_of(history, strtok_r(NULL, " ", &words));
         return;
     }
     if (!initial)
@@ -196,7 +196,7 @@ static void print_writer(FILE *file, const struct iso_history *history, uint32_t
     if (writer == ISO_NONE)
         fprintf(file, "-");
     else
-        print_atom(file, history, history->tid[writer]);
+        print_atom(file, history, history->txns.tid[writer]);
 }
 
 static void print_read(FILE *file, const struct iso_history *history,
@@ -218,14 +218,14 @@ static void print_violation(FILE *file, const struct iso_history *history,
     fprintf(file, "%s ", iso_axiom_name(violation->axiom));
     if (violation->kind != ISO_KIND_NONE)
         fprintf(file, "%s ", iso_violation_kind_name(violation->kind));
-    print_atom(file, history, history->tid[violation->transaction]);
+    print_atom(file, history, history->txns.tid[violation->transaction]);
     if (violation->other != ISO_NONE) {
         fprintf(file, " ");
-        print_atom(file, history, history->tid[violation->other]);
+        print_atom(file, history, history->txns.tid[violation->other]);
     }
     if (violation->key != ISO_NONE) {
         fprintf(file, " ");
-        print_atom(file, history, history->key_atom[violation->key]);
+        print_atom(file, history, history->keys.atom[violation->key]);
     }
     if (violation->axiom == ISO_INT || violation->axiom == ISO_EXT)
         print_read(file, history, violation);

@@ -76,10 +76,10 @@ static void draw_snapshot_outcomes(struct carriage *carriage)
 
 static void find_breaches(struct carriage *carriage, const struct iso_history *history)
 {
-    for (uint32_t i = 0; i < history->snapshot_violation_count; i++) {
+    for (uint32_t i = 0; i < history->snapshots.violation_count; i++) {
         char text[FOUND_TEXT] = "TIMESTAMP ";
         carriage_put_atom(text, sizeof text, history,
-                          history->tid[history->snapshot_violations[i].transaction]);
+                          history->txns.tid[history->snapshots.violations[i].transaction]);
         strcat(text, " ");
         carriage_add_found(&carriage->expected, text);
     }
@@ -100,7 +100,7 @@ static void place_commits(struct carriage *carriage, const struct iso_history *h
     }
     for (uint32_t i = 0; i < count; i++)
         if (carriage->commits[log[i]])
-            carriage->commits[log[i]] = (history->cts[log[i]] + 1) * ROOM + i + 1;
+            carriage->commits[log[i]] = (history->txns.cts[log[i]] + 1) * ROOM + i + 1;
 }
 
 static void tell_places(struct carriage *carriage, const struct iso_history *history)
@@ -119,15 +119,15 @@ static void tell_places(struct carriage *carriage, const struct iso_history *his
             told->status = carriage->commits[t] ? ISO_COMMITTED : ISO_ABORTED;
         if (told->status != ISO_COMMITTED)
             continue;
-        told->sts = plain_stamp((history->sts[t] + 1) * ROOM);
+        told->sts = plain_stamp((history->txns.sts[t] + 1) * ROOM);
         if (carriage->commits[t])
             told->cts = plain_stamp(carriage->commits[t]);
         else if (carriage->client.transactions[t].xid)
-            told->cts = plain_stamp((history->cts[t] + 1) * ROOM + ROOM / 2 + t);
+            told->cts = plain_stamp((history->txns.cts[t] + 1) * ROOM + ROOM / 2 + t);
         for (uint32_t i = 0; i < told->operation_count; i++) {
-            uint32_t o = history->first_operation[t] + i;
+            uint32_t o = history->txns.first_op[t] + i;
             if (told->operations[i].snapshot.given)
-                told->operations[i].ots = plain_stamp((history->ots[o] + 1) * ROOM);
+                told->operations[i].ots = plain_stamp((history->ops.ots[o] + 1) * ROOM);
             told->operations[i].snapshot.given = false;
         }
     }

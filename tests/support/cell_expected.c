@@ -101,7 +101,7 @@ static void tell_query(struct cell_world *world, struct iso_history *history,
     char key[CELL_TEXT], table[CELL_TEXT], where[CELL_TEXT], header[CELL_TEXT * 2];
     struct iso_range set = {
         .from = ISO_ABSENT, .to = ISO_ABSENT, .where = ISO_ABSENT, .returned = ISO_ABSENT};
-    uint32_t before = history->operation_count;
+    uint32_t before = history->ops.count;
     snprintf(table, sizeof table, "%.*s", (int)strcspn(cell_key_of(world, query->row, key), "/"),
              key);
     snprintf(header, sizeof header, "%s#", table);
@@ -118,7 +118,7 @@ static void tell_query(struct cell_world *world, struct iso_history *history,
     set.table = cell_atom(history, table);
     if (query->least)
         set.where = cell_atom(history, where);
-    iso_history_range(history, &set, history->operation_count - before);
+    iso_history_range(history, &set, history->ops.count - before);
 }
 
 static void tell_transaction(struct cell_world *world, struct iso_history *history, uint32_t t)
@@ -225,13 +225,13 @@ void cell_expect(struct cell_world *world)
         const struct iso_violation *violation = &verdict.violations[i];
         char text[CELL_TEXT];
         snprintf(text, sizeof text, "%s ", iso_axiom_name(violation->axiom));
-        put_atom(text, &history, history.tid[violation->transaction]);
+        put_atom(text, &history, history.txns.tid[violation->transaction]);
         if (violation->axiom == ISO_NOCONFLICT) {
             strcat(text, ",");
-            put_atom(text, &history, history.tid[violation->other]);
+            put_atom(text, &history, history.txns.tid[violation->other]);
         }
         strcat(text, " ");
-        put_atom(text, &history, history.key_atom[violation->key]);
+        put_atom(text, &history, history.keys.atom[violation->key]);
         cell_add_found(&world->expected, text);
     }
     expect_of_queries(world, &history);

@@ -69,7 +69,7 @@ static void tell_rows(const struct iso_history *history, struct feed *feed)
         if (tag->part != FEED_ROW && tag->part != FEED_SNAPSHOT_ROW)
             continue;
         const char *key =
-            iso_atom_text(&history->atoms, history->key_atom[tag->key], buffer, &length);
+            iso_atom_text(&history->atoms, history->keys.atom[tag->key], buffer, &length);
         snprintf(digits, sizeof digits, "%.*s", (int)length, key);
         tag->key = (uint32_t)strtoul(strchr(digits, '/') + 1, NULL, 0) - 1;
     }

@@ -56,7 +56,7 @@ static inline const char *case_bytes(struct decoder_case *test, const char *topi
     }
     assert_int_equal(status, ISO_BAD_INPUT);
     assert_int_equal(test->events.count, 0);
-    assert_int_equal(test->events.block.transaction_count, 0);
+    assert_int_equal(test->events.block.txns.count, 0);
     return test->error.text;
 }
 

@@ -23,7 +23,7 @@ static bool read_history(struct explained *explained, const char *name, struct i
                          error) != ISO_OK)
         return false;
     if (length >= sizeof suffix && !strcmp(name + length - (sizeof suffix - 1), suffix))
-        explained->history.initial_value = 0;
+        explained->history.initial.other_value = 0;
     return iso_history_finish(&explained->history, error) == ISO_OK;
 }
 

@@ -67,6 +67,6 @@ void feed_finish(struct feed *feed)
 
 void feed_rename_keys(struct iso_history *history, feed_name *name, void *context)
 {
-    for (uint32_t k = 0; k < history->key_count; k++)
-        history->key_atom[k] = name(context, history, k);
+    for (uint32_t k = 0; k < history->keys.count; k++)
+        history->keys.atom[k] = name(context, history, k);
 }

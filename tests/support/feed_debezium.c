@@ -100,7 +100,7 @@ static bool split_key(const struct iso_history *history, uint32_t key,
 {
     static const char prefix[] = "public.t";
     size_t length;
-    const char *at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    const char *at = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
     if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) ||
         at[sizeof prefix] != '/')
         return false;
@@ -203,27 +203,27 @@ static void put_record(struct iso_text *text, const struct iso_history *history,
                        uint64_t xid)
 {
     iso_text_put(text, "{\"tid\":");
-    put_atom(text, &history->atoms, history->tid[t]);
+    put_atom(text, &history->atoms, history->txns.tid[t]);
     iso_text_put(text, ",\"sid\":");
-    put_atom(text, &history->atoms, history->session_atom[history->session[t]]);
+    put_atom(text, &history->atoms, history->sessions.atom[history->txns.session[t]]);
     put_member(text, ",\"xid\":", xid);
-    if (history->flags[t] & ISO_HAS_SNO)
-        put_member(text, ",\"sno\":", history->sno[t]);
-    if (history->flags[t] & ISO_HAS_STS)
-        put_member(text, ",\"sts\":", history->sts[t]);
-    if (history->flags[t] & ISO_HAS_CTS)
-        put_member(text, ",\"cts\":", history->cts[t]);
+    if (history->txns.flags[t] & ISO_HAS_SNO)
+        put_member(text, ",\"sno\":", history->txns.sno[t]);
+    if (history->txns.flags[t] & ISO_HAS_STS)
+        put_member(text, ",\"sts\":", history->txns.sts[t]);
+    if (history->txns.flags[t] & ISO_HAS_CTS)
+        put_member(text, ",\"cts\":", history->txns.cts[t]);
     iso_text_put(text, ",\"ops\":[");
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
-        iso_text_put(text, o > history->first_operation[t] ? ",{\"t\":\"" : "{\"t\":\"");
+        iso_text_put(text, o > history->txns.first_op[t] ? ",{\"t\":\"" : "{\"t\":\"");
         iso_text_put(text, kind == ISO_READ     ? "r\",\"k\":"
                            : kind == ISO_DELETE ? "d\",\"k\":"
                                                 : "w\",\"k\":");
-        put_atom(text, &history->atoms, history->key_atom[history->key[o]]);
+        put_atom(text, &history->atoms, history->keys.atom[history->ops.key[o]]);
         if (kind != ISO_DELETE) {
             iso_text_put(text, ",\"v\":");
-            put_atom(text, &history->atoms, history->value[o]);
+            put_atom(text, &history->atoms, history->ops.value[o]);
         }
         iso_text_put(text, "}");
     }
@@ -262,13 +262,12 @@ static bool send_transaction(struct run *run, uint32_t t)
     run->events = 0;
     run->written = UINT32_MAX;
     send_metadata(run, false);
-    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1];
-         o++) {
+    for (uint32_t o = history->txns.first_op[t]; fine && o < history->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
-            fine =
-                send_write(run, history->key[o], kind == ISO_WRITE ? history->value[o] : ISO_ABSENT,
-                           history->tid[t], NULL);
+            fine = send_write(run, history->ops.key[o],
+                              kind == ISO_WRITE ? history->ops.value[o] : ISO_ABSENT,
+                              history->txns.tid[t], NULL);
         else
             fine = kind == ISO_READ;
     }
@@ -302,25 +301,25 @@ static uint32_t table_of(const struct iso_history *history, uint32_t key)
 static void send_snapshot(struct run *run)
 {
     const struct iso_history *history = run->history;
-    uint32_t count[FEED_DEBEZIUM_TABLES] = {0}, left = history->initial_count;
-    for (uint32_t i = 0; i < history->initial_count; i++)
+    uint32_t count[FEED_DEBEZIUM_TABLES] = {0}, left = history->initial.count;
+    for (uint32_t i = 0; i < history->initial.count; i++)
         if (!run->options->snapshot)
-            run->now[history->initial_key[i]] = history->initial_of_key[i];
-        else if (table_of(history, history->initial_key[i]) < FEED_DEBEZIUM_TABLES)
-            count[table_of(history, history->initial_key[i])]++;
+            run->now[history->initial.key[i]] = history->initial.value[i];
+        else if (table_of(history, history->initial.key[i]) < FEED_DEBEZIUM_TABLES)
+            count[table_of(history, history->initial.key[i])]++;
     run->stream.tag.transaction = ISO_NONE;
     for (uint32_t table = 0; table < FEED_DEBEZIUM_TABLES; table++)
-        for (uint32_t i = 0, of_table = count[table]; i < history->initial_count && of_table; i++) {
-            if (table_of(history, history->initial_key[i]) != table)
+        for (uint32_t i = 0, of_table = count[table]; i < history->initial.count && of_table; i++) {
+            if (table_of(history, history->initial.key[i]) != table)
                 continue;
-            bool begins = of_table == count[table], starts = left == history->initial_count;
+            bool begins = of_table == count[table], starts = left == history->initial.count;
             of_table--, left--;
             const char *snapshot = !left       ? "last"
                                    : !of_table ? "last_in_data_collection"
                                    : starts    ? "first"
                                    : begins    ? "first_in_data_collection"
                                                : "true";
-            send_write(run, history->initial_key[i], history->initial_of_key[i], ISO_ABSENT,
+            send_write(run, history->initial.key[i], history->initial.value[i], ISO_ABSENT,
                        snapshot);
         }
     run->previous = 0; /* the first transaction of a slot knows of no other */
@@ -335,10 +334,10 @@ bool feed_debezium_write(struct feed *feed, const struct iso_history *history,
     bool fine = true;
     uint32_t count;
     struct feed_commit *order = feed_commits(history, options->commits, options->in_band, &count);
-    run.now = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.now);
+    run.now = iso_allocate(((size_t)history->keys.count + 1) * sizeof *run.now);
     run.first = iso_allocate(((size_t)count + 1) * sizeof *run.first);
-    for (uint32_t k = 0; k < history->key_count; k++)
-        run.now[k] = history->initial_value;
+    for (uint32_t k = 0; k < history->keys.count; k++)
+        run.now[k] = history->initial.other_value;
     send_snapshot(&run);
     for (uint32_t i = 0; i < count && fine; i++) {
         run.first[i] = run.stream.count;

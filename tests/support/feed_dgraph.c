@@ -43,7 +43,7 @@ static bool split_key(const struct iso_history *history, uint32_t key, char pred
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    const char *text = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
     if (length >= KEY_MAX)
         return false;
     memcpy(predicate, text, length);
@@ -75,7 +75,7 @@ static void send(struct run *run)
 static void put_value(struct run *run, uint32_t operation)
 {
     const struct iso_atoms *atoms = &run->history->atoms;
-    iso_atom value = run->history->value[operation];
+    iso_atom value = run->history->ops.value[operation];
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text = iso_atom_text(atoms, value, buffer, &length);
@@ -96,7 +96,7 @@ static void put_write(struct run *run, uint64_t cts, uint32_t operation, const c
 {
     struct iso_text *text = &run->text;
     bool deletes = iso_kind_of(run->history, operation) == ISO_DELETE ||
-                   run->history->value[operation] == ISO_ABSENT;
+                   run->history->ops.value[operation] == ISO_ABSENT;
     iso_text_put(text, "{\"meta\":{\"commit_ts\":");
     iso_text_put_unsigned(text, cts);
     iso_text_put(text, "},\"type\":\"mutation\",\"event\":{\"operation\":");
@@ -116,8 +116,8 @@ static void put_marker(struct run *run, const struct commit *commit)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *tid = iso_atom_text(&run->history->atoms, run->history->tid[commit->transaction],
-                                    buffer, &length);
+    const char *tid = iso_atom_text(&run->history->atoms,
+                                    run->history->txns.tid[commit->transaction], buffer, &length);
     iso_text_put(&run->text, "{\"meta\":{\"commit_ts\":");
     iso_text_put_unsigned(&run->text, commit->cts);
     iso_text_put(&run->text,
@@ -138,23 +138,23 @@ static uint32_t send_transaction(struct run *run, const struct commit *commit, u
     run->feed->tag = (struct feed_tag){.part = FEED_ROW,
                                        .transaction = commit->transaction,
                                        .key = ISO_NONE,
-                                       .number = history->operation_count + commit->transaction};
+                                       .number = history->ops.count + commit->transaction};
     if (run->options->marker && group_of(run->options->marker, run->options->groups) == group &&
         sent++ < limit) {
         put_marker(run, commit);
         send(run);
     }
-    for (uint32_t o = history->first_operation[commit->transaction];
-         o < history->first_operation[commit->transaction + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[commit->transaction];
+         o < history->txns.first_op[commit->transaction + 1]; o++) {
         char predicate[KEY_MAX];
         uint64_t uid;
-        if (!iso_kind_writes(history->kind[o]) ||
-            !split_key(history, history->key[o], predicate, &uid) ||
+        if (!iso_kind_writes(history->ops.kind[o]) ||
+            !split_key(history, history->ops.key[o], predicate, &uid) ||
             group_of(predicate, run->options->groups) != group)
             continue;
         run->feed->tag = (struct feed_tag){.part = FEED_ROW,
                                            .transaction = commit->transaction,
-                                           .key = history->key[o],
+                                           .key = history->ops.key[o],
                                            .number = o};
         if (sent++ < limit) {
             put_write(run, commit->cts, o, predicate, uid);
@@ -192,19 +192,19 @@ static bool collect(struct run *run)
     const struct iso_history *history = run->history;
     char predicate[KEY_MAX];
     uint64_t uid;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         bool committed =
-                 iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS,
+                 iso_status_of(history, t) == ISO_COMMITTED && history->txns.flags[t] & ISO_HAS_CTS,
              writes = false;
         uint64_t cts = run->options->commits ? run->options->commits[t]
-                       : committed           ? history->cts[t]
+                       : committed           ? history->txns.cts[t]
                                              : 0;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (!iso_kind_writes(history->kind[o]))
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (!iso_kind_writes(history->ops.kind[o]))
                 continue;
             writes = true;
             if (iso_kind_of(history, o) == ISO_APPEND ||
-                !split_key(history, history->key[o], predicate, &uid))
+                !split_key(history, history->ops.key[o], predicate, &uid))
                 return false;
         }
         if (cts && writes)
@@ -239,7 +239,7 @@ bool feed_dgraph_write(struct feed *feed, const struct iso_history *history,
                       .options = options,
                       .random = {options->seed},
                       .restarts = options->restarts};
-    run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
+    run.order = iso_allocate((history->txns.count + 1u) * sizeof *run.order);
     run.senders = iso_allocate(options->groups * sizeof *run.senders);
     bool fits = collect(&run);
     if (fits)

@@ -95,13 +95,13 @@ static int compare(const void *left, const void *right)
 struct feed_commit *feed_commits(const struct iso_history *history, const uint64_t *commits,
                                  bool readers, uint32_t *count)
 {
-    struct feed_commit *list = iso_allocate_zeroed(history->transaction_count + 1u, sizeof *list);
+    struct feed_commit *list = iso_allocate_zeroed(history->txns.count + 1u, sizeof *list);
     *count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         bool committed = iso_status_of(history, t) == ISO_COMMITTED, taken = readers;
-        uint64_t cts = commits ? commits[t] : committed ? history->cts[t] : 0;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            taken |= iso_kind_writes(history->kind[o]);
+        uint64_t cts = commits ? commits[t] : committed ? history->txns.cts[t] : 0;
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            taken |= iso_kind_writes(history->ops.kind[o]);
         if (cts && taken)
             list[(*count)++] = (struct feed_commit){cts, t};
     }

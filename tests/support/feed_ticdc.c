@@ -61,7 +61,7 @@ static struct iso_bytes text_of(struct run *run, iso_atom atom)
 /* "db.table/id" in its parts. */
 static bool split_key(struct run *run, uint32_t key, struct feed_ticdc_row *row)
 {
-    struct iso_bytes text = text_of(run, run->history->key_atom[key]);
+    struct iso_bytes text = text_of(run, run->history->keys.atom[key]);
     const uint8_t *dot = memchr(text.data, '.', text.size),
                   *slash = memchr(text.data, '/', text.size);
     if (!dot || !slash || dot > slash || memchr(text.data, '%', text.size))
@@ -94,13 +94,13 @@ static void add_to_all(struct run *run, struct item item)
 static bool add_row(struct run *run, const struct commit *commit, uint32_t operation)
 {
     const struct iso_history *history = run->history;
-    uint32_t t = commit->transaction, key = history->key[operation];
-    for (uint32_t o = operation + 1; o < history->first_operation[t + 1]; o++)
-        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+    uint32_t t = commit->transaction, key = history->ops.key[operation];
+    for (uint32_t o = operation + 1; o < history->txns.first_op[t + 1]; o++)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
             return true;
     iso_atom before = run->current[key];
     iso_atom after =
-        iso_kind_of(history, operation) == ISO_DELETE ? ISO_ABSENT : history->value[operation];
+        iso_kind_of(history, operation) == ISO_DELETE ? ISO_ABSENT : history->ops.value[operation];
     run->current[key] = after;
     if (before == after && (after == ISO_ABSENT || run->options->drops_unchanged))
         return true;
@@ -110,12 +110,13 @@ static bool add_row(struct run *run, const struct commit *commit, uint32_t opera
     item->cts = item->row.cts = commit->cts;
     item->tag =
         (struct feed_tag){.part = FEED_ROW, .transaction = t, .key = key, .number = operation};
-    item->row.sts = run->options->start_ts && history->flags[t] & ISO_HAS_STS ? history->sts[t] : 0;
+    item->row.sts =
+        run->options->start_ts && history->txns.flags[t] & ISO_HAS_STS ? history->txns.sts[t] : 0;
     item->row.cells = run->options->cells;
     item->row.before = text_of(run, before);
     item->row.after = text_of(run, after);
     if (run->options->marker_column)
-        item->row.marker = text_of(run, history->tid[t]);
+        item->row.marker = text_of(run, history->txns.tid[t]);
     return true;
 }
 
@@ -126,11 +127,11 @@ static void add_marker(struct run *run, const struct commit *commit)
     struct item *item = add_item(&run->lanes[random_below(&run->random, run->options->partitions)]);
     item->row.database = (struct iso_bytes){database, sizeof database - 1};
     item->row.table = (struct iso_bytes){table, sizeof table - 1};
-    item->row.id = item->row.after = text_of(run, run->history->tid[commit->transaction]);
+    item->row.id = item->row.after = text_of(run, run->history->txns.tid[commit->transaction]);
     item->tag = (struct feed_tag){.part = FEED_ROW,
                                   .transaction = commit->transaction,
                                   .key = ISO_NONE,
-                                  .number = run->history->operation_count + commit->transaction};
+                                  .number = run->history->ops.count + commit->transaction};
     item->cts = item->row.cts = commit->cts;
 }
 
@@ -140,8 +141,8 @@ static bool add_rows(struct run *run, const struct commit *commit)
     uint32_t t = commit->transaction;
     if (run->options->marker_rows)
         add_marker(run, commit);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        if (iso_kind_writes(history->kind[o]) &&
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        if (iso_kind_writes(history->ops.kind[o]) &&
             (iso_kind_of(history, o) == ISO_APPEND || !add_row(run, commit, o)))
             return false;
     return true;
@@ -157,11 +158,11 @@ static int by_cts(const void *left, const void *right)
 static void collect(struct run *run)
 {
     const struct iso_history *history = run->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         bool committed =
-            iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS;
+            iso_status_of(history, t) == ISO_COMMITTED && history->txns.flags[t] & ISO_HAS_CTS;
         uint64_t cts = run->options->commits ? run->options->commits[t]
-                       : committed           ? history->cts[t]
+                       : committed           ? history->txns.cts[t]
                                              : 0;
         if (cts)
             run->order[run->count++] = (struct commit){cts, t};
@@ -172,7 +173,7 @@ static void collect(struct run *run)
 /* What says what each table is into each partition. */
 static bool add_bootstraps(struct run *run)
 {
-    for (uint32_t k = 0; k < run->history->key_count; k++) {
+    for (uint32_t k = 0; k < run->history->keys.count; k++) {
         struct item item = {
             .is_bootstrap = true, .tag.transaction = ISO_NONE, .row.cells = run->options->cells};
         if (!split_key(run, k, &item.row))
@@ -186,9 +187,9 @@ static bool add_bootstraps(struct run *run)
 static uint64_t latest(const struct run *run)
 {
     uint64_t latest = run->count ? run->order[run->count - 1].cts : 0;
-    for (uint32_t t = 0; t < run->history->transaction_count; t++)
-        if (run->history->flags[t] & ISO_HAS_CTS && run->history->cts[t] > latest)
-            latest = run->history->cts[t];
+    for (uint32_t t = 0; t < run->history->txns.count; t++)
+        if (run->history->txns.flags[t] & ISO_HAS_CTS && run->history->txns.cts[t] > latest)
+            latest = run->history->txns.cts[t];
     return latest;
 }
 
@@ -198,10 +199,10 @@ static bool fill_lanes(struct run *run)
     bool says = strcmp(options->format, "avro") && strcmp(options->format, "csv");
     if (says && !add_bootstraps(run))
         return false;
-    for (uint32_t k = 0; k < run->history->key_count; k++)
-        run->current[k] = run->history->initial_value;
-    for (uint32_t i = 0; i < run->history->initial_count; i++)
-        run->current[run->history->initial_key[i]] = run->history->initial_of_key[i];
+    for (uint32_t k = 0; k < run->history->keys.count; k++)
+        run->current[k] = run->history->initial.other_value;
+    for (uint32_t i = 0; i < run->history->initial.count; i++)
+        run->current[run->history->initial.key[i]] = run->history->initial.value[i];
     for (uint32_t i = 0; i < run->count; i++) {
         bool tie = i + 1 < run->count && run->order[i + 1].cts == run->order[i].cts;
         if (!add_rows(run, &run->order[i]))
@@ -279,8 +280,8 @@ bool feed_ticdc_write(struct feed *feed, const struct iso_history *history,
                       .options = options,
                       .random = {options->seed},
                       .restarts = options->restarts};
-    run.order = iso_allocate((history->transaction_count + 1u) * sizeof *run.order);
-    run.current = iso_allocate((history->key_count + 1u) * sizeof *run.current);
+    run.order = iso_allocate((history->txns.count + 1u) * sizeof *run.order);
+    run.current = iso_allocate((history->keys.count + 1u) * sizeof *run.current);
     run.lanes = iso_allocate_zeroed(options->partitions, sizeof *run.lanes);
     collect(&run);
     bool fits = fill_lanes(&run);

@@ -241,7 +241,7 @@ static bool split_key(struct run *run, uint32_t key, char digits[ISO_ATOM_TEXT_M
     static const char prefix[] = "public.t";
     size_t length;
     const char *at =
-        iso_atom_text(&run->history->atoms, run->history->key_atom[key], digits, &length);
+        iso_atom_text(&run->history->atoms, run->history->keys.atom[key], digits, &length);
     if (length < sizeof prefix + 2 || memcmp(at, prefix, sizeof prefix - 1) ||
         at[sizeof prefix] != '/')
         return false;
@@ -282,8 +282,8 @@ static bool send_write(struct run *run, uint32_t key, iso_atom value)
 static uint32_t count_writes(const struct iso_history *history, uint32_t t)
 {
     uint32_t writes = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        writes += iso_kind_writes(history->kind[o]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        writes += iso_kind_writes(history->ops.kind[o]);
     return writes;
 }
 
@@ -293,12 +293,11 @@ static bool send_writes(struct run *run, uint32_t t)
     bool fine = true;
     run->stream.tag.transaction = t;
     run->transaction++;
-    for (uint32_t o = history->first_operation[t]; fine && o < history->first_operation[t + 1];
-         o++) {
+    for (uint32_t o = history->txns.first_op[t]; fine && o < history->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE)
-            fine = send_write(run, history->key[o],
-                              kind == ISO_WRITE ? history->value[o] : ISO_ABSENT);
+            fine = send_write(run, history->ops.key[o],
+                              kind == ISO_WRITE ? history->ops.value[o] : ISO_ABSENT);
         else
             fine = kind == ISO_READ;
     }
@@ -346,14 +345,14 @@ bool feed_yugabyte_write(struct feed *feed, const struct iso_history *history,
     uint32_t restarts = options->restarts, count;
     struct feed_commit *order = feed_commits(history, options->commits, false, &count);
     bool fine = options->tablets >= 1 && options->tablets <= 64;
-    run.now = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.now);
-    run.start = iso_allocate(((size_t)history->key_count + 1) * sizeof *run.start);
-    run.since = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *run.since);
+    run.now = iso_allocate(((size_t)history->keys.count + 1) * sizeof *run.now);
+    run.start = iso_allocate(((size_t)history->keys.count + 1) * sizeof *run.start);
+    run.since = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *run.since);
     run.first = iso_allocate(((size_t)count + 1) * sizeof *run.first);
-    for (uint32_t k = 0; k < history->key_count; k++)
-        run.now[k] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        run.now[history->initial_key[i]] = history->initial_of_key[i];
+    for (uint32_t k = 0; k < history->keys.count; k++)
+        run.now[k] = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        run.now[history->initial.key[i]] = history->initial.value[i];
     for (uint32_t i = 0; i < count && fine; i++) {
         bool begins = !i || order[i - 1].cts != order[i].cts,
              ends = i + 1 == count || order[i + 1].cts != order[i].cts;

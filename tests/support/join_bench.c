@@ -150,7 +150,7 @@ static uint32_t read_record(struct join_bench *bench, const char *json)
     struct iso_native_fault fault = {.kind = ISO_FAULT_NONE};
     size_t length = strlen(json);
     char *text = iso_allocate_zeroed(1, length + ISO_JSON_PADDING);
-    uint32_t number = bench->block.transaction_count;
+    uint32_t number = bench->block.txns.count;
     for (size_t i = 0; i < length; i++)
         text[i] = json[i] == '\'' ? '"' : json[i];
     if (iso_native_read_transaction(&bench->native, text, length,
@@ -180,7 +180,7 @@ void join_bench_in_band(struct join_bench *bench, uint32_t xid, uint64_t previou
                               .table = ISO_ABSENT,
                               .key = ISO_ABSENT};
     event.first = read_record(bench, json);
-    event.origin = bench->block.origin[event.first];
+    event.origin = bench->block.txns.origin[event.first];
     set_xid(bench, &event, xid);
     join_bench_take(bench, &event);
 }
@@ -202,18 +202,18 @@ static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_a
 static void put_operations(struct iso_text *text, const struct iso_history *block, uint32_t t)
 {
     static const char letters[] = "rwdal";
-    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++) {
+    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(block, o);
         char head[4] = {letters[kind], ':', 0, 0};
-        if (o > block->first_operation[t])
+        if (o > block->txns.first_op[t])
             iso_text_put(text, ",");
         iso_text_put(text, head);
-        put_atom(text, &block->atoms, block->key_atom[block->key[o]]);
+        put_atom(text, &block->atoms, block->keys.atom[block->ops.key[o]]);
         if (kind != ISO_DELETE) {
             iso_text_put(text, "=");
-            put_atom(text, &block->atoms, block->value[o]);
+            put_atom(text, &block->atoms, block->ops.value[o]);
         }
-        if (block->kind[o] & ISO_OPERATION_LOCK)
+        if (block->ops.kind[o] & ISO_OPERATION_LOCK)
             iso_text_put(text, "^");
     }
 }
@@ -226,12 +226,12 @@ static void put_probe(struct iso_text *text, const struct iso_history *block, ui
     iso_text_put(text, " ");
     iso_text_put_bytes(text, tid, length);
     iso_text_put(text, " ");
-    uint32_t o = block->first_operation[t];
-    put_atom(text, &block->atoms, block->key_atom[block->key[o]]);
+    uint32_t o = block->txns.first_op[t];
+    put_atom(text, &block->atoms, block->keys.atom[block->ops.key[o]]);
     iso_text_put(text, "=");
-    put_atom(text, &block->atoms, block->value[o]);
+    put_atom(text, &block->atoms, block->ops.value[o]);
     iso_text_put(text, "@");
-    iso_text_put_unsigned(text, block->sts[t]);
+    iso_text_put_unsigned(text, block->txns.sts[t]);
     iso_text_put(text, " ");
 }
 
@@ -241,18 +241,18 @@ static void put_transaction(struct iso_text *text, const struct iso_history *blo
     enum iso_violation_kind kind;
     const char *tid;
     size_t length;
-    if (iso_join_probe_of(&block->atoms, block->tid[t], &kind, &tid, &length)) {
+    if (iso_join_probe_of(&block->atoms, block->txns.tid[t], &kind, &tid, &length)) {
         put_probe(text, block, t, kind, tid, length);
         return;
     }
     iso_text_put(text, statuses[iso_status_of(block, t)]);
-    put_atom(text, &block->atoms, block->tid[t]);
+    put_atom(text, &block->atoms, block->txns.tid[t]);
     iso_text_put(text, "[");
-    if (block->flags[t] & ISO_HAS_STS)
-        iso_text_put_unsigned(text, block->sts[t]);
+    if (block->txns.flags[t] & ISO_HAS_STS)
+        iso_text_put_unsigned(text, block->txns.sts[t]);
     iso_text_put(text, ",");
-    if (block->flags[t] & ISO_HAS_CTS)
-        iso_text_put_unsigned(text, block->cts[t]);
+    if (block->txns.flags[t] & ISO_HAS_CTS)
+        iso_text_put_unsigned(text, block->txns.cts[t]);
     iso_text_put(text, "]{");
     put_operations(text, block, t);
     iso_text_put(text, "} ");
@@ -285,7 +285,7 @@ static void put_step(struct iso_text *text, const struct iso_join_output *out,
         break;
     case ISO_JOIN_INITIAL:
         iso_text_put(text, "initial ");
-        put_atom(text, &out->block.atoms, out->block.key_atom[step->first]);
+        put_atom(text, &out->block.atoms, out->block.keys.atom[step->first]);
         iso_text_put(text, " ");
         put_atom(text, &out->block.atoms, step->tid);
         iso_text_put(text, " ");

@@ -274,7 +274,7 @@ void plain_history_fill(const struct plain_history *history, struct iso_history 
     /* finish finds the snapshots by itself */
     into->clock = clock == ISO_CLOCK_SNAPSHOT ? ISO_CLOCK_NONE : clock;
     iso_history_input(into, PLAIN_INPUT);
-    into->initial_value = atom_of(into, &history->initial_value);
+    into->initial.other_value = atom_of(into, &history->initial_value);
     for (uint32_t t = 0; t < history->transaction_count; t++)
         fill_transaction(into, &history->transactions[t], t + 1);
     for (uint32_t i = 0; i < history->initial_count; i++) {

@@ -201,13 +201,13 @@ void random_sets_add(const struct random_sets *drawing, struct iso_history *hist
             range->ots = set->time.ots.physical;
             range->ots_logical = set->time.ots.logical;
             if (range->kind)
-                history->flags[set->transaction] |= ISO_OWN_TIMES;
+                history->txns.flags[set->transaction] |= ISO_OWN_TIMES;
             continue;
         }
-        uint32_t o = history->first_operation[set->transaction] + range->first;
-        range->kind = history->kind[o] & (uint8_t)~ISO_KIND_MASK;
-        range->ots = history->ots ? history->ots[o] : 0;
-        range->ots_logical = history->ots_logical ? history->ots_logical[o] : 0;
+        uint32_t o = history->txns.first_op[set->transaction] + range->first;
+        range->kind = history->ops.kind[o] & (uint8_t)~ISO_KIND_MASK;
+        range->ots = history->ops.ots ? history->ops.ots[o] : 0;
+        range->ots_logical = history->ops.ots_logical ? history->ops.ots_logical[o] : 0;
     }
 }
 

@@ -73,8 +73,8 @@ enum iso_status app_check_minimise(struct app *app, const struct app_check *chec
     if (status == ISO_OK && !check->load.quiet)
         cli_log("%s: %" PRIu32 " of %" PRIu32 " transactions, %" PRIu32 " of %" PRIu32
                 " operations, after %" PRIu32 " checks; keys start with null there",
-                check->minimise, plain.transaction_count, history->transaction_count,
-                plain.operation_count, history->operation_count, checks);
+                check->minimise, plain.txns.count, history->txns.count, plain.ops.count,
+                history->ops.count, checks);
     iso_history_release(&plain);
     iso_history_release(&smallest);
     return status;

@@ -90,7 +90,7 @@ static void note_recorders(const struct convert *convert, const struct iso_histo
         cli_log(
             "note: records are missing that their recorder counted, or it did not end: check the input, since the "
             "output does not say so");
-    if (history->of_stream)
+    if (history->streamed.is_needed)
         cli_log(
             "note: what rows had before, and what was written, stands in the change stream: the output does not say "
             "so, and nothing that it reads can be judged");
@@ -101,7 +101,7 @@ static enum iso_status write_initial(struct app *app, const struct convert *conv
                                      const struct iso_history *history)
 {
     struct iso_output output;
-    bool starts = history->initial_value != ISO_ABSENT || history->initial_count;
+    bool starts = history->initial.other_value != ISO_ABSENT || history->initial.count;
     note_recorders(convert, history);
     if (!convert->initial_to) {
         if (starts && iso_format_is_native((enum iso_format)convert->to) && !convert->load.quiet)

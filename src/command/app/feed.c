@@ -55,7 +55,7 @@ static enum iso_status take_lines(struct feed *feed, bool ended, struct iso_erro
         take_line(feed, feed->text + at, length, error);
         at += length + (newline != NULL);
     }
-    if (error->status == ISO_OK && feed->block.transaction_count)
+    if (error->status == ISO_OK && feed->block.txns.count)
         app_publisher_add(feed->publisher, &feed->block, error);
     iso_history_clear(&feed->block);
     feed->length -= at;

@@ -122,7 +122,7 @@ enum iso_status app_load_initial(struct app *app, const struct app_load *load,
     if (load->initial_file && iso_read_initial(load->initial_file, history, &app->error) != ISO_OK)
         return app->error.status;
     if (load->initial)
-        history->initial_value =
+        history->initial.other_value =
             strcmp(load->initial, "null")
                 ? iso_atoms_text(&history->atoms, load->initial, strlen(load->initial))
                 : ISO_ABSENT;

@@ -156,7 +156,7 @@ static double draw_delay(struct app_publisher *publisher)
 static uint32_t session_number(struct app_publisher *publisher, const struct iso_history *block,
                                uint32_t transaction)
 {
-    iso_atom name = block->session_atom[block->session[transaction]];
+    iso_atom name = block->sessions.atom[block->txns.session[transaction]];
     return iso_history_session(&publisher->names,
                                iso_atoms_copy(&publisher->names.atoms, &block->atoms, name));
 }
@@ -196,15 +196,15 @@ static void take_transaction(struct app_publisher *publisher, const struct iso_h
     uint64_t sno = next_sno(publisher, session);
     for (int i = 0; i <= repeated; i++) {
         struct record *record =
-            new_record(text, length, !(block->flags[transaction] & ISO_HAS_SNO), sno);
-        record->cts =
-            block->flags[transaction] & ISO_HAS_CTS ? block->cts[transaction] : publisher->latest;
+            new_record(text, length, !(block->txns.flags[transaction] & ISO_HAS_SNO), sno);
+        record->cts = block->txns.flags[transaction] & ISO_HAS_CTS ? block->txns.cts[transaction]
+                                                                   : publisher->latest;
         record->partition = (int32_t)(session % (uint32_t)publisher->partitions);
         iso_heap_push(&publisher->waiting, key_of(ready + draw_delay(publisher)),
                       (uint64_t)(uintptr_t)record);
     }
-    if (block->flags[transaction] & ISO_HAS_CTS)
-        publisher->latest = block->cts[transaction];
+    if (block->txns.flags[transaction] & ISO_HAS_CTS)
+        publisher->latest = block->txns.cts[transaction];
     publisher->taken++;
 }
 
@@ -221,7 +221,7 @@ static void take_block(struct app_publisher *publisher, const struct iso_history
     if (text == MAP_FAILED)
         iso_out_of_memory((size_t)size);
     const char *at = text, *end = text + size;
-    for (uint32_t t = 0; t < block->transaction_count && at < end; t++) {
+    for (uint32_t t = 0; t < block->txns.count && at < end; t++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
         take_transaction(publisher, block, t, at, (size_t)(stop - at));

@@ -54,14 +54,15 @@ static enum iso_status decode(struct iso_decoder *decoder, const struct iso_mess
         block->clock != set->clock)
         return iso_error_set(error, ISO_BAD_INPUT,
                              "timestamps are of another kind than before, expected one kind");
-    uint32_t first = block->transaction_count;
+    uint32_t first = block->txns.count;
     iso_history_append(block, set, message->input, 0);
-    for (uint32_t i = 0; i < set->transaction_count; i++)
-        block->origin[first + i] = iso_origin(message->input, (uint64_t)message->offset + i + 1);
+    for (uint32_t i = 0; i < set->txns.count; i++)
+        block->txns.origin[first + i] =
+            iso_origin(message->input, (uint64_t)message->offset + i + 1);
     struct iso_event *event = iso_events_start(events, message, ISO_EVENT_TRANSACTIONS);
     event->first = first;
-    event->count = set->transaction_count;
-    event->origin = block->origin[first];
+    event->count = set->txns.count;
+    event->origin = block->txns.origin[first];
     return ISO_OK;
 }
 

@@ -42,8 +42,7 @@ void iso_transactions_clear(struct iso_transactions *transactions)
 uint32_t iso_transactions_count(const struct iso_transactions *transactions)
 {
     const struct library_building *building = &transactions->building;
-    return building->is_open ? building->mark.transactions
-                             : transactions->history.transaction_count;
+    return building->is_open ? building->mark.transactions : transactions->history.txns.count;
 }
 
 static enum iso_status pass_on(const struct iso_error *wrong, struct iso_error *error)
@@ -128,7 +127,7 @@ static enum iso_status read_file(struct iso_history *history, const char *path,
     struct iso_read_options options = {.threads = 1};
     if (iso_format_is_native(format))
         return iso_read_history(&path, 1, &options, history, error);
-    if (history->transaction_count || history->input_count)
+    if (history->txns.count || history->inputs.count)
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "%s: format %s, of which one file or directory is a whole history; only native files can "
@@ -166,7 +165,7 @@ static enum iso_status set_initial(struct iso_transactions *transactions, const 
         return error->status;
     if (value && !iso_utf8_valid((const uint8_t *)value, strlen(value)))
         return iso_error_set(error, ISO_BAD_INPUT, "the initial value is not UTF-8");
-    history->initial_value =
+    history->initial.other_value =
         value ? iso_atoms_text(&history->atoms, value, strlen(value)) : ISO_ABSENT;
     return ISO_OK;
 }
@@ -293,10 +292,10 @@ static void add_operation(struct iso_transactions *transactions, enum iso_operat
     if (name == ISO_ABSENT)
         return;
     iso_history_reserve_operations(history, 1);
-    uint32_t operation = history->operation_count++;
-    history->kind[operation] = (uint8_t)kind;
-    history->key[operation] = iso_history_key(history, name);
-    history->value[operation] = value;
+    uint32_t operation = history->ops.count++;
+    history->ops.kind[operation] = (uint8_t)kind;
+    history->ops.key[operation] = iso_history_key(history, name);
+    history->ops.value[operation] = value;
 }
 
 static iso_atom value_of(struct iso_transactions *transactions, const char *value)
@@ -360,10 +359,10 @@ static enum iso_status end(struct iso_transactions *transactions, uint8_t outcom
         transactions->wrong.status = ISO_OK;
         return answer(transactions, &wrong, error);
     }
-    uint32_t t = history->transaction_count - 1;
-    history->tid[t] = building->tid;
-    history->session[t] = iso_history_session(history, building->sid);
-    history->flags[t] |= outcome;
+    uint32_t t = history->txns.count - 1;
+    history->txns.tid[t] = building->tid;
+    history->txns.session[t] = iso_history_session(history, building->sid);
+    history->txns.flags[t] |= outcome;
     history->clock = is_timed ? ISO_CLOCK_SCALAR : history->clock;
     if (building->has_sts)
         iso_history_set_sts(history, (struct iso_stamp){.physical = building->sts});

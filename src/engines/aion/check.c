@@ -35,7 +35,7 @@ static uint32_t key_of(const struct iso_history *history, const struct iso_aion_
 {
     if (event->key == ISO_ABSENT)
         return ISO_NONE;
-    return iso_atom_index_find(history->key_index, atom_of(history, event->key_atoms, event->key));
+    return iso_atom_index_find(history->keys.index, atom_of(history, event->key_atoms, event->key));
 }
 
 static uint32_t transaction_of(const struct iso_aion_party *party)
@@ -85,7 +85,7 @@ static void collect_event(void *context, const struct iso_aion_event *event)
                                       .writer_actual = transaction_of(&event->writer_actual),
                                       .snapshot_violation = event->snapshot_violation};
     if (event->operation != ISO_NONE)
-        violation.operation = history->first_operation[t] + event->operation;
+        violation.operation = history->txns.first_op[t] + event->operation;
     if (iso_verdict_keeps(collector->verdict, &violation) &&
         (event->axiom == ISO_INT || event->axiom == ISO_EXT)) {
         violation.expected = value_of(collector, &event->expected);
@@ -97,11 +97,12 @@ static void collect_event(void *context, const struct iso_aion_event *event)
 static uint64_t position_of(const struct collector *collector, uint32_t t)
 {
     const struct iso_history *history = collector->history;
-    if (history->flags[t] & ISO_POINT && (history->flags[t] & ISO_HAS_STS || history->cts[t]))
-        return aion_moment_of_snapshot(&collector->snapshot_boundaries, history->cts[t]);
-    return history->flags[t] & ISO_POINT
+    if (history->txns.flags[t] & ISO_POINT &&
+        (history->txns.flags[t] & ISO_HAS_STS || history->txns.cts[t]))
+        return aion_moment_of_snapshot(&collector->snapshot_boundaries, history->txns.cts[t]);
+    return history->txns.flags[t] & ISO_POINT
                ? 0
-               : aion_moment_of_commit(&collector->snapshot_boundaries, history->cts[t]);
+               : aion_moment_of_commit(&collector->snapshot_boundaries, history->txns.cts[t]);
 }
 
 static bool is_later(const struct collector *collector, uint32_t t, uint32_t latest)
@@ -109,8 +110,8 @@ static bool is_later(const struct collector *collector, uint32_t t, uint32_t lat
     const struct iso_history *history = collector->history;
     if (latest == ISO_NONE || position_of(collector, t) != position_of(collector, latest))
         return latest == ISO_NONE || position_of(collector, t) > position_of(collector, latest);
-    return collector->verdict->level == ISO_SER && (history->flags[t] & ISO_POINT) &&
-           !(history->flags[latest] & ISO_POINT);
+    return collector->verdict->level == ISO_SER && (history->txns.flags[t] & ISO_POINT) &&
+           !(history->txns.flags[latest] & ISO_POINT);
 }
 
 /* The engine reports the predecessor that came first; of a finished history the latest is known. */
@@ -119,9 +120,9 @@ static void add_session(const struct collector *collector, uint32_t session)
     const struct iso_history *history = collector->history;
     uint32_t latest = ISO_NONE;
     bool writers = iso_aion_is_about_sessions(collector->verdict->level);
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
          i++) {
-        uint32_t t = history->session_order[i];
+        uint32_t t = history->sessions.order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
         if (collector->breaks_session[t])
@@ -134,7 +135,7 @@ static void add_session(const struct collector *collector, uint32_t session)
                                                     .writer_expected = ISO_NONE,
                                                     .writer_actual = ISO_NONE,
                                                     .snapshot_violation = ISO_NONE});
-        if ((!writers || history->flags[t] & ISO_WRITES) && is_later(collector, t, latest))
+        if ((!writers || history->txns.flags[t] & ISO_WRITES) && is_later(collector, t, latest))
             latest = t;
     }
 }
@@ -148,7 +149,7 @@ static bool always_kept(void *context, const char *key, size_t length)
 static void find_snapshot_boundaries(struct collector *collector, bool is_on)
 {
     collector->snapshot_boundaries.is_on = is_on;
-    for (uint32_t t = 0; is_on && t < collector->history->transaction_count; t++) {
+    for (uint32_t t = 0; is_on && t < collector->history->txns.count; t++) {
         if (iso_status_of(collector->history, t) == ISO_COMMITTED)
             aion_snapshot_boundaries_add(&collector->snapshot_boundaries, collector->history, t);
     }
@@ -173,7 +174,7 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     settings.level = options->level;
     settings.host.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
     settings.host.has_snapshot_boundaries =
-        history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
+        history->clock == ISO_CLOCK_SCALAR && history->txns.xid && !history->ranks.physical;
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
@@ -186,18 +187,18 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     struct iso_team *team = iso_team_new(settings.shards);
     settings.host.run_shards = iso_team_run;
     settings.host.runner = team;
-    collector.breaks_session = iso_allocate_zeroed((size_t)history->transaction_count + 1,
-                                                   sizeof *collector.breaks_session);
+    collector.breaks_session =
+        iso_allocate_zeroed((size_t)history->txns.count + 1, sizeof *collector.breaks_session);
 
     struct iso_aion *engine = iso_aion_new(&settings);
     iso_aion_initial(engine, history);
     iso_aion_block(engine, history);
-    enum iso_status status = iso_aion_add(engine, 0, history->transaction_count, 0, NULL, error);
+    enum iso_status status = iso_aion_add(engine, 0, history->txns.count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
         find_snapshot_boundaries(&collector,
                                  settings.host.has_snapshot_boundaries && options->level == ISO_RC);
-        for (uint32_t s = 0; s < history->session_count; s++)
+        for (uint32_t s = 0; s < history->sessions.count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);
         verdict->reads_judged += stats.reads_judged;

@@ -24,9 +24,10 @@ struct iso_aion_party aion_party_in(const struct iso_aion *engine,
                                     const struct aion_key_cache *cache, uint32_t t)
 {
     const struct iso_history *history = cache->history;
-    return (struct iso_aion_party){&history->atoms, history->tid[t],
-                                   engine->options.host.origin_is_index ? t : history->origin[t],
-                                   history->sts[t], history->cts[t]};
+    return (struct iso_aion_party){&history->atoms, history->txns.tid[t],
+                                   engine->options.host.origin_is_index ? t
+                                                                        : history->txns.origin[t],
+                                   history->txns.sts[t], history->txns.cts[t]};
 }
 
 /* No watermark vouches for it, and no deadline: memory was short. */

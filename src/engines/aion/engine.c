@@ -116,15 +116,16 @@ void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history
 {
     struct aion_key_cache cache = {0};
     for (uint32_t s = 0; s < engine->shards.count; s++)
-        iso_aion_shard_initial(engine->shards.list[s], &history->atoms, history->initial_value);
+        iso_aion_shard_initial(engine->shards.list[s], &history->atoms,
+                               history->initial.other_value);
     aion_key_cache_set(&cache, history);
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        struct aion_cached_key *key = aion_cached_key(engine, &cache, history->initial_key[i]);
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        struct aion_cached_key *key = aion_cached_key(engine, &cache, history->initial.key[i]);
         struct iso_aion_shard *shard = engine->shards.list[key->shard];
-        bool append = history->initial_is_append[i];
+        bool append = history->initial.is_append[i];
         iso_aion_shard_set_use(shard, key->number - 1, append ? ISO_KEY_LIST : ISO_KEY_SCALAR);
         iso_aion_shard_initial_key(shard, key->number - 1, &history->atoms,
-                                   history->initial_of_key[i], append);
+                                   history->initial.value[i], append);
     }
     aion_key_cache_release(&cache);
 }
@@ -265,9 +266,9 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
     aion_dedup_fetch(&engine->dedup, aion_tid_digest(history, t));
     if (engine->cache.key_count <= KEYS_IN_CACHE)
         return;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] < engine->cache.key_count)
-            __builtin_prefetch(&engine->cache.keys[history->key[o]]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.key[o] < engine->cache.key_count)
+            __builtin_prefetch(&engine->cache.keys[history->ops.key[o]]);
     }
 }
 
@@ -276,7 +277,7 @@ ISO_FETCH fetch_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 static void fetch_keys_ahead(struct iso_aion *engine, uint32_t t, uint32_t end)
 {
     struct aion_key_cache *cache = &engine->cache;
-    for (int what = 0; what < AION_FETCHES && cache->found < cache->history->key_count; what++) {
+    for (int what = 0; what < AION_FETCHES && cache->found < cache->history->keys.count; what++) {
         uint32_t ahead = t + (uint32_t)((AION_FETCHES - what) * FETCH_STRIDE);
         if (ahead < end)
             aion_key_cache_fetch(engine, cache, ahead, (enum aion_fetch)what);
@@ -313,7 +314,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
     uint32_t t = first, end = first + count;
     struct aion_accepted accepted;
     enum iso_status status = ISO_OK;
-    assert(end <= history->transaction_count);
+    assert(end <= history->txns.count);
     if (taken)
         *taken = 0;
     engine->dedup.contradicted = UINT64_MAX;
@@ -334,7 +335,7 @@ enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t c
         if (status != ISO_OK)
             break;
         if (engine->options.finality_timeout_ms && iso_status_of(history, t) == ISO_COMMITTED)
-            note_arrival(engine, engine->time.now, history->cts[t]);
+            note_arrival(engine, engine->time.now, history->txns.cts[t]);
         if (accepted.transaction != ISO_NONE)
             aion_group_add(engine, &accepted);
     }

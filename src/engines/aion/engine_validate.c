@@ -67,7 +67,7 @@ static void validate_unknown(const struct aion_unknowns *unknown)
     uint32_t open = 0;
     for (uint32_t i = 0; i < unknown->count; i++) {
         open += unknown->list[i].open;
-        assert(unknown->list[i].transaction < unknown->history.transaction_count);
+        assert(unknown->list[i].transaction < unknown->history.txns.count);
     }
     assert(open == unknown->open && unknown->by_tid.used == unknown->count);
 }

@@ -143,8 +143,8 @@ static inline uint64_t aion_content_fold_plain(uint64_t digest, uint64_t key, ui
 static inline uint64_t aion_content_fold(const struct iso_history *history, uint64_t digest,
                                          uint64_t key, uint32_t operation)
 {
-    uint8_t kind = history->kind[operation];
-    uint32_t value = history->value[operation];
+    uint8_t kind = history->ops.kind[operation];
+    uint32_t value = history->ops.value[operation];
     if (kind > ISO_WRITE || aion_value_is_entry(value))
         return aion_content_other(history, digest, key, operation);
     return aion_content_fold_plain(digest, key, kind, value);

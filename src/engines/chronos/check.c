@@ -15,7 +15,7 @@ static enum iso_status refuse_history(const struct iso_history *history, uint32_
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
+    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
     iso_history_location_text(history, t, place, sizeof place);
     return iso_error_set(
         error, ISO_BAD_INPUT,
@@ -27,7 +27,7 @@ static enum iso_status refuse_history(const struct iso_history *history, uint32_
 static const char *lacking_timestamp(const struct iso_history *history, enum iso_level level,
                                      uint32_t t)
 {
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     if ((flags & ISO_STATUS_MASK) != ISO_COMMITTED)
         return NULL;
     bool looks_at_start = level == ISO_SI || level == ISO_PC || level == ISO_STALE_READS;
@@ -43,8 +43,8 @@ static const char *lacking_timestamp(const struct iso_history *history, enum iso
 static enum iso_status check_timestamps_given(const struct iso_history *history,
                                               enum iso_level level, struct iso_error *error)
 {
-    bool all = history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
-    for (uint32_t t = 0; !all && t < history->transaction_count; t++) {
+    bool all = history->totals.without_sts == ISO_NONE && history->totals.without_cts == ISO_NONE;
+    for (uint32_t t = 0; !all && t < history->txns.count; t++) {
         const char *lacks = lacking_timestamp(history, level, t);
         if (lacks)
             return refuse_history(history, t, lacks, error);
@@ -58,24 +58,24 @@ static void survey_operations(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     bool inverted = false;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t operations = history->first_operation[t + 1] - history->first_operation[t];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint32_t operations = history->txns.first_op[t + 1] - history->txns.first_op[t];
         check->most_operations =
             operations > check->most_operations ? operations : check->most_operations;
         check->own_times |=
-            (history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
-        inverted |= (history->flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
-                    history->cts[t] <= history->sts[t];
+            (history->txns.flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) == ISO_OWN_TIMES;
+        inverted |= (history->txns.flags[t] & (ISO_STATUS_MASK | ISO_WRITES)) == ISO_WRITES &&
+                    history->txns.cts[t] <= history->txns.sts[t];
     }
     check->inverted = check->si && (inverted || check->own_times);
-    if (!history->snapshot_violation_count)
+    if (!history->snapshots.violation_count)
         return;
-    check->first_snapshot_violation = iso_allocate(((size_t)history->transaction_count + 1) *
-                                                   sizeof *check->first_snapshot_violation);
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    check->first_snapshot_violation =
+        iso_allocate(((size_t)history->txns.count + 1) * sizeof *check->first_snapshot_violation);
+    for (uint32_t t = 0; t < history->txns.count; t++)
         check->first_snapshot_violation[t] = ISO_NONE;
-    for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
-        check->first_snapshot_violation[history->snapshot_violations[i].transaction] = i;
+    for (uint32_t i = history->snapshots.violation_count; i-- > 0;)
+        check->first_snapshot_violation[history->snapshots.violations[i].transaction] = i;
 }
 
 /* All versions, and each transaction's place in its session. One part has all keys. */
@@ -86,9 +86,9 @@ static void index_versions(struct chronos *check)
     check->parts = 1;
     check->index = chronos_index_new(check);
     check->place_in_session =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *check->place_in_session);
-    for (uint32_t i = 0; i < history->transaction_count; i++)
-        check->place_in_session[history->session_order[i]] = i;
+        iso_allocate(((size_t)history->txns.count + 1) * sizeof *check->place_in_session);
+    for (uint32_t i = 0; i < history->txns.count; i++)
+        check->place_in_session[history->sessions.order[i]] = i;
 }
 
 /* ---- a shard ---- */
@@ -96,7 +96,7 @@ static void index_versions(struct chronos *check)
 static void judge_transactions(struct chronos *check, struct iso_verdict *verdict, unsigned part)
 {
     const struct iso_history *history = check->history;
-    uint64_t transactions = history->transaction_count;
+    uint64_t transactions = history->txns.count;
     if (check->si)
         chronos_check_timestamps(check, verdict, (uint32_t)(transactions * part / check->shards),
                                  (uint32_t)(transactions * (part + 1) / check->shards));
@@ -108,7 +108,7 @@ static void judge_transactions(struct chronos *check, struct iso_verdict *verdic
 
 static void judge_operations(struct chronos_shard *shard)
 {
-    uint64_t transactions = shard->history->transaction_count;
+    uint64_t transactions = shard->history->txns.count;
     unsigned shards = shard->check->shards;
     if (chronos_has_moments(shard->check->options->level))
         chronos_judge_moments(shard, (uint32_t)(transactions * shard->index / shards),
@@ -244,7 +244,7 @@ static void judge_all(struct chronos *check, struct iso_verdict *verdict)
     iso_free(check->contested);
     iso_free(check->verdicts);
     if (!check->si && check->first_snapshot_violation) /* needs to know who shares a cts */
-        chronos_check_timestamps(check, verdict, 0, check->history->transaction_count);
+        chronos_check_timestamps(check, verdict, 0, check->history->txns.count);
 }
 
 enum iso_status iso_chronos_check(const struct iso_history *history,
@@ -270,7 +270,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history,
         return status;
     if (chronos_has_moments(options->level) && chronos_has_gaps(history)) {
         check.gaps = chronos_gaps_new(history);
-        check.log_places = history->cts;
+        check.log_places = history->txns.cts;
         check.history = &check.gaps->history;
     }
     survey_operations(&check);

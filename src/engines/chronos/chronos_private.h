@@ -97,7 +97,7 @@ struct chronos {
     struct chronos_gaps *gaps;           /* `history` is a mapped one; NULL: it is as given */
     const uint64_t *log_places;          /* then: cts as it was given */
     struct chronos_index *index;         /* of all versions, for levels that no sweep judges */
-    uint32_t *place_in_session;          /* the same; by transaction, into `session_order` */
+    uint32_t *place_in_session;          /* the same; by transaction, into `sessions.order` */
 };
 
 /* What is said of a suspect. */
@@ -167,22 +167,22 @@ static inline bool chronos_is_lock(uint8_t kind)
 static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t transaction,
                                      uint32_t operation)
 {
-    uint8_t kind = history->kind[operation], flags = history->flags[transaction];
+    uint8_t kind = history->ops.kind[operation], flags = history->txns.flags[transaction];
     if (kind & ISO_OPERATION_OTS)
-        return history->ots[operation] + 1;
+        return history->ops.ots[operation] + 1;
     if (kind & ISO_OPERATION_LOCK)
-        return history->cts[transaction] + (flags & ISO_POINT ? 1 : 0);
-    return history->sts[transaction] + 1; /* at SER sts may be missing: 0 */
+        return history->txns.cts[transaction] + (flags & ISO_POINT ? 1 : 0);
+    return history->txns.sts[transaction] + 1; /* at SER sts may be missing: 0 */
 }
 
 /* That of the transaction's first write of the key, which it writes. */
 static inline uint64_t chronos_first_write_bound(const struct iso_history *history,
                                                  uint32_t transaction, uint32_t key)
 {
-    uint32_t o = history->first_operation[transaction];
-    if (!(history->flags[transaction] & ISO_OWN_TIMES))
-        return history->sts[transaction] + 1;
-    while (history->key[o] != key || !iso_kind_writes(history->kind[o]))
+    uint32_t o = history->txns.first_op[transaction];
+    if (!(history->txns.flags[transaction] & ISO_OWN_TIMES))
+        return history->txns.sts[transaction] + 1;
+    while (history->ops.key[o] != key || !iso_kind_writes(history->ops.kind[o]))
         o++;
     return chronos_bound(history, transaction, o);
 }
@@ -192,8 +192,8 @@ static inline uint64_t chronos_read_bound(const struct chronos *check, uint32_t 
 {
     const struct iso_history *history = check->history;
     if (check->si)
-        return history->sts[transaction] + 1;
-    return history->cts[transaction] + (history->flags[transaction] & ISO_POINT ? 1 : 0);
+        return history->txns.sts[transaction] + 1;
+    return history->txns.cts[transaction] + (history->txns.flags[transaction] & ISO_POINT ? 1 : 0);
 }
 
 /* Where this very read looks. */

@@ -85,7 +85,7 @@ static void gather_contested(struct chronos_shard *shard)
 
 static uint64_t cts_of(const struct conflicts *conflicts, uint32_t writer)
 {
-    return conflicts->shard->history->cts[conflicts->writers[writer].transaction];
+    return conflicts->shard->history->txns.cts[conflicts->writers[writer].transaction];
 }
 
 /* Puts the transaction behind the other writers of each contested key that it writes, or only
@@ -94,10 +94,10 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
 {
     const struct iso_history *history = conflicts->shard->history;
     const struct chronos *check = conflicts->shard->check;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) ||
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]) ||
             !chronos_owns(key, conflicts->shard->part, check->shards) ||
             !check->keys[key].contested)
             continue;
@@ -105,7 +105,7 @@ static void add_writes(struct conflicts *conflicts, uint32_t transaction, bool o
         if (conflicts->last_writer[number] == transaction)
             continue;
         conflicts->last_writer[number] = transaction;
-        if (chronos_is_lock(history->kind[o]))
+        if (chronos_is_lock(history->ops.kind[o]))
             continue;
         uint32_t *next = &conflicts->first[number + 2 - !only_count];
         if (!only_count)
@@ -140,8 +140,8 @@ static int compare_writers(const void *left, const void *right, void *context)
     const struct iso_history *history = context;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
-                            history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->txns.tid[a->transaction],
+                            history->txns.tid[b->transaction]);
 }
 
 /* They stand by cts already. */
@@ -163,12 +163,12 @@ static int compare_ranges(const void *left, const void *right, void *context)
     const struct range *a = left, *b = right;
     const struct conflicts *conflicts = context;
     const struct iso_history *history = conflicts->shard->history;
-    int order =
-        iso_atom_compare(&history->atoms, history->tid[conflicts->writers[a->blamed].transaction],
-                         history->tid[conflicts->writers[b->blamed].transaction]);
+    int order = iso_atom_compare(&history->atoms,
+                                 history->txns.tid[conflicts->writers[a->blamed].transaction],
+                                 history->txns.tid[conflicts->writers[b->blamed].transaction]);
     return order ? order
-                 : iso_atom_compare(&history->atoms, history->key_atom[a->key],
-                                    history->key_atom[b->key]);
+                 : iso_atom_compare(&history->atoms, history->keys.atom[a->key],
+                                    history->keys.atom[b->key]);
 }
 
 static void sort_ranges(struct conflicts *conflicts)

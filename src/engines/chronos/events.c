@@ -34,7 +34,7 @@ static struct iso_radix acquire_radix(uint32_t capacity)
 
 static uint32_t capacity_of(const struct chronos *check)
 {
-    return check->history->transaction_count + CHRONOS_PADDING;
+    return check->history->txns.count + CHRONOS_PADDING;
 }
 
 static void sort_events(struct chronos *check, struct chronos_events *events,
@@ -58,8 +58,8 @@ static void collect_reads(struct chronos *check)
     const struct iso_history *history = check->history;
     struct iso_radix items = acquire_radix(capacity_of(check));
     uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (!reads_at_once(check, history->flags[t]))
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (!reads_at_once(check, history->txns.flags[t]))
             continue;
         items.keys[count] = chronos_read_bound(check, t);
         items.payloads[count++] = t;
@@ -73,10 +73,10 @@ static void collect_commits(struct chronos *check)
     const struct iso_history *history = check->history;
     struct iso_radix items = acquire_radix(capacity_of(check));
     uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (!has_commit(history->flags[t]))
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (!has_commit(history->txns.flags[t]))
             continue;
-        items.keys[count] = history->cts[t];
+        items.keys[count] = history->txns.cts[t];
         items.payloads[count++] = t;
     }
     check->commits.count = count;

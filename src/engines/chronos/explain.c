@@ -28,7 +28,7 @@ bool explain_is_visible(const struct chronos *check, const struct chronos_suspec
     uint64_t bound = suspect->bound
                          ? suspect->bound
                          : chronos_visible_bound(check, suspect->transaction, suspect->operation);
-    return check->history->cts[writer] < bound;
+    return check->history->txns.cts[writer] < bound;
 }
 
 /* At SER and under a lock it must have started below cts, else below ots; of either number an
@@ -38,8 +38,8 @@ static uint64_t start_limit(const struct chronos *check, const struct chronos_su
     const struct iso_history *history = check->history;
     if (suspect->bound)
         return suspect->bound - 1;
-    if (!check->si || chronos_is_lock(history->kind[suspect->operation]))
-        return history->cts[suspect->transaction];
+    if (!check->si || chronos_is_lock(history->ops.kind[suspect->operation]))
+        return history->txns.cts[suspect->transaction];
     return chronos_bound(history, suspect->transaction, suspect->operation) - 1;
 }
 
@@ -49,8 +49,8 @@ bool explain_is_excused(const struct chronos *check, const struct chronos_suspec
     if (!unknown.count)
         return false;
     uint32_t first = unknown.transactions[0]; /* it started before the others */
-    return !(check->history->flags[first] & ISO_HAS_STS) ||
-           check->history->sts[first] < start_limit(check, suspect);
+    return !(check->history->txns.flags[first] & ISO_HAS_STS) ||
+           check->history->txns.sts[first] < start_limit(check, suspect);
 }
 
 uint32_t explain_smallest(struct writer_span span, uint32_t but)
@@ -66,8 +66,9 @@ uint32_t explain_smaller(const struct iso_history *history, uint32_t left, uint3
 {
     if (left == ISO_NONE || right == ISO_NONE)
         return left == ISO_NONE ? right : left;
-    return iso_atom_compare(&history->atoms, history->tid[left], history->tid[right]) <= 0 ? left
-                                                                                           : right;
+    return iso_atom_compare(&history->atoms, history->txns.tid[left], history->txns.tid[right]) <= 0
+               ? left
+               : right;
 }
 
 /* The smallest tid of those who wrote the pair and whose outcome is unknown. */
@@ -104,7 +105,7 @@ static void explain_register(const struct chronos *check, const struct writers *
                              const struct chronos_suspect *suspect, struct iso_violation *violation)
 {
     uint32_t key = violation->key, reader = suspect->transaction;
-    iso_atom value = check->history->value[suspect->operation];
+    iso_atom value = check->history->ops.value[suspect->operation];
     struct writer_span versions = writers_of(writers, key, value, WRITER_FINAL);
     uint32_t aborted = explain_smallest(writers_of(writers, key, value, WRITER_ABORTED), reader);
     uint32_t intermediate =
@@ -142,12 +143,12 @@ static bool register_is_excused(const struct chronos *check, const struct writer
     *reason = unknown ? iso_value_unjudged(atoms, suspect->expected) : ISO_UNJUDGED_SCHEMA;
     if (unknown ||
         (history->whole_rows && iso_rows_cannot_compare(atoms, suspect->expected, atoms,
-                                                        history->value[suspect->operation])))
+                                                        history->ops.value[suspect->operation])))
         return true;
     *reason = ISO_UNJUDGED_UNKNOWN_WRITER;
     return explain_is_excused(check, suspect,
-                              writers_of(writers, history->key[suspect->operation],
-                                         history->value[suspect->operation], WRITER_UNKNOWN));
+                              writers_of(writers, history->ops.key[suspect->operation],
+                                         history->ops.value[suspect->operation], WRITER_UNKNOWN));
 }
 
 /* Where positions take the place of timestamps, two writers that share one have no order: at the
@@ -156,7 +157,8 @@ static bool list_is_excused(const struct chronos *check, const struct writers *w
                             const struct chronos_suspect *suspect, enum iso_unjudged *reason)
 {
     *reason = ISO_UNJUDGED_VERSION_ORDER;
-    if (check->index && chronos_list_is_tied(check->index, check->history->key[suspect->operation]))
+    if (check->index &&
+        chronos_list_is_tied(check->index, check->history->ops.key[suspect->operation]))
         return true;
     *reason = ISO_UNJUDGED_UNKNOWN_WRITER;
     return explain_list_is_excused(check, writers, suspect);
@@ -177,12 +179,12 @@ static bool is_cell(const struct iso_history *history, uint32_t key, uint32_t *r
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text text, name;
     iso_atom atom;
-    text.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &text.length);
+    text.at = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &text.length);
     *row = ISO_NONE;
     if (!iso_cell_key_row(text, &name))
         return false;
     if (iso_atoms_find(&history->atoms, name.at, name.length, &atom))
-        *row = iso_atom_index_find(history->key_index, atom);
+        *row = iso_atom_index_find(history->keys.index, atom);
     return true;
 }
 
@@ -190,7 +192,7 @@ bool chronos_suspects_cells(const struct chronos_shard *shard)
 {
     uint32_t row;
     for (uint32_t i = 0; i < shard->suspect_count; i++)
-        if (is_cell(shard->history, shard->history->key[shard->suspects[i].operation], &row))
+        if (is_cell(shard->history, shard->history->ops.key[shard->suspects[i].operation], &row))
             return true;
     return false;
 }
@@ -206,7 +208,7 @@ static void note_wrong(struct chronos_shard *shard, const struct chronos_suspect
 {
     ISO_GROW(shard->wrong, shard->wrong_count, shard->wrong_capacity);
     shard->wrong[shard->wrong_count++] = (struct chronos_wrong){
-        shard->history->key[suspect->operation], moment_of(shard->check, suspect)};
+        shard->history->ops.key[suspect->operation], moment_of(shard->check, suspect)};
 }
 
 static bool row_is_wrong(const struct chronos_shard *shard, uint32_t row,
@@ -238,7 +240,7 @@ static void report_suspect(struct chronos_shard *shard, const struct writers *wr
     struct iso_violation violation = {.axiom = ISO_EXT,
                                       .transaction = suspect->transaction,
                                       .other = ISO_NONE,
-                                      .key = shard->history->key[suspect->operation],
+                                      .key = shard->history->ops.key[suspect->operation],
                                       .operation = suspect->operation,
                                       .writer_expected = suspect->writer,
                                       .writer_actual = ISO_NONE,
@@ -286,7 +288,7 @@ static void decide_suspect(struct chronos_shard *shard, const struct writers *wr
     }
     if (count)
         ISO_LOG(chronos, &shard->history->atoms,
-                shard->history->tid[shard->suspects[suspects[0]].transaction],
+                shard->history->txns.tid[shard->suspects[suspects[0]].transaction],
                 "%" PRIu32 " suspect reads of a key: %s", count,
                 wrong ? "a violation" : "each may come from a writer of unknown outcome");
     if (wrong) {
@@ -317,7 +319,7 @@ static bool settle_some(struct chronos_shard *shard, const struct writers *write
 static void settle_transaction(struct chronos_shard *shard, const struct writers *writers,
                                const uint32_t *order, uint32_t count)
 {
-    const uint32_t *keys = shard->history->key;
+    const uint32_t *keys = shard->history->ops.key;
     for (uint32_t i = 0; i < count; i++)
         shard->sorted[i] = (uint64_t)keys[shard->suspects[order[i]].operation] << 32 | i;
     chronos_sort_numbers(shard->sorted, count);
@@ -356,8 +358,8 @@ void chronos_explain(struct chronos_shard *shard)
     for (uint32_t i = 0; i < shard->suspect_count; i++) {
         const struct chronos_suspect *suspect = &shard->suspects[i];
         if (suspect->prefix == ISO_NONE)
-            writers_need(&writers, history->key[suspect->operation],
-                         history->value[suspect->operation]);
+            writers_need(&writers, history->ops.key[suspect->operation],
+                         history->ops.value[suspect->operation]);
         else
             explain_list_need(&writers, suspect);
     }

@@ -23,11 +23,12 @@ static struct prefix prefix_of(const struct chronos *check, const struct writers
     return (struct prefix){.check = check,
                            .writers = writers,
                            .suspect = suspect,
-                           .key = history->key[suspect->operation],
+                           .key = history->ops.key[suspect->operation],
                            .count = suspect->prefix,
                            .whole = ISO_NONE,
-                           .elements = history->element +
-                                       history->list_first[history->value[suspect->operation]]};
+                           .elements =
+                               history->lists.element +
+                               history->lists.first[history->ops.value[suspect->operation]]};
 }
 
 static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum writer_class class)
@@ -38,16 +39,17 @@ static struct writer_span span_of(const struct prefix *prefix, uint32_t i, enum 
 void explain_list_need(struct writers *writers, const struct chronos_suspect *suspect)
 {
     const struct iso_history *history = writers->history;
-    uint64_t first = history->list_first[history->value[suspect->operation]];
+    uint64_t first = history->lists.first[history->ops.value[suspect->operation]];
     for (uint32_t i = 0; i < suspect->prefix; i++)
-        writers_need(writers, history->key[suspect->operation], history->element[first + i]);
+        writers_need(writers, history->ops.key[suspect->operation],
+                     history->lists.element[first + i]);
 }
 
 bool explain_list_is_excused(const struct chronos *check, const struct writers *writers,
                              const struct chronos_suspect *suspect)
 {
     struct prefix prefix = prefix_of(check, writers, suspect);
-    for (uint32_t i = 0; check->history->unknown_count && i < prefix.count; i++) {
+    for (uint32_t i = 0; check->history->totals.unknown && i < prefix.count; i++) {
         if (explain_is_excused(check, suspect, span_of(&prefix, i, WRITER_UNKNOWN)))
             return true;
     }
@@ -84,10 +86,9 @@ static bool holds_in_part(struct prefix *prefix, uint32_t writer)
     const struct iso_history *history = prefix->check->history;
     if (prefix->whole == writer)
         return false;
-    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1];
-         o++) {
-        if (history->key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
-            !list_contains(prefix->sorted, prefix->count, history->value[o]))
+    for (uint32_t o = history->txns.first_op[writer]; o < history->txns.first_op[writer + 1]; o++) {
+        if (history->ops.key[o] == prefix->key && iso_kind_of(history, o) == ISO_APPEND &&
+            !list_contains(prefix->sorted, prefix->count, history->ops.value[o]))
             return true;
     }
     prefix->whole = writer;
@@ -156,10 +157,10 @@ static void classify_list(struct prefix *prefix, struct iso_violation *violation
 static struct iso_value expected_of(struct chronos_shard *shard, const struct prefix *prefix)
 {
     const struct iso_history *history = shard->history;
-    uint32_t list = history->value[prefix->suspect->operation],
+    uint32_t list = history->ops.value[prefix->suspect->operation],
              expected = prefix->suspect->expected;
     uint32_t own =
-        (uint32_t)(history->list_first[list + 1] - history->list_first[list]) - prefix->count;
+        (uint32_t)(history->lists.first[list + 1] - history->lists.first[list]) - prefix->count;
     return chronos_expected_list(shard, shard->check->lists[prefix->key].elements, expected,
                                  prefix->elements + prefix->count, own);
 }
@@ -172,7 +173,7 @@ void explain_list(struct chronos_shard *shard, const struct writers *writers,
     classify_list(&prefix, violation);
     violation->expected = expected_of(shard, &prefix);
     violation->actual =
-        iso_value_of_list(shard->verdict->history, shard->history->value[suspect->operation]);
+        iso_value_of_list(shard->verdict->history, shard->history->ops.value[suspect->operation]);
     iso_free(prefix.initial);
     iso_free(prefix.sorted);
 }

@@ -38,9 +38,9 @@ void chronos_extras_collect(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
     shard->deferring = true;
-    for (uint32_t t = 0;
-         shard->check->own_times && shard->check->si && t < history->transaction_count; t++) {
-        if ((history->flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) ==
+    for (uint32_t t = 0; shard->check->own_times && shard->check->si && t < history->txns.count;
+         t++) {
+        if ((history->txns.flags[t] & (ISO_STATUS_MASK | ISO_OWN_TIMES)) ==
             (ISO_COMMITTED | ISO_OWN_TIMES))
             chronos_judge_transaction(shard, t);
     }

@@ -5,7 +5,7 @@
 
 bool chronos_has_gaps(const struct iso_history *history)
 {
-    return history->clock == ISO_CLOCK_SCALAR && history->xid && !history->rank_physical;
+    return history->clock == ISO_CLOCK_SCALAR && history->txns.xid && !history->ranks.physical;
 }
 
 static bool is_committed(const struct iso_history *history, uint32_t t)
@@ -18,15 +18,15 @@ static bool is_committed(const struct iso_history *history, uint32_t t)
 static void collect_looks(const struct iso_history *history, struct chronos_gaps *gaps)
 {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!is_committed(history, t))
             continue;
-        if (history->flags[t] & ISO_HAS_STS)
-            gaps->looks[count++] = history->sts[t];
-        for (uint32_t o = history->first_operation[t];
-             history->ots && o < history->first_operation[t + 1]; o++) {
-            if (history->kind[o] & ISO_OPERATION_OTS)
-                gaps->looks[count++] = history->ots[o];
+        if (history->txns.flags[t] & ISO_HAS_STS)
+            gaps->looks[count++] = history->txns.sts[t];
+        for (uint32_t o = history->txns.first_op[t];
+             history->ops.ots && o < history->txns.first_op[t + 1]; o++) {
+            if (history->ops.kind[o] & ISO_OPERATION_OTS)
+                gaps->looks[count++] = history->ops.ots[o];
         }
     }
     chronos_sort_numbers(gaps->looks, count);
@@ -60,26 +60,29 @@ struct chronos_gaps *chronos_gaps_new(const struct iso_history *history)
 {
     struct chronos_gaps *gaps = iso_allocate_zeroed(1, sizeof *gaps);
     struct iso_history *mapped = &gaps->history;
-    size_t transactions = (size_t)history->transaction_count + 1,
-           operations = (size_t)history->operation_count + 1;
+    size_t transactions = (size_t)history->txns.count + 1,
+           operations = (size_t)history->ops.count + 1;
     gaps->looks = iso_allocate((transactions + operations) * sizeof *gaps->looks);
     collect_looks(history, gaps);
     *mapped = *history;
-    mapped->sts = iso_allocate_zeroed(transactions, sizeof *mapped->sts);
-    mapped->cts = iso_allocate_zeroed(transactions, sizeof *mapped->cts);
-    mapped->ots = history->ots ? iso_allocate_zeroed(operations, sizeof *mapped->ots) : NULL;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        bool has_sts = history->flags[t] & ISO_HAS_STS, is_point = history->flags[t] & ISO_POINT;
+    mapped->txns.sts = iso_allocate_zeroed(transactions, sizeof *mapped->txns.sts);
+    mapped->txns.cts = iso_allocate_zeroed(transactions, sizeof *mapped->txns.cts);
+    mapped->ops.ots =
+        history->ops.ots ? iso_allocate_zeroed(operations, sizeof *mapped->ops.ots) : NULL;
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        bool has_sts = history->txns.flags[t] & ISO_HAS_STS,
+             is_point = history->txns.flags[t] & ISO_POINT;
         if (has_sts) /* of who did not commit: no later than it was */
-            mapped->sts[t] = is_committed(history, t) ? map_look(gaps, history->sts[t])
-                                                      : 2 * looks_below(gaps, history->sts[t]);
-        mapped->cts[t] = is_point && !has_sts && !history->cts[t] ? 0
-                         : is_point                               ? map_look(gaps, history->cts[t])
-                                    : map_commit(gaps, history->cts[t]);
+            mapped->txns.sts[t] = is_committed(history, t)
+                                      ? map_look(gaps, history->txns.sts[t])
+                                      : 2 * looks_below(gaps, history->txns.sts[t]);
+        mapped->txns.cts[t] = is_point && !has_sts && !history->txns.cts[t] ? 0
+                              : is_point ? map_look(gaps, history->txns.cts[t])
+                                         : map_commit(gaps, history->txns.cts[t]);
     }
-    for (uint32_t o = 0; history->ots && o < history->operation_count; o++) {
-        if (history->kind[o] & ISO_OPERATION_OTS)
-            mapped->ots[o] = map_look(gaps, history->ots[o]);
+    for (uint32_t o = 0; history->ops.ots && o < history->ops.count; o++) {
+        if (history->ops.kind[o] & ISO_OPERATION_OTS)
+            mapped->ops.ots[o] = map_look(gaps, history->ops.ots[o]);
     }
     return gaps;
 }
@@ -88,9 +91,9 @@ void chronos_gaps_free(struct chronos_gaps *gaps)
 {
     if (!gaps)
         return;
-    iso_free(gaps->history.sts);
-    iso_free(gaps->history.cts);
-    iso_free(gaps->history.ots);
+    iso_free(gaps->history.txns.sts);
+    iso_free(gaps->history.txns.cts);
+    iso_free(gaps->history.ops.ots);
     iso_free(gaps->looks);
     iso_free(gaps);
 }

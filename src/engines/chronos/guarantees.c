@@ -73,21 +73,21 @@ struct knowing {
 
 static bool is_writer(const struct iso_history *history, uint32_t t)
 {
-    return history->flags[t] & ISO_WRITES;
+    return history->txns.flags[t] & ISO_WRITES;
 }
 
 /* SESSION: writers of a session commit in its order. */
 static void find_runs(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
-    for (uint32_t s = 0; s < history->session_count; s++) {
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t latest = ISO_NONE, number = 0;
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t t = history->session_order[i];
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            uint32_t t = history->sessions.order[i];
             if (iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             bool goes_back = is_writer(history, t) && latest != ISO_NONE &&
-                             history->cts[t] < history->cts[latest];
+                             history->txns.cts[t] < history->txns.cts[latest];
             if (goes_back)
                 chronos_add_session(knowing->shard->verdict, t, latest);
             if (goes_back || !number) {
@@ -97,7 +97,7 @@ static void find_runs(struct knowing *knowing)
             knowing->run[t] = knowing->run_count - 1;
             knowing->number[t] = ++number;
             if (is_writer(history, t) &&
-                (latest == ISO_NONE || history->cts[t] > history->cts[latest]))
+                (latest == ISO_NONE || history->txns.cts[t] > history->txns.cts[latest]))
                 latest = t;
         }
     }
@@ -107,17 +107,17 @@ static void find_runs(struct knowing *knowing)
 static void find_limits(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
-    for (uint32_t s = 0; s < history->session_count; s++) {
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint64_t limit = UINT64_MAX;
         uint32_t run = ISO_NONE;
-        for (uint32_t i = history->session_first[s + 1]; i-- > history->session_first[s];) {
-            uint32_t t = history->session_order[i];
+        for (uint32_t i = history->sessions.first[s + 1]; i-- > history->sessions.first[s];) {
+            uint32_t t = history->sessions.order[i];
             if (iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             if (knowing->run[t] != run)
                 limit = UINT64_MAX;
             run = knowing->run[t];
-            limit = is_writer(history, t) ? history->cts[t] : limit;
+            limit = is_writer(history, t) ? history->txns.cts[t] : limit;
             knowing->limit[t] = limit;
         }
     }
@@ -127,13 +127,13 @@ static void find_limits(struct knowing *knowing)
 static void find_order(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
-    uint32_t count = 0, room = history->transaction_count + 1;
+    uint32_t count = 0, room = history->txns.count + 1;
     struct iso_radix items = {iso_allocate(room * sizeof(uint64_t)),
                               iso_allocate(room * sizeof(uint32_t))};
     struct iso_radix other = {iso_allocate(room * sizeof(uint64_t)),
                               iso_allocate(room * sizeof(uint32_t))};
-    for (uint32_t i = 0; i < history->transaction_count; i++) {
-        uint32_t t = history->session_order[i];
+    for (uint32_t i = 0; i < history->txns.count; i++) {
+        uint32_t t = history->sessions.order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
         items.keys[count] = knowing->limit[t];
@@ -170,7 +170,7 @@ static uint32_t find_own(const struct chronos_index *index, uint32_t first, uint
         const struct chronos_version *version = &index->versions[index->by_value[at]];
         if (version->writer == t)
             return at;
-        if (version->cts < index->check->history->cts[t])
+        if (version->cts < index->check->history->txns.cts[t])
             break;
     }
     return ISO_NONE;
@@ -185,7 +185,7 @@ static struct source find_source(const struct knowing *knowing, uint32_t t,
                             .prefix = read->prefix,
                             .version = ISO_NONE,
                             .newest = ISO_NONE};
-    uint64_t start = knowing->history->sts[t] + 1, limit = knowing->limit[t];
+    uint64_t start = knowing->history->txns.sts[t] + 1, limit = knowing->limit[t];
     source.is_none = look.is_of_nobody;
     if (look.is_of_nobody)
         return source;
@@ -213,7 +213,7 @@ static void find_sources(struct knowing *knowing)
 {
     struct chronos_shard *shard = knowing->shard;
     shard->deferring = true;
-    for (uint32_t t = 0; t < knowing->history->transaction_count; t++) {
+    for (uint32_t t = 0; t < knowing->history->txns.count; t++) {
         knowing->first_source[t] = knowing->source_count;
         shard->extra_count = 0;
         if (iso_status_of(knowing->history, t) == ISO_COMMITTED)
@@ -226,7 +226,7 @@ static void find_sources(struct knowing *knowing)
             knowing->sources[knowing->source_count++] = source;
         }
     }
-    knowing->first_source[knowing->history->transaction_count] = knowing->source_count;
+    knowing->first_source[knowing->history->txns.count] = knowing->source_count;
     shard->extra_count = 0;
     shard->deferring = false;
 }
@@ -257,12 +257,12 @@ static void for_each_known(struct knowing *knowing, uint32_t t, visit_known *vis
         if (writer != ISO_NONE)
             visit(knowing, t, writer, knowing->sources[i].is_certain);
     }
-    for (uint32_t o = history->first_operation[t];
-         knowing->level == ISO_PSI && o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t];
+         knowing->level == ISO_PSI && o < history->txns.first_op[t + 1]; o++) {
         const struct chronos_version *versions = knowing->index->versions;
-        uint32_t key = history->key[o], first = knowing->index->first[key],
-                 before = iso_kind_writes(history->kind[o])
-                              ? chronos_place_of(knowing->index, key, history->cts[t])
+        uint32_t key = history->ops.key[o], first = knowing->index->first[key],
+                 before = iso_kind_writes(history->ops.kind[o])
+                              ? chronos_place_of(knowing->index, key, history->txns.cts[t])
                               : first;
         for (uint32_t i = before; i-- > first && versions[i].cts == versions[before - 1].cts;)
             visit(knowing, t, versions[i].writer, true);
@@ -295,7 +295,7 @@ static void join_row(struct row *row, const struct knowing *knowing, uint32_t kn
     if (knowing->number[known] > upto[knowing->run[known]])
         upto[knowing->run[known]] = knowing->number[known];
     uint64_t horizon = other->horizon[by_guess],
-             cts = is_writer(knowing->history, known) ? knowing->history->cts[known] : 0;
+             cts = is_writer(knowing->history, known) ? knowing->history->txns.cts[known] : 0;
     horizon = horizon > cts ? horizon : cts;
     row->horizon[by_guess] = horizon > row->horizon[by_guess] ? horizon : row->horizon[by_guess];
 }
@@ -365,12 +365,12 @@ static uint64_t horizon_of(const struct knowing *knowing, const struct asked *as
         return knowing->seen_upto[asked->by_guess][knowing->run[asked->t]];
     uint32_t last = knowing->last[knowing->run[asked->t]];
     if (last != ISO_NONE)
-        horizon = knowing->history->cts[last];
+        horizon = knowing->history->txns.cts[last];
     for (uint32_t i = knowing->first_source[asked->t];
          knowing->level == ISO_RA && i < knowing->first_source[asked->t + 1]; i++) {
         uint32_t writer = writer_of(knowing, &knowing->sources[i], asked->by_guess);
-        if (writer != ISO_NONE && knowing->history->cts[writer] > horizon)
-            horizon = knowing->history->cts[writer];
+        if (writer != ISO_NONE && knowing->history->txns.cts[writer] > horizon)
+            horizon = knowing->history->txns.cts[writer];
     }
     return horizon;
 }
@@ -422,7 +422,7 @@ static void doubt(struct knowing *knowing, uint32_t t, const struct source *sour
                   uint32_t expected, enum chronos_doubt kind)
 {
     const struct chronos_index *index = knowing->index;
-    uint32_t key = knowing->history->key[source->operation];
+    uint32_t key = knowing->history->ops.key[source->operation];
     struct chronos_suspect suspect = {.transaction = t,
                                       .operation = source->operation,
                                       .expected = chronos_initial_version(index, key),
@@ -439,7 +439,7 @@ static void doubt(struct knowing *knowing, uint32_t t, const struct source *sour
 
 static void judge_read(struct knowing *knowing, uint32_t t, const struct source *source)
 {
-    struct asked asked = {.t = t, .key = knowing->history->key[source->operation]};
+    struct asked asked = {.t = t, .key = knowing->history->ops.key[source->operation]};
     uint32_t required = newest_known(knowing, &asked, source->newest);
     bool is_newer =
         required != ISO_NONE && cts_of(knowing, required) > cts_of(knowing, source->newest);
@@ -465,8 +465,8 @@ static void note_seen(struct knowing *knowing, uint32_t t)
             if (writer == ISO_NONE)
                 continue;
             iso_number_map_add(&knowing->seen[by_guess], iso_number_pair(run, writer), 0);
-            if (knowing->history->cts[writer] > knowing->seen_upto[by_guess][run])
-                knowing->seen_upto[by_guess][run] = knowing->history->cts[writer];
+            if (knowing->history->txns.cts[writer] > knowing->seen_upto[by_guess][run])
+                knowing->seen_upto[by_guess][run] = knowing->history->txns.cts[writer];
         }
     }
 }
@@ -497,11 +497,11 @@ static void sort_by_run(struct knowing *knowing)
 {
     const struct chronos_index *index = knowing->index;
     uint64_t *keys =
-        iso_allocate(((size_t)index->first[knowing->history->key_count] + 1) * sizeof *keys);
-    uint32_t count = index->first[knowing->history->key_count];
+        iso_allocate(((size_t)index->first[knowing->history->keys.count] + 1) * sizeof *keys);
+    uint32_t count = index->first[knowing->history->keys.count];
     knowing->by_run = iso_allocate(((size_t)count + 1) * sizeof *knowing->by_run);
     /* Within a run versions have the order of their numbers. */
-    for (uint32_t key = 0; key < knowing->history->key_count; key++) {
+    for (uint32_t key = 0; key < knowing->history->keys.count; key++) {
         uint32_t first = index->first[key], end = index->first[key + 1];
         for (uint32_t i = first; i < end; i++)
             keys[i - first] = (uint64_t)knowing->run[index->versions[i].writer] << 32 | i;
@@ -516,8 +516,7 @@ static void count_users(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
     uint32_t *last = knowing->last;
-    knowing->rows =
-        iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *knowing->rows);
+    knowing->rows = iso_allocate_zeroed((size_t)history->txns.count + 1, sizeof *knowing->rows);
     for (uint32_t i = 0; i < knowing->order_count; i++) {
         uint32_t t = knowing->order[i], run = knowing->run[t];
         if (last[run] != ISO_NONE)
@@ -531,7 +530,7 @@ static void count_users(struct knowing *knowing)
 void chronos_judge_guarantees(struct chronos_shard *shard)
 {
     const struct iso_history *history = shard->history;
-    size_t room = (size_t)history->transaction_count + 2;
+    size_t room = (size_t)history->txns.count + 2;
     struct knowing knowing = {.shard = shard,
                               .history = history,
                               .index = shard->check->index,

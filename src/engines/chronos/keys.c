@@ -7,20 +7,20 @@ enum { CACHE_LINE = 64 };
 static void init_initial(struct chronos *check)
 {
     const struct iso_history *history = check->history;
-    if (!history->initial_count)
+    if (!history->initial.count)
         return;
-    check->initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *check->initial);
-    for (uint32_t key = 0; key < history->key_count; key++)
-        check->initial[key] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (!history->initial_is_append[i])
-            check->initial[history->initial_key[i]] = history->initial_of_key[i];
+    check->initial = iso_allocate(((size_t)history->keys.count + 1) * sizeof *check->initial);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        check->initial[key] = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (!history->initial.is_append[i])
+            check->initial[history->initial.key[i]] = history->initial.value[i];
     }
 }
 
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key)
 {
-    return check->initial ? check->initial[key] : check->history->initial_value;
+    return check->initial ? check->initial[key] : check->history->initial.other_value;
 }
 
 void chronos_append(struct chronos_list *list, iso_atom element)
@@ -36,16 +36,16 @@ static void init_lists(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     bool lists = false;
-    for (uint32_t key = 0; key < history->key_count && !lists; key++)
+    for (uint32_t key = 0; key < history->keys.count && !lists; key++)
         lists = iso_key_is_list(history, key);
     if (!lists)
         return;
-    check->lists = iso_allocate_zeroed((size_t)history->key_count, sizeof *check->lists);
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_is_append[i])
-            chronos_append(&check->lists[history->initial_key[i]], history->initial_of_key[i]);
+    check->lists = iso_allocate_zeroed((size_t)history->keys.count, sizeof *check->lists);
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.is_append[i])
+            chronos_append(&check->lists[history->initial.key[i]], history->initial.value[i]);
     }
-    for (uint32_t key = 0; key < history->key_count; key++)
+    for (uint32_t key = 0; key < history->keys.count; key++)
         check->lists[key].initial = check->lists[key].count;
 }
 
@@ -58,10 +58,10 @@ struct chronos_key *chronos_keys_allocate(uint32_t count, void **memory)
 void chronos_keys_init(struct chronos *check)
 {
     const struct iso_history *history = check->history;
-    check->keys = chronos_keys_allocate(history->key_count, &check->keys_memory);
+    check->keys = chronos_keys_allocate(history->keys.count, &check->keys_memory);
     init_initial(check);
     init_lists(check);
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         bool list = iso_key_is_list(history, key);
         check->keys[key] = (struct chronos_key){.value = list ? check->lists[key].count
                                                               : chronos_initial_value(check, key),
@@ -70,12 +70,12 @@ void chronos_keys_init(struct chronos *check)
                                                 .int_found = ISO_NONE};
     }
     if (check->inverted)
-        check->previous = iso_allocate(((size_t)history->key_count + 1) * sizeof *check->previous);
+        check->previous = iso_allocate(((size_t)history->keys.count + 1) * sizeof *check->previous);
 }
 
 void chronos_keys_release(struct chronos *check)
 {
-    for (uint32_t key = 0; check->lists && key < check->history->key_count; key++)
+    for (uint32_t key = 0; check->lists && key < check->history->keys.count; key++)
         iso_free(check->lists[key].elements);
     iso_free(check->lists);
     iso_free(check->initial);

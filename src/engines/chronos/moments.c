@@ -48,13 +48,14 @@ static void doubt(struct judging *judging, const struct chronos_extra *read,
 static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
-    uint32_t session = history->session[transaction], end = history->session_first[session + 1];
+    uint32_t session = history->txns.session[transaction],
+             end = history->sessions.first[session + 1];
     for (uint32_t i = check->place_in_session[transaction] + 1;
          check->options->session_order && i < end; i++) {
-        uint32_t next = history->session_order[i];
-        if ((history->flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) ==
+        uint32_t next = history->sessions.order[i];
+        if ((history->txns.flags[next] & (ISO_STATUS_MASK | ISO_HAS_STS)) ==
             (ISO_COMMITTED | ISO_HAS_STS))
-            return history->sts[next] + 1;
+            return history->txns.sts[next] + 1;
     }
     return UINT64_MAX;
 }
@@ -64,22 +65,22 @@ static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
 static uint64_t start_bound(const struct chronos *check, uint32_t transaction)
 {
     const struct iso_history *history = check->history;
-    if (history->flags[transaction] & ISO_HAS_STS)
-        return history->sts[transaction] + 1;
-    uint32_t first = history->session_first[history->session[transaction]];
+    if (history->txns.flags[transaction] & ISO_HAS_STS)
+        return history->txns.sts[transaction] + 1;
+    uint32_t first = history->sessions.first[history->txns.session[transaction]];
     for (uint32_t i = check->place_in_session[transaction];
          check->options->session_order && i-- > first;) {
-        uint32_t before = history->session_order[i];
-        if ((history->flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) ==
+        uint32_t before = history->sessions.order[i];
+        if ((history->txns.flags[before] & (ISO_STATUS_MASK | ISO_WRITES)) ==
             (ISO_COMMITTED | ISO_WRITES))
-            return history->cts[before] + 1;
+            return history->txns.cts[before] + 1;
     }
     return 1;
 }
 
 static bool is_point(const struct judging *judging)
 {
-    return judging->shard->history->flags[judging->transaction] & ISO_POINT;
+    return judging->shard->history->txns.flags[judging->transaction] & ISO_POINT;
 }
 
 /* The bounds that a read may have; true: it moves the moment on. */
@@ -87,7 +88,7 @@ static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_
                       uint64_t *high)
 {
     const struct iso_history *history = judging->shard->history;
-    uint8_t bits = history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+    uint8_t bits = history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
     uint64_t own = chronos_bound(history, judging->transaction, operation);
     *low = judging->low;
     *high = judging->high;
@@ -106,7 +107,7 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
     const struct chronos *check = judging->shard->check;
     const struct iso_history *history = check->history;
     uint64_t end = is_point(judging) ? end_of_point(check, judging->transaction)
-                                     : history->cts[judging->transaction] + 1;
+                                     : history->txns.cts[judging->transaction] + 1;
     judging->low = start_bound(check, judging->transaction);
     judging->high = end > judging->low ? end : judging->low;
     for (uint32_t i = 0; i < count; i++) {
@@ -132,7 +133,7 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
 
 static bool has_own_time(const struct judging *judging, uint32_t operation)
 {
-    return judging->shard->history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+    return judging->shard->history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
 }
 
 /* The latest bound up to `high` that suits `look` and those of the `count` reads before that count;
@@ -155,7 +156,7 @@ static void judge_fixed(struct judging *judging, const struct chronos_extra *rea
 {
     const struct iso_history *history = judging->shard->history;
     struct chronos_look look = chronos_look_of(judging->index, read);
-    bool is_lock = chronos_is_lock(history->kind[read->operation]);
+    bool is_lock = chronos_is_lock(history->ops.kind[read->operation]);
     uint64_t bound = chronos_bound(history, judging->transaction, read->operation) +
                      (is_lock && !is_point(judging) && judging->index->are_positions);
     if (!chronos_right_at(judging->index, &look, bound))
@@ -166,7 +167,7 @@ static void judge_stale(struct judging *judging, const struct chronos_extra *rea
 {
     const struct iso_history *history = judging->shard->history;
     struct chronos_look *looks = iso_allocate(((size_t)count + 1) * sizeof *looks);
-    uint64_t start = history->sts[judging->transaction] + 1, bound = start;
+    uint64_t start = history->txns.sts[judging->transaction] + 1, bound = start;
     uint32_t taken = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (has_own_time(judging, reads[i].operation)) {

@@ -32,12 +32,12 @@ uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transacti
 {
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (!chronos_owns(history->key[o], shard->part, shard->check->parts))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (!chronos_owns(history->ops.key[o], shard->part, shard->check->parts))
             continue;
-        if (!only_writes || iso_kind_writes(history->kind[o]))
-            shard->sorted[count++] = (uint64_t)history->key[o] << 32 | o;
+        if (!only_writes || iso_kind_writes(history->ops.kind[o]))
+            shard->sorted[count++] = (uint64_t)history->ops.key[o] << 32 | o;
     }
     chronos_sort_numbers(shard->sorted, count);
     return count;
@@ -53,8 +53,8 @@ static void judge_register(struct chronos_shard *shard, uint32_t transaction, co
     uint32_t last = ISO_ABSENT;
     uint64_t read_bound = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t operation = chronos_operation_of(run[i]), value = history->value[operation];
-        if (iso_kind_writes(history->kind[operation])) {
+        uint32_t operation = chronos_operation_of(run[i]), value = history->ops.value[operation];
+        if (iso_kind_writes(history->ops.kind[operation])) {
             wrote = true;
             last = value;
             continue;
@@ -88,8 +88,9 @@ static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t
 void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction,
                                  uint32_t operation)
 {
-    struct chronos_previous seen = frontier_of(shard, transaction, shard->history->key[operation]);
-    if (shard->history->value[operation] != seen.value)
+    struct chronos_previous seen =
+        frontier_of(shard, transaction, shard->history->ops.key[operation]);
+    if (shard->history->ops.value[operation] != seen.value)
         chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, seen.value,
                                                              seen.writer, ISO_NONE, 0, 0, 0});
 }
@@ -97,17 +98,18 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
                      uint32_t last)
 {
-    iso_verdict_add(shard->verdict, &(struct iso_violation){
-                                        .axiom = ISO_INT,
-                                        .transaction = transaction,
-                                        .other = ISO_NONE,
-                                        .key = shard->history->key[operation],
-                                        .operation = operation,
-                                        .expected = iso_value_atom(last),
-                                        .actual = iso_value_atom(shard->history->value[operation]),
-                                        .writer_expected = ISO_NONE,
-                                        .writer_actual = ISO_NONE,
-                                        .snapshot_violation = ISO_NONE});
+    iso_verdict_add(
+        shard->verdict,
+        &(struct iso_violation){.axiom = ISO_INT,
+                                .transaction = transaction,
+                                .other = ISO_NONE,
+                                .key = shard->history->ops.key[operation],
+                                .operation = operation,
+                                .expected = iso_value_atom(last),
+                                .actual = iso_value_atom(shard->history->ops.value[operation]),
+                                .writer_expected = ISO_NONE,
+                                .writer_actual = ISO_NONE,
+                                .snapshot_violation = ISO_NONE});
 }
 
 /* ---- lists ---- */
@@ -115,9 +117,9 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
 bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
                          uint32_t own_count, uint32_t *prefix)
 {
-    uint32_t list = history->value[operation];
-    const iso_atom *end = history->element + history->list_first[list + 1];
-    uint64_t count = history->list_first[list + 1] - history->list_first[list];
+    uint32_t list = history->ops.value[operation];
+    const iso_atom *end = history->lists.element + history->lists.first[list + 1];
+    uint64_t count = history->lists.first[list + 1] - history->lists.first[list];
     if (count < own_count ||
         (own_count && memcmp(end - own_count, own, own_count * sizeof *own) != 0))
         return false;
@@ -149,9 +151,9 @@ static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint
         .axiom = ISO_INT,
         .transaction = transaction,
         .other = ISO_NONE,
-        .key = history->key[operation],
+        .key = history->ops.key[operation],
         .operation = operation,
-        .actual = iso_value_of_list(shard->verdict->history, history->value[operation]),
+        .actual = iso_value_of_list(shard->verdict->history, history->ops.value[operation]),
         .writer_expected = ISO_NONE,
         .writer_actual = ISO_NONE,
         .snapshot_violation = ISO_NONE};
@@ -173,14 +175,14 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
     uint64_t read_bound = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
-        if (iso_kind_writes(history->kind[operation])) {
-            own[own_count++] = history->value[operation];
+        if (iso_kind_writes(history->ops.kind[operation])) {
+            own[own_count++] = history->ops.value[operation];
             continue;
         }
         shard->verdict->reads_judged++;
         uint64_t bound = chronos_bound(history, transaction, operation);
         const iso_atom *elements =
-            history->element + history->list_first[history->value[operation]];
+            history->lists.element + history->lists.first[history->ops.value[operation]];
         bool ends_right = chronos_list_prefix(history, operation, own, own_count, &prefix);
         bool external =
             ends_right && (!read || bound != read_bound || shard->check->each_statement);
@@ -208,9 +210,10 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
                              uint32_t prefix)
 {
     const struct iso_history *history = shard->history;
-    uint32_t key = history->key[operation];
+    uint32_t key = history->ops.key[operation];
     struct chronos_previous seen = frontier_of(shard, transaction, key);
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    const iso_atom *elements =
+        history->lists.element + history->lists.first[history->ops.value[operation]];
     if (prefix == seen.value && (prefix == 0 || memcmp(elements, shard->check->lists[key].elements,
                                                        prefix * sizeof *elements) == 0))
         return;

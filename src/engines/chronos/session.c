@@ -12,23 +12,23 @@ struct latest {
 
 static bool follows_si(const struct iso_history *history, uint32_t t, const struct latest *latest)
 {
-    return history->sts[t] >= latest->cts || !(history->flags[t] & ISO_HAS_STS);
+    return history->txns.sts[t] >= latest->cts || !(history->txns.flags[t] & ISO_HAS_STS);
 }
 
 static bool follows_ser(const struct iso_history *history, uint32_t t, const struct latest *latest)
 {
-    bool point = history->flags[t] & ISO_POINT;
-    if (history->cts[t] != latest->cts)
-        return history->cts[t] > latest->cts;
+    bool point = history->txns.flags[t] & ISO_POINT;
+    if (history->txns.cts[t] != latest->cts)
+        return history->txns.cts[t] > latest->cts;
     return point;
 }
 
 static bool is_later(const struct chronos *check, uint32_t t, const struct latest *latest)
 {
     const struct iso_history *history = check->history;
-    if (latest->transaction == ISO_NONE || history->cts[t] != latest->cts)
-        return latest->transaction == ISO_NONE || history->cts[t] > latest->cts;
-    return !check->si && (history->flags[t] & ISO_POINT) && !latest->point;
+    if (latest->transaction == ISO_NONE || history->txns.cts[t] != latest->cts)
+        return latest->transaction == ISO_NONE || history->txns.cts[t] > latest->cts;
+    return !check->si && (history->txns.flags[t] & ISO_POINT) && !latest->point;
 }
 
 void chronos_add_session(struct iso_verdict *verdict, uint32_t transaction, uint32_t other)
@@ -53,15 +53,15 @@ static void check_next(struct chronos *check, struct iso_verdict *verdict, uint3
         !(check->si ? follows_si(history, t, latest) : follows_ser(history, t, latest)))
         chronos_add_session(verdict, t, latest->transaction);
     if (is_later(check, t, latest))
-        *latest = (struct latest){t, history->cts[t], history->flags[t] & ISO_POINT};
+        *latest = (struct latest){t, history->txns.cts[t], history->txns.flags[t] & ISO_POINT};
 }
 
 static bool in_input_order(const struct iso_history *history)
 {
     bool ordered = true;
-    for (uint32_t s = 0; s < history->session_count && ordered; s++) {
-        for (uint32_t i = history->session_first[s] + 1; i < history->session_first[s + 1]; i++)
-            ordered &= history->session_order[i - 1] < history->session_order[i];
+    for (uint32_t s = 0; s < history->sessions.count && ordered; s++) {
+        for (uint32_t i = history->sessions.first[s] + 1; i < history->sessions.first[s + 1]; i++)
+            ordered &= history->sessions.order[i - 1] < history->sessions.order[i];
     }
     return ordered;
 }
@@ -70,15 +70,15 @@ static bool in_input_order(const struct iso_history *history)
 static void check_in_input_order(struct chronos *check, struct iso_verdict *verdict, unsigned part)
 {
     const struct iso_history *history = check->history;
-    struct latest *latest = iso_allocate(((size_t)history->session_count + 1) * sizeof *latest);
-    uint32_t first = (uint32_t)((uint64_t)history->session_count * part / check->shards),
+    struct latest *latest = iso_allocate(((size_t)history->sessions.count + 1) * sizeof *latest);
+    uint32_t first = (uint32_t)((uint64_t)history->sessions.count * part / check->shards),
              count =
-                 (uint32_t)((uint64_t)history->session_count * (part + 1) / check->shards) - first;
-    for (uint32_t s = 0; s < history->session_count; s++)
+                 (uint32_t)((uint64_t)history->sessions.count * (part + 1) / check->shards) - first;
+    for (uint32_t s = 0; s < history->sessions.count; s++)
         latest[s] = (struct latest){.transaction = ISO_NONE};
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (history->session[t] - first < count)
-            check_next(check, verdict, t, &latest[history->session[t]]);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (history->txns.session[t] - first < count)
+            check_next(check, verdict, t, &latest[history->txns.session[t]]);
     }
     iso_free(latest);
 }
@@ -90,9 +90,9 @@ void chronos_check_sessions(struct chronos *check, struct iso_verdict *verdict, 
         check_in_input_order(check, verdict, part);
         return;
     }
-    for (uint32_t s = part; s < history->session_count; s += check->shards) {
+    for (uint32_t s = part; s < history->sessions.count; s += check->shards) {
         struct latest latest = {.transaction = ISO_NONE};
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++)
-            check_next(check, verdict, history->session_order[i], &latest);
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++)
+            check_next(check, verdict, history->sessions.order[i], &latest);
     }
 }

@@ -41,11 +41,11 @@ static bool reads_externally(const struct iso_history *history, const uint64_t *
 {
     uint32_t prefix, own_count = 0;
     if (!iso_key_is_list(history, chronos_key_of(run[0])))
-        return !iso_kind_writes(history->kind[chronos_operation_of(run[0])]);
+        return !iso_kind_writes(history->ops.kind[chronos_operation_of(run[0])]);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t operation = chronos_operation_of(run[i]);
-        if (iso_kind_writes(history->kind[operation]))
-            own[own_count++] = history->value[operation];
+        if (iso_kind_writes(history->ops.kind[operation]))
+            own[own_count++] = history->ops.value[operation];
         else if (chronos_list_prefix(history, operation, own, own_count, &prefix))
             return true;
     }
@@ -62,7 +62,7 @@ static void add_use(struct group *group, uint32_t member, const uint64_t *run, u
     struct use use = {.member = member,
                       .reads = reads_externally(group->history, run, count, group->own)};
     for (uint32_t i = 0; i < count; i++)
-        use.writes |= iso_kind_writes(group->history->kind[chronos_operation_of(run[i])]);
+        use.writes |= iso_kind_writes(group->history->ops.kind[chronos_operation_of(run[i])]);
     group->by_key[group->use_count] = (uint64_t)chronos_key_of(run[0]) << 32 | group->use_count;
     group->uses[group->use_count++] = use;
 }
@@ -71,8 +71,8 @@ static void gather_member(struct group *group, uint32_t member)
 {
     const struct iso_history *history = group->history;
     uint32_t t = group->transactions[member], count = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        group->operations[count++] = (uint64_t)history->key[o] << 32 | o;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        group->operations[count++] = (uint64_t)history->ops.key[o] << 32 | o;
     chronos_sort_numbers(group->operations, count);
     group->first_use[member] = group->use_count;
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -105,8 +105,8 @@ static uint32_t member_with_smaller_tid(const struct group *group, uint32_t left
     const struct iso_history *history = group->history;
     if (left == ISO_NONE || right == ISO_NONE)
         return left == ISO_NONE ? right : left;
-    return iso_atom_compare(&history->atoms, history->tid[group->transactions[left]],
-                            history->tid[group->transactions[right]]) <= 0
+    return iso_atom_compare(&history->atoms, history->txns.tid[group->transactions[left]],
+                            history->txns.tid[group->transactions[right]]) <= 0
                ? left
                : right;
 }

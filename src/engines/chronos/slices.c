@@ -21,9 +21,9 @@ void chronos_choose_shards(struct chronos *check)
 {
     const struct iso_history *history = check->history;
     bool lists = false;
-    for (uint32_t key = 0; key < history->key_count && !lists; key++)
+    for (uint32_t key = 0; key < history->keys.count && !lists; key++)
         lists = iso_key_is_list(history, key);
-    size_t states = (size_t)history->key_count * sizeof *check->keys;
+    size_t states = (size_t)history->keys.count * sizeof *check->keys;
     bool sliced = !lists && !check->inverted && states <= STATES_LIMIT / check->shards;
     check->slices = sliced ? check->shards : 1;
     check->parts = sliced ? 1 : check->shards;
@@ -44,13 +44,14 @@ static uint32_t first_commit(const struct chronos *check, uint64_t bound)
 static bool comes_before(const struct iso_history *history, uint32_t transaction, uint32_t other,
                          uint32_t key)
 {
-    if (history->cts[transaction] != history->cts[other])
+    if (history->txns.cts[transaction] != history->txns.cts[other])
         return true;
     uint64_t bound = chronos_first_write_bound(history, transaction, key),
              other_bound = chronos_first_write_bound(history, other, key);
     if (bound != other_bound)
         return bound < other_bound;
-    return iso_atom_compare(&history->atoms, history->tid[transaction], history->tid[other]) < 0;
+    return iso_atom_compare(&history->atoms, history->txns.tid[transaction],
+                            history->txns.tid[other]) < 0;
 }
 
 /* Takes the transaction's final writes for the frontier of keys that have none yet, or one of the
@@ -59,17 +60,17 @@ static uint32_t take_writes(struct chronos_shard *shard, uint32_t transaction)
 {
     const struct iso_history *history = shard->history;
     uint32_t found = 0;
-    for (uint32_t o = history->first_operation[transaction + 1];
-         o-- > history->first_operation[transaction];) {
-        uint32_t key = history->key[o], writer = shard->keys[key].writer;
-        if (!iso_kind_writes(history->kind[o]) || writer == transaction)
+    for (uint32_t o = history->txns.first_op[transaction + 1];
+         o-- > history->txns.first_op[transaction];) {
+        uint32_t key = history->ops.key[o], writer = shard->keys[key].writer;
+        if (!iso_kind_writes(history->ops.kind[o]) || writer == transaction)
             continue;
         if (writer != ISO_NONE && comes_before(history, transaction, writer, key))
             continue;
         found += writer == ISO_NONE;
         shard->keys[key].writer = transaction;
-        shard->keys[key].judged_cts = history->cts[transaction];
-        shard->keys[key].value = history->value[o];
+        shard->keys[key].judged_cts = history->txns.cts[transaction];
+        shard->keys[key].value = history->ops.value[o];
     }
     return found;
 }
@@ -82,8 +83,8 @@ static void find_frontier(struct chronos_shard *shard)
     const struct iso_history *history = shard->history;
     const struct chronos_events *commits = &shard->check->commits;
     uint32_t missing = 0, commit = shard->first_commit;
-    for (uint32_t key = 0; key < history->key_count; key++)
-        missing += (history->key_use[key] & ISO_KEY_SCALAR) != 0;
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        missing += (history->keys.use[key] & ISO_KEY_SCALAR) != 0;
     while (commit && (missing || commits->time[commit - 1] == commits->time[commit]))
         missing -= take_writes(shard, commits->transaction[--commit]);
 }
@@ -104,7 +105,7 @@ static void find_start(const struct chronos *check, unsigned slice, uint32_t *re
 void chronos_slice_init(struct chronos_shard *shard)
 {
     struct chronos *check = shard->check;
-    uint32_t count = check->history->key_count;
+    uint32_t count = check->history->keys.count;
     bool sliced = check->slices > 1;
     unsigned slice = sliced ? shard->index : 0;
     shard->part = sliced ? 0 : shard->index;

@@ -18,12 +18,12 @@ static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t tran
                                       bool only_writes, unsigned parts)
 {
     const struct iso_history *history = shard->history;
-    const uint32_t *keys = history->key;
-    const uint8_t *kinds = history->kind;
+    const uint32_t *keys = history->ops.key;
+    const uint8_t *kinds = history->ops.kind;
     uint32_t *restrict picked = shard->picked, count = 0,
-                       end = history->first_operation[transaction + 1];
+                       end = history->txns.first_op[transaction + 1];
     unsigned part = shard->part;
-    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
+    for (uint32_t o = history->txns.first_op[transaction]; o < end; o++) {
         picked[count] = o;
         unsigned wanted = !only_writes || iso_kind_writes(kinds[o]),
                  ours = parts == 1 || chronos_owns(keys[o], part, parts);
@@ -34,13 +34,13 @@ static inline uint32_t pick_operation(struct chronos_shard *shard, uint32_t tran
 
 ISO_FETCH fetch_ahead(const struct iso_history *history, const uint32_t *transactions)
 {
-    __builtin_prefetch(&history->first_operation[transactions[FAR_AHEAD]]);
-    uint32_t operation = history->first_operation[transactions[AHEAD]];
-    __builtin_prefetch(&history->key[operation]);
-    __builtin_prefetch(&history->kind[operation]);
-    __builtin_prefetch(&history->value[operation]);
-    __builtin_prefetch(&history->key[operation + 15]);
-    __builtin_prefetch(&history->value[operation + 15]);
+    __builtin_prefetch(&history->txns.first_op[transactions[FAR_AHEAD]]);
+    uint32_t operation = history->txns.first_op[transactions[AHEAD]];
+    __builtin_prefetch(&history->ops.key[operation]);
+    __builtin_prefetch(&history->ops.kind[operation]);
+    __builtin_prefetch(&history->ops.value[operation]);
+    __builtin_prefetch(&history->ops.key[operation + 15]);
+    __builtin_prefetch(&history->ops.value[operation + 15]);
 }
 
 /* ---- reads ---- */
@@ -49,7 +49,7 @@ static __attribute__((noinline, cold)) void wrong_read(struct chronos_shard *sha
                                                        struct chronos_key *key,
                                                        uint32_t transaction, uint32_t operation)
 {
-    ISO_LOG(chronos, &shard->history->atoms, shard->history->tid[transaction],
+    ISO_LOG(chronos, &shard->history->atoms, shard->history->txns.tid[transaction],
             "operation %" PRIu32 " read something else than was there", operation);
     if (key->accessor != transaction) {
         chronos_add_suspect(shard, &(struct chronos_suspect){transaction, operation, key->value,
@@ -87,9 +87,10 @@ static inline bool needs_care(const struct chronos *check, uint32_t transaction)
     const struct iso_history *history = check->history;
     if (!check->own_times && !check->inverted)
         return false;
-    uint8_t flags = history->flags[transaction];
-    return (flags & ISO_OWN_TIMES) || (check->si && (flags & ISO_WRITES) &&
-                                       history->cts[transaction] <= history->sts[transaction]);
+    uint8_t flags = history->txns.flags[transaction];
+    return (flags & ISO_OWN_TIMES) ||
+           (check->si && (flags & ISO_WRITES) &&
+            history->txns.cts[transaction] <= history->txns.sts[transaction]);
 }
 
 /* Operations `picked[0..count)`, or where that is NULL the `count` from `first`, of a transaction;
@@ -97,8 +98,8 @@ static inline bool needs_care(const struct chronos *check, uint32_t transaction)
 static inline uint32_t access_operations(struct chronos_shard *shard, uint32_t transaction,
                                          const uint32_t *picked, uint32_t first, uint32_t count)
 {
-    const uint32_t *keys = shard->history->key, *values = shard->history->value;
-    const uint8_t *kinds = shard->history->kind;
+    const uint32_t *keys = shard->history->ops.key, *values = shard->history->ops.value;
+    const uint8_t *kinds = shard->history->ops.kind;
     struct chronos_key *states = shard->keys;
     uint32_t writes = 0, lists = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -118,7 +119,7 @@ static inline uint32_t access_operations(struct chronos_shard *shard, uint32_t t
 
 static uint32_t access_own_keys(struct chronos_shard *shard, uint32_t transaction)
 {
-    const uint32_t *first = shard->history->first_operation + transaction;
+    const uint32_t *first = shard->history->txns.first_op + transaction;
     unsigned parts = shard->check->parts;
     if (parts == 1)
         return access_operations(shard, transaction, NULL, first[0], first[1] - first[0]);
@@ -156,17 +157,18 @@ static void commit_writes(struct chronos_shard *shard, uint32_t transaction)
     unsigned parts = check->parts;
     uint32_t count = parts == 1 ? pick_operation(shard, transaction, true, 1)
                                 : pick_operation(shard, transaction, true, parts);
-    uint64_t bound = check->si && !check->overlaps ? history->sts[transaction] + 1 : UINT64_MAX,
-             cts = history->cts[transaction];
+    uint64_t bound =
+                 check->si && !check->overlaps ? history->txns.sts[transaction] + 1 : UINT64_MAX,
+             cts = history->txns.cts[transaction];
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t operation = shard->picked[i], key = history->key[operation];
+        uint32_t operation = shard->picked[i], key = history->ops.key[operation];
         struct chronos_key *state = &shard->keys[key];
         if (__builtin_expect(state->judged_cts >= bound, 0) && state->writer != transaction)
             chronos_contest(shard, key);
         state->judged_cts = cts;
         state->writer = transaction;
-        state->value = history->value[operation];
-        if (history->kind[operation] == ISO_APPEND) {
+        state->value = history->ops.value[operation];
+        if (history->ops.kind[operation] == ISO_APPEND) {
             chronos_append(&check->lists[key], state->value);
             state->value = check->lists[key].count;
         }

@@ -5,9 +5,10 @@
 /* The first operation whose own timestamp does not lie between sts and cts, or ISO_NONE. */
 static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) &&
-            (history->ots[o] < history->sts[t] || history->ots[o] > history->cts[t]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if ((history->ops.kind[o] & ISO_OPERATION_OTS) &&
+            (history->ops.ots[o] < history->txns.sts[t] ||
+             history->ops.ots[o] > history->txns.cts[t]))
             return o;
     }
     return ISO_NONE;
@@ -15,20 +16,20 @@ static uint32_t stray_operation(const struct iso_history *history, uint32_t t)
 
 static bool breaks_interval(const struct iso_history *history, uint32_t t, uint32_t stray)
 {
-    bool writes = history->flags[t] & ISO_WRITES;
-    return stray != ISO_NONE || history->sts[t] > history->cts[t] ||
-           (history->sts[t] == history->cts[t] && writes);
+    bool writes = history->txns.flags[t] & ISO_WRITES;
+    return stray != ISO_NONE || history->txns.sts[t] > history->txns.cts[t] ||
+           (history->txns.sts[t] == history->txns.cts[t] && writes);
 }
 
 static void check_one(struct chronos *check, struct iso_verdict *verdict, uint32_t t)
 {
     const struct iso_history *history = check->history;
-    bool own_times = check->si && (history->flags[t] & ISO_OWN_TIMES);
+    bool own_times = check->si && (history->txns.flags[t] & ISO_OWN_TIMES);
     uint32_t stray = own_times ? stray_operation(history, t) : ISO_NONE;
     uint32_t snapshot_violation =
         check->first_snapshot_violation ? check->first_snapshot_violation[t] : ISO_NONE;
     bool interval =
-        check->si && (history->flags[t] & ISO_HAS_STS) && breaks_interval(history, t, stray);
+        check->si && (history->txns.flags[t] & ISO_HAS_STS) && breaks_interval(history, t, stray);
     verdict->per_operation |= own_times;
     if (!interval && snapshot_violation == ISO_NONE)
         return;

@@ -31,7 +31,8 @@ static int by_order(const void *left, const void *right, void *context)
              b_bound = chronos_first_write_bound(history, b->writer, order->key);
     if (a_bound != b_bound)
         return a_bound < b_bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->writer], history->tid[b->writer]);
+    return iso_atom_compare(&history->atoms, history->txns.tid[a->writer],
+                            history->txns.tid[b->writer]);
 }
 
 static int by_value_and_order(const void *left, const void *right, void *context)
@@ -49,19 +50,19 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
 {
     const struct chronos *check = index->check;
     const struct iso_history *history = check->history;
-    uint32_t *writer = iso_allocate(((size_t)history->key_count + 1) * sizeof *writer);
-    memset(writer, 0xff, ((size_t)history->key_count + 1) * sizeof *writer);
+    uint32_t *writer = iso_allocate(((size_t)history->keys.count + 1) * sizeof *writer);
+    memset(writer, 0xff, ((size_t)history->keys.count + 1) * sizeof *writer);
     for (uint32_t c = 0; c < check->commits.count; c++) {
         uint32_t t = check->commits.transaction[c];
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t key = history->key[o];
-            if (!iso_kind_writes(history->kind[o]))
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t key = history->ops.key[o];
+            if (!iso_kind_writes(history->ops.kind[o]))
                 continue;
             next[key] += writer[key] != t;
             writer[key] = t;
             if (!count_only)
                 index->versions[next[key] - 1] =
-                    (struct chronos_version){history->cts[t], t, history->value[o]};
+                    (struct chronos_version){history->txns.cts[t], t, history->ops.value[o]};
         }
     }
     iso_free(writer);
@@ -87,10 +88,10 @@ static void grow_list(struct chronos_index *index, uint32_t key)
     struct chronos_list *list = &index->check->lists[key];
     for (uint32_t i = index->first[key]; i < index->first[key + 1]; i++) {
         struct chronos_version *version = &index->versions[i];
-        for (uint32_t o = history->first_operation[version->writer];
-             o < history->first_operation[version->writer + 1]; o++) {
-            if (history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND)
-                chronos_append(list, history->value[o]);
+        for (uint32_t o = history->txns.first_op[version->writer];
+             o < history->txns.first_op[version->writer + 1]; o++) {
+            if (history->ops.key[o] == key && iso_kind_of(history, o) == ISO_APPEND)
+                chronos_append(list, history->ops.value[o]);
         }
         version->value = list->count;
     }
@@ -116,20 +117,20 @@ struct chronos_index *chronos_index_new(struct chronos *check)
     struct chronos_index *index = iso_allocate_zeroed(1, sizeof *index);
     *index = (struct chronos_index){
         .check = check, .are_positions = history->clock == ISO_CLOCK_SNAPSHOT || check->gaps};
-    uint32_t *next = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *next);
-    index->first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *index->first);
+    uint32_t *next = iso_allocate_zeroed((size_t)history->keys.count + 2, sizeof *next);
+    index->first = iso_allocate_zeroed((size_t)history->keys.count + 2, sizeof *index->first);
     put_versions(index, next, true);
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         index->first[key + 1] = index->first[key] + next[key];
         next[key] = index->first[key];
     }
     index->versions =
-        iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->versions);
+        iso_allocate(((size_t)index->first[history->keys.count] + 1) * sizeof *index->versions);
     index->by_value =
-        iso_allocate(((size_t)index->first[history->key_count] + 1) * sizeof *index->by_value);
+        iso_allocate(((size_t)index->first[history->keys.count] + 1) * sizeof *index->by_value);
     put_versions(index, next, false);
     iso_free(next);
-    for (uint32_t key = 0; key < history->key_count; key++)
+    for (uint32_t key = 0; key < history->keys.count; key++)
         build_key(index, key);
     return index;
 }
@@ -150,12 +151,12 @@ struct chronos_look chronos_look_of(const struct chronos_index *index,
                                     const struct chronos_extra *read)
 {
     const struct iso_history *history = index->check->history;
-    struct chronos_look look = {history->key[read->operation], read->transaction,
-                                history->value[read->operation], false};
+    struct chronos_look look = {history->ops.key[read->operation], read->transaction,
+                                history->ops.value[read->operation], false};
     if (read->prefix == ISO_NONE)
         return look;
     const struct chronos_list *list = &index->check->lists[look.key];
-    const iso_atom *elements = history->element + history->list_first[look.value];
+    const iso_atom *elements = history->lists.element + history->lists.first[look.value];
     look.value = read->prefix;
     look.is_of_nobody =
         read->prefix > list->count ||

@@ -58,8 +58,8 @@ static int compare_versions(const void *left, const void *right, void *context)
         return a->key < b->key ? -1 : 1;
     if (a->bound != b->bound)
         return a->bound < b->bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
-                            history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->txns.tid[a->transaction],
+                            history->txns.tid[b->transaction]);
 }
 
 static void watch_conflicts(struct chronos_shard *shard, const struct version *version,
@@ -68,13 +68,13 @@ static void watch_conflicts(struct chronos_shard *shard, const struct version *v
     struct chronos_key *key = &shard->keys[version->key];
     if (shard->check->overlaps)
         return;
-    if (chronos_is_lock(shard->history->kind[first_write])) {
+    if (chronos_is_lock(shard->history->ops.kind[first_write])) {
         shard->verdict->writes_unjudged++;
         return;
     }
     if (key->judged_cts >= version->bound)
         chronos_contest(shard, version->key);
-    key->judged_cts = shard->history->cts[version->transaction];
+    key->judged_cts = shard->history->txns.cts[version->transaction];
 }
 
 static void apply_versions(struct chronos_shard *shard, const struct group *group,
@@ -89,7 +89,7 @@ static void apply_versions(struct chronos_shard *shard, const struct group *grou
         watch_conflicts(shard, version, chronos_operation_of(group->operations[version->first]));
     for (uint32_t i = version->first; i < version->first + version->count; i++) {
         uint32_t operation = chronos_operation_of(group->operations[i]);
-        key->value = history->value[operation];
+        key->value = history->ops.value[operation];
         if (iso_kind_of(history, operation) == ISO_APPEND) {
             chronos_append(&check->lists[version->key], key->value);
             key->value = check->lists[version->key].count;

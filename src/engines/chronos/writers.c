@@ -20,7 +20,7 @@ void writers_init(struct writers *writers, const struct iso_history *history)
 {
     *writers = (struct writers){.history = history};
     writers->key_bits =
-        iso_allocate_zeroed((size_t)history->key_count / 64 + 1, sizeof *writers->key_bits);
+        iso_allocate_zeroed((size_t)history->keys.count / 64 + 1, sizeof *writers->key_bits);
 }
 
 void writers_release(struct writers *writers)
@@ -60,10 +60,10 @@ static void find_in_run(const struct writers *writers, struct occurrences *found
 {
     const struct iso_history *history = writers->history;
     uint32_t key = chronos_key_of(run[0]),
-             last = history->value[chronos_operation_of(run[count - 1])];
+             last = history->ops.value[chronos_operation_of(run[count - 1])];
     bool list = iso_key_is_list(history, key);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t value = history->value[chronos_operation_of(run[i])];
+        uint32_t value = history->ops.value[chronos_operation_of(run[i])];
         bool is_final = list || value == last;
         uint32_t pair = iso_number_map_get(&writers->pairs, iso_number_pair(key, value));
         if (pair == ISO_NONE || (!list && is_final && i + 1 < count))
@@ -80,10 +80,10 @@ static void find_in_transaction(const struct writers *writers, struct occurrence
 {
     const struct iso_history *history = writers->history;
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint32_t key = history->key[o];
-        if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if ((writers->key_bits[key / 64] >> key % 64 & 1) && iso_kind_writes(history->ops.kind[o]))
             sorted[count++] = (uint64_t)key << 32 | o;
     }
     chronos_sort_numbers(sorted, count);
@@ -120,8 +120,8 @@ struct order {
 static int by_tid(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = ((const struct order *)context)->history;
-    return iso_atom_compare(&history->atoms, history->tid[*(const uint32_t *)left],
-                            history->tid[*(const uint32_t *)right]);
+    return iso_atom_compare(&history->atoms, history->txns.tid[*(const uint32_t *)left],
+                            history->txns.tid[*(const uint32_t *)right]);
 }
 
 /* cts, then the bound of the first write, then tid. */
@@ -132,8 +132,8 @@ static int by_version(const void *left, const void *right, void *context)
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     if (a == b)
         return 0;
-    if (history->cts[a] != history->cts[b])
-        return history->cts[a] < history->cts[b] ? -1 : 1;
+    if (history->txns.cts[a] != history->txns.cts[b])
+        return history->txns.cts[a] < history->txns.cts[b] ? -1 : 1;
     uint64_t a_bound = chronos_first_write_bound(history, a, order->key),
              b_bound = chronos_first_write_bound(history, b, order->key);
     if (a_bound != b_bound)
@@ -146,9 +146,9 @@ static int by_start(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = ((const struct order *)context)->history;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    bool a_has = history->flags[a] & ISO_HAS_STS, b_has = history->flags[b] & ISO_HAS_STS;
-    if (a_has && b_has && history->sts[a] != history->sts[b])
-        return history->sts[a] < history->sts[b] ? -1 : 1;
+    bool a_has = history->txns.flags[a] & ISO_HAS_STS, b_has = history->txns.flags[b] & ISO_HAS_STS;
+    if (a_has && b_has && history->txns.sts[a] != history->txns.sts[b])
+        return history->txns.sts[a] < history->txns.sts[b] ? -1 : 1;
     return a_has != b_has ? a_has - b_has : by_tid(left, right, context);
 }
 
@@ -170,7 +170,7 @@ static void sort_classes(struct writers *writers, uint32_t pair, uint32_t key)
 void writers_find(struct writers *writers, struct chronos_shard *shard)
 {
     struct occurrences found = {0};
-    for (uint32_t t = 0; t < writers->history->transaction_count; t++)
+    for (uint32_t t = 0; t < writers->history->txns.count; t++)
         find_in_transaction(writers, &found, shard->sorted, t);
     group_occurrences(writers, &found);
     iso_column_free(found.items, found.capacity * sizeof *found.items);

@@ -36,9 +36,9 @@ static void find_reads(struct begins *begins, uint32_t t)
 {
     const struct iso_history *history = begins->history;
     begins->read_count = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) && begins->accessed[key] != t + 1) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]) && begins->accessed[key] != t + 1) {
             ISO_GROW(begins->reads, begins->read_count, begins->read_capacity);
             begins->reads[begins->read_count++] = o;
         }
@@ -50,9 +50,9 @@ static void find_reads(struct begins *begins, uint32_t t)
 static uint32_t last_place(struct begins *begins, uint32_t operation, uint32_t low, uint32_t begin)
 {
     const struct iso_history *history = begins->history;
-    uint32_t wanted = history->value[operation];
-    for (uint32_t i = begins->newest[history->key[operation]]; i != ISO_NONE && begins->patience;
-         begins->patience--) {
+    uint32_t wanted = history->ops.value[operation];
+    for (uint32_t i = begins->newest[history->ops.key[operation]];
+         i != ISO_NONE && begins->patience; begins->patience--) {
         const struct version *version = &begins->versions[i];
         if (version->replaced < low)
             return ISO_NONE;
@@ -83,18 +83,18 @@ static uint32_t place_reads(struct begins *begins, uint32_t t, uint32_t low)
 static void add_writes(struct begins *begins, uint32_t t)
 {
     const struct iso_history *history = begins->history;
-    for (uint32_t o = history->first_operation[t + 1]; o-- > history->first_operation[t];) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t + 1]; o-- > history->txns.first_op[t];) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]))
             continue;
         if (begins->newest[key] == ISO_NONE || begins->versions[begins->newest[key]].owner != t)
-            add_version(begins, key, history->value[o], t);
+            add_version(begins, key, history->ops.value[o], t);
     }
 }
 
 static bool has_lists(const struct iso_history *history)
 {
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         if (iso_key_is_list(history, key))
             return true;
     }
@@ -105,7 +105,7 @@ static void add_initial(struct begins *begins)
 {
     const struct iso_history *history = begins->history;
     uint32_t *initial = iso_history_initial_values(history);
-    for (uint32_t key = 0; key < history->key_count; key++)
+    for (uint32_t key = 0; key < history->keys.count; key++)
         add_version(begins, key, initial[key], ISO_NONE);
     iso_free(initial);
 }
@@ -128,27 +128,26 @@ static bool place_transaction(struct begins *begins, uint32_t t, uint32_t low, u
 uint32_t *judge_begins(const struct iso_history *history)
 {
     enum { STEPS_AN_OPERATION = 64 };
-    uint32_t n = history->transaction_count;
+    uint32_t n = history->txns.count;
     if (has_lists(history))
         return NULL;
     struct begins begins = {.history = history,
-                            .newest = iso_numbers_none(history->key_count),
-                            .accessed = iso_numbers_zero(history->key_count),
-                            .patience =
-                                STEPS_AN_OPERATION * ((uint64_t)history->operation_count + 1024)};
-    uint32_t *begin = iso_numbers(n), *last = iso_numbers_zero(history->session_count);
+                            .newest = iso_numbers_none(history->keys.count),
+                            .accessed = iso_numbers_zero(history->keys.count),
+                            .patience = STEPS_AN_OPERATION * ((uint64_t)history->ops.count + 1024)};
+    uint32_t *begin = iso_numbers(n), *last = iso_numbers_zero(history->sessions.count);
     bool placed = true;
     add_initial(&begins);
     for (uint32_t t = 0; t < n && placed; t++) {
-        uint32_t session = history->session[t];
+        uint32_t session = history->txns.session[t];
         placed = place_transaction(&begins, t, last[session], begin);
         if (iso_status_of(history, t) == ISO_COMMITTED)
             last[session] = t + 1;
     }
     /* a session whose transactions stand in another order in the input */
     for (uint32_t i = 1; i < n && placed; i++) {
-        uint32_t t = history->session_order[i], before = history->session_order[i - 1];
-        placed = history->session[t] != history->session[before] || before < t;
+        uint32_t t = history->sessions.order[i], before = history->sessions.order[i - 1];
+        placed = history->txns.session[t] != history->txns.session[before] || before < t;
     }
     iso_free(begins.versions);
     iso_free(begins.newest);

@@ -23,8 +23,8 @@ void iso_judge_options_init(struct iso_judge_options *options)
 static enum iso_status need_no_log(const struct iso_history *history, struct iso_error *error)
 {
     char place[512];
-    for (uint32_t t = 0; history->marks && t < history->transaction_count; t++) {
-        if (!(history->marks[t] & ISO_MARK_LOG_START))
+    for (uint32_t t = 0; history->txns.marks && t < history->txns.count; t++) {
+        if (!(history->txns.marks[t] & ISO_MARK_LOG_START))
             continue;
         iso_history_location_text(history, t, place, sizeof place);
         return iso_error_set(
@@ -60,9 +60,9 @@ enum iso_status iso_judge_finish(struct iso_history *history, uint64_t *repeats,
  */
 static bool seeks_order(const struct iso_judge_options *options, const struct iso_history *history)
 {
-    bool placed = history->clock != ISO_CLOCK_NONE && history->without_cts == ISO_NONE;
+    bool placed = history->clock != ISO_CLOCK_NONE && history->totals.without_cts == ISO_NONE;
     return options->engine == ISO_JUDGE_AUTO && options->order.model == ISO_MODEL_SER && placed &&
-           (history->snapshot || history->xid || history->without_sts != ISO_NONE);
+           (history->txns.snapshot || history->txns.xid || history->totals.without_sts != ISO_NONE);
 }
 
 /* auto: chronos if every committed transaction has timestamps (or snapshots). */
@@ -75,7 +75,7 @@ static bool timestamps_judge(const struct iso_judge_options *options,
     enum iso_level level = iso_model_level(options->order.model);
     bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
     return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order &&
-           history->without_sts == ISO_NONE && history->without_cts == ISO_NONE;
+           history->totals.without_sts == ISO_NONE && history->totals.without_cts == ISO_NONE;
 }
 
 enum iso_judge_route iso_judge_route(const struct iso_judge_options *options,
@@ -186,15 +186,15 @@ static void not_more_than(const struct iso_verdict *as_si, bool allow_unjudged,
 static enum iso_status ask_without_touches(struct iso_judgement *judgement, struct iso_error *error)
 {
     struct iso_history history = *judgement->history;
-    history.kind = iso_allocate(history.operation_count + 1u);
-    memcpy(history.kind, judgement->history->kind, history.operation_count);
-    history.value = iso_allocate((history.operation_count + (size_t)1) * sizeof *history.value);
-    memcpy(history.value, judgement->history->value,
-           history.operation_count * sizeof *history.value);
+    history.ops.kind = iso_allocate(history.ops.count + 1u);
+    memcpy(history.ops.kind, judgement->history->ops.kind, history.ops.count);
+    history.ops.value = iso_allocate((history.ops.count + (size_t)1) * sizeof *history.ops.value);
+    memcpy(history.ops.value, judgement->history->ops.value,
+           history.ops.count * sizeof *history.ops.value);
     iso_history_read_touches(&history);
     iso_polygraph_check(&history, &judgement->order, &judgement->result, error);
-    iso_free(history.kind);
-    iso_free(history.value);
+    iso_free(history.ops.kind);
+    iso_free(history.ops.value);
     return error->status;
 }
 
@@ -215,7 +215,7 @@ static enum iso_status ask_polygraph(const struct iso_judge_options *options,
             iso_model_name(order->model));
     judgement->has_result = true;
     iso_polygraph_result_init(&judgement->result);
-    if (judgement->history->writer_of_stream != ISO_NONE) {
+    if (judgement->history->streamed.writer != ISO_NONE) {
         judgement->result.evidence.model = order->model;
         judgement->result.outcome = ISO_IS_UNDECIDED;
         judgement->result.reason = iso_unjudged_name(ISO_UNJUDGED_NO_STREAM);
@@ -277,7 +277,7 @@ static enum iso_status seek_order(const struct iso_judge_options *options,
         return iso_error_set(
             error, ISO_BAD_INPUT,
             "--no-session-order: where an order of the transactions is sought, ser has sessions");
-    if (judgement->history->without_sts != ISO_NONE)
+    if (judgement->history->totals.without_sts != ISO_NONE)
         return judge_order(options, true, judgement, error);
     if (judge_times(options, as_si, judgement, error) != ISO_OK)
         return error->status;

@@ -4,7 +4,7 @@ static bool is_candidate(const struct iso_history *history, enum iso_level level
 {
     const struct iso_level_row *row = iso_level_row(level);
     return row->is_ranked && iso_level_judged_by(level, engines) &&
-           (!row->needs_times || (history->begun && history->ended));
+           (!row->needs_times || (history->txns.begun && history->txns.ended));
 }
 
 /* Searches may take for ever: at pc where values were written twice, at psi where the input's order

@@ -10,7 +10,7 @@ static uint32_t key_of(const struct iso_history *history, struct iso_json_text t
 {
     iso_atom atom;
     return iso_atoms_find(&history->atoms, text.at, text.length, &atom)
-               ? iso_atom_index_find(history->key_index, atom)
+               ? iso_atom_index_find(history->keys.index, atom)
                : ISO_NONE;
 }
 
@@ -28,8 +28,8 @@ static uint32_t writer_of(struct asking *asking, struct iso_json_text tid)
     if (!tid.at || !iso_atoms_find(&history->atoms, tid.at, tid.length, &atom))
         return ISO_NONE;
     bool is_made = asking->by_tid.count;
-    for (uint32_t t = 0; !is_made && t < history->transaction_count; t++)
-        iso_number_map_put(&asking->by_tid, history->tid[t], t);
+    for (uint32_t t = 0; !is_made && t < history->txns.count; t++)
+        iso_number_map_put(&asking->by_tid, history->txns.tid[t], t);
     return iso_number_map_get(&asking->by_tid, atom);
 }
 
@@ -54,7 +54,7 @@ static void take_finding(void *context, const struct iso_rowsets_finding *findin
         .transaction = finding->transaction.index,
         .other = ISO_NONE,
         .key = key_of(history, finding->key),
-        .operation = history->first_operation[finding->transaction.index] + finding->operation,
+        .operation = history->txns.first_op[finding->transaction.index] + finding->operation,
         .writer_expected = ISO_NONE,
         .writer_actual = ISO_NONE,
         .snapshot_violation = ISO_NONE,

@@ -31,7 +31,7 @@ static void begin_half(struct split *split, uint32_t t, bool writes)
     const struct iso_history *history = split->history;
     struct iso_history *halves = &split->halves;
     iso_history_begin(halves, iso_atoms_unsigned(&halves->atoms, 2 * (uint64_t)t + writes),
-                      iso_atoms_unsigned(&halves->atoms, history->session[t]),
+                      iso_atoms_unsigned(&halves->atoms, history->txns.session[t]),
                       iso_status_of(history, t), iso_origin(0, 2 * (uint64_t)t + writes));
     iso_history_set_sno(halves, 2 * (uint64_t)split->place[t] + writes);
     ISO_GROW(split->event, split->half_count, split->half_capacity);
@@ -42,7 +42,7 @@ static void add_operation(struct split *split, uint32_t o, uint32_t value)
 {
     const struct iso_history *history = split->history;
     iso_history_operation(&split->halves, (enum iso_operation_kind)iso_kind_of(history, o),
-                          atom_of(split, history->key_atom[history->key[o]]), value);
+                          atom_of(split, history->keys.atom[history->ops.key[o]]), value);
     ISO_GROW(split->operation, split->operation_count, split->operation_capacity);
     split->operation[split->operation_count++] = o;
 }
@@ -51,12 +51,13 @@ static void add_operation(struct split *split, uint32_t o, uint32_t value)
 static uint32_t prefix_of(struct split *split, uint32_t t, uint32_t operation)
 {
     const struct iso_history *history = split->history;
-    uint32_t list = history->value[operation], copy = iso_history_list(&split->halves);
-    uint64_t end = history->list_first[list + 1];
-    for (uint32_t o = history->first_operation[t]; o < operation; o++)
-        end -= iso_kind_of(history, o) == ISO_APPEND && history->key[o] == history->key[operation];
-    for (uint64_t i = history->list_first[list]; i < end; i++)
-        iso_history_element(&split->halves, atom_of(split, history->element[i]));
+    uint32_t list = history->ops.value[operation], copy = iso_history_list(&split->halves);
+    uint64_t end = history->lists.first[list + 1];
+    for (uint32_t o = history->txns.first_op[t]; o < operation; o++)
+        end -= iso_kind_of(history, o) == ISO_APPEND &&
+               history->ops.key[o] == history->ops.key[operation];
+    for (uint64_t i = history->lists.first[list]; i < end; i++)
+        iso_history_element(&split->halves, atom_of(split, history->lists.element[i]));
     return copy;
 }
 
@@ -64,13 +65,13 @@ static void add_reads(struct split *split, uint32_t t)
 {
     const struct iso_history *history = split->history;
     begin_half(split, t, false);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o];
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o];
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_READ_LIST && split->listed[key] != t + 1)
             add_operation(split, o, prefix_of(split, t, o));
         else if (kind == ISO_READ && split->accessed[key] != t + 1)
-            add_operation(split, o, atom_of(split, history->value[o]));
+            add_operation(split, o, atom_of(split, history->ops.value[o]));
         split->listed[key] = kind == ISO_READ_LIST ? t + 1 : split->listed[key];
         split->accessed[key] = t + 1;
     }
@@ -80,14 +81,14 @@ static void add_writes(struct split *split, uint32_t t)
 {
     const struct iso_history *history = split->history;
     begin_half(split, t, true);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (iso_kind_writes(history->kind[o]))
-            split->last[history->key[o]] = o + 1;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (iso_kind_writes(history->ops.kind[o]))
+            split->last[history->ops.key[o]] = o + 1;
     }
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         if (iso_kind_of(history, o) == ISO_APPEND ||
-            (iso_kind_writes(history->kind[o]) && split->last[history->key[o]] == o + 1))
-            add_operation(split, o, atom_of(split, history->value[o]));
+            (iso_kind_writes(history->ops.kind[o]) && split->last[history->ops.key[o]] == o + 1))
+            add_operation(split, o, atom_of(split, history->ops.value[o]));
     }
 }
 
@@ -98,7 +99,7 @@ static void add_writes(struct split *split, uint32_t t)
 static void add_halves(struct split *split, const uint32_t *begin)
 {
     const struct iso_history *history = split->history;
-    uint32_t n = history->transaction_count;
+    uint32_t n = history->txns.count;
     uint32_t *first = iso_numbers_zero((size_t)n + 2), *sorted = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++)
         first[(begin ? begin[t] : t) + 2]++;
@@ -112,7 +113,8 @@ static void add_halves(struct split *split, const uint32_t *begin)
             if (iso_status_of(history, sorted[i]) == ISO_COMMITTED)
                 add_reads(split, sorted[i]);
         }
-        if (status == ISO_COMMITTED || (status == ISO_UNKNOWN && history->flags[t] & ISO_WRITES))
+        if (status == ISO_COMMITTED ||
+            (status == ISO_UNKNOWN && history->txns.flags[t] & ISO_WRITES))
             add_writes(split, t);
     }
     iso_free(first);
@@ -124,18 +126,18 @@ static enum iso_status split_history(struct split *split, bool advice, struct is
     const struct iso_history *history = split->history;
     iso_history_input(&split->halves, "halves");
     iso_history_copy_initial(&split->halves, history);
-    split->accessed = iso_numbers_zero(history->key_count);
-    split->listed = iso_numbers_zero(history->key_count);
-    split->last = iso_numbers_zero(history->key_count);
-    split->place = iso_numbers(history->transaction_count);
-    for (uint32_t i = 0; i < history->transaction_count; i++)
-        split->place[history->session_order[i]] = i;
+    split->accessed = iso_numbers_zero(history->keys.count);
+    split->listed = iso_numbers_zero(history->keys.count);
+    split->last = iso_numbers_zero(history->keys.count);
+    split->place = iso_numbers(history->txns.count);
+    for (uint32_t i = 0; i < history->txns.count; i++)
+        split->place[history->sessions.order[i]] = i;
     uint32_t *begin = advice ? judge_begins(history) : NULL;
     add_halves(split, begin);
     iso_free(begin);
-    split->key = iso_numbers_none(split->halves.key_count);
+    split->key = iso_numbers_none(split->halves.keys.count);
     for (uint32_t o = 0; o < split->operation_count; o++)
-        split->key[split->halves.key[o]] = history->key[split->operation[o]];
+        split->key[split->halves.ops.key[o]] = history->ops.key[split->operation[o]];
     return iso_history_finish(&split->halves, error);
 }
 
@@ -287,7 +289,7 @@ enum iso_status iso_split_check(const struct iso_history *history,
 {
     struct split split = {.history = history};
     struct iso_polygraph_options asked = *options;
-    if (iso_weak_findings(history, options, result) || history->committed_count == 0)
+    if (iso_weak_findings(history, options, result) || history->totals.committed == 0)
         return ISO_OK;
     asked.model = ISO_MODEL_SER;
     iso_history_init(&split.halves);

@@ -16,7 +16,7 @@
 
 static uint32_t first_of(const struct iso_history *history, const struct iso_range *set)
 {
-    return history->first_operation[set->transaction] + set->first;
+    return history->txns.first_op[set->transaction] + set->first;
 }
 
 /* Who knows its commit timestamp was joined with the stream: a row without cells was touched there
@@ -25,7 +25,7 @@ static bool leaves_out_cells(const struct iso_history *history, const struct iso
 {
     return set->form == ISO_SET_ROW && set->count == 1 &&
            iso_kind_of(history, first_of(history, set)) == ISO_WRITE &&
-           (!(history->flags[set->transaction] & ISO_HAS_CTS) ||
+           (!(history->txns.flags[set->transaction] & ISO_HAS_CTS) ||
             iso_marks_of(history, set->transaction) & ISO_MARK_CELLS_OF_STREAM);
 }
 
@@ -55,11 +55,11 @@ static uint32_t writer_without_cells(struct iso_history *history)
         const struct iso_range *set = &history->ranges.list[i];
         if (!leaves_out_cells(history, set))
             continue;
-        iso_atom key = history->key_atom[history->key[first_of(history, set)]];
+        iso_atom key = history->keys.atom[history->ops.key[first_of(history, set)]];
         iso_number_map_add(&writers, table_of(history, key, false), set->transaction);
     }
-    for (uint32_t key = 0; writers.count && key < history->key_count; key++) {
-        iso_atom table = table_of(history, history->key_atom[key], true);
+    for (uint32_t key = 0; writers.count && key < history->keys.count; key++) {
+        iso_atom table = table_of(history, history->keys.atom[key], true);
         uint32_t of_table =
             table == ISO_ABSENT ? ISO_NUMBER_NONE : iso_number_map_get(&writers, table);
         if (of_table != ISO_NUMBER_NONE && of_table < writer)
@@ -71,23 +71,23 @@ static uint32_t writer_without_cells(struct iso_history *history)
 
 static uint32_t find_writer(struct iso_history *history)
 {
-    for (uint32_t t = 0; history->marks && t < history->transaction_count; t++)
-        if (history->marks[t] & ISO_MARK_CDC_WRITES)
+    for (uint32_t t = 0; history->txns.marks && t < history->txns.count; t++)
+        if (history->txns.marks[t] & ISO_MARK_CDC_WRITES)
             return t;
     return writer_without_cells(history);
 }
 
 static void leave_out_reads(struct iso_history *history)
 {
-    bool *drops = iso_allocate_zeroed(history->operation_count + (size_t)1, sizeof *drops);
+    bool *drops = iso_allocate_zeroed(history->ops.count + (size_t)1, sizeof *drops);
     uint32_t kept = 0, o = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t end = t + 1 < history->transaction_count ? history->first_operation[t + 1]
-                                                          : history->operation_count;
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint32_t end =
+            t + 1 < history->txns.count ? history->txns.first_op[t + 1] : history->ops.count;
         bool counts = iso_status_of(history, t) == ISO_COMMITTED;
         for (; o < end; o++) {
             drops[o] = !iso_kind_writes(iso_kind_of(history, o));
-            history->reads_of_stream += counts && drops[o];
+            history->streamed.left_out += counts && drops[o];
         }
     }
     iso_history_drop_operations(history, drops);
@@ -100,9 +100,9 @@ static void leave_out_reads(struct iso_history *history)
 
 void judge_leave_to_stream(struct iso_history *history)
 {
-    history->writer_of_stream = find_writer(history);
-    if (history->of_stream && history->writer_of_stream == ISO_NONE && history->transaction_count)
-        history->writer_of_stream = 0; /* its reader saw what others wrote */
-    if (history->writer_of_stream != ISO_NONE)
+    history->streamed.writer = find_writer(history);
+    if (history->streamed.is_needed && history->streamed.writer == ISO_NONE && history->txns.count)
+        history->streamed.writer = 0; /* its reader saw what others wrote */
+    if (history->streamed.writer != ISO_NONE)
         leave_out_reads(history);
 }

@@ -33,7 +33,7 @@ static void set_history(struct minimiser *minimiser, const struct iso_history *h
     minimiser->evidence = evidence;
     iso_part_init(&minimiser->part, history);
     minimiser->named_keys =
-        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *minimiser->named_keys);
+        iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *minimiser->named_keys);
 }
 
 static void release_history(struct minimiser *minimiser)
@@ -98,13 +98,13 @@ static bool try_part(struct minimiser *minimiser)
 
 static void name_transaction(struct minimiser *minimiser, uint32_t transaction)
 {
-    if (transaction < minimiser->history->transaction_count)
+    if (transaction < minimiser->history->txns.count)
         minimiser->part.transactions[transaction] = true;
 }
 
 static void name_key(struct minimiser *minimiser, uint32_t key)
 {
-    if (key < minimiser->history->key_count)
+    if (key < minimiser->history->keys.count)
         minimiser->named_keys[key] = true;
 }
 
@@ -124,25 +124,25 @@ static void name_writers(struct minimiser *minimiser, uint32_t transaction, uint
 {
     const struct iso_history *history = minimiser->history;
     name_key(minimiser, key);
-    if (transaction >= history->transaction_count)
+    if (transaction >= history->txns.count)
         return;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint32_t value = history->value[o];
-        if (history->key[o] != key)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint32_t value = history->ops.value[o];
+        if (history->ops.key[o] != key)
             continue;
         if (iso_kind_of(history, o) == ISO_READ)
             name_group(minimiser, minimiser->part.group[o]);
         if (iso_kind_of(history, o) != ISO_READ_LIST || !lists)
             continue;
-        for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++)
+        for (uint64_t i = history->lists.first[value]; i < history->lists.first[value + 1]; i++)
             name_group(minimiser, minimiser->part.element_group[i]);
     }
 }
 
 static void name_finding(struct minimiser *minimiser, const struct iso_finding *finding)
 {
-    uint32_t key = minimiser->history->key[finding->operation];
+    uint32_t key = minimiser->history->ops.key[finding->operation];
     name_transaction(minimiser, finding->transaction);
     name_transaction(minimiser, finding->other);
     name_writers(minimiser, finding->transaction, key, true);
@@ -178,7 +178,7 @@ static void name_edge(struct minimiser *minimiser, const struct iso_edge *edge)
 static void name_evidence(struct minimiser *minimiser)
 {
     const struct iso_evidence *evidence = minimiser->evidence;
-    memset(minimiser->named_keys, false, minimiser->history->key_count);
+    memset(minimiser->named_keys, false, minimiser->history->keys.count);
     iso_part_reset(&minimiser->part, false);
     if (evidence->finding.kind != ISO_FINDING_NONE) {
         name_finding(minimiser, &evidence->finding);
@@ -200,14 +200,15 @@ static bool keep_operations(struct minimiser *minimiser)
 {
     const struct iso_history *history = minimiser->history;
     uint32_t kept = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            bool stays = minimiser->part.transactions[t] && minimiser->named_keys[history->key[o]];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            bool stays =
+                minimiser->part.transactions[t] && minimiser->named_keys[history->ops.key[o]];
             minimiser->part.operations[o] = stays;
             kept += stays;
         }
     }
-    return kept < history->operation_count;
+    return kept < history->ops.count;
 }
 
 /* As long as the evidence of the part names less than it has: only that. */
@@ -227,12 +228,12 @@ enum unit_kind { TRANSACTIONS, OPERATIONS };
 static uint32_t number_operations(const struct iso_history *history, uint32_t *unit)
 {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t first = history->first_operation[t];
-        for (uint32_t o = first; o < history->first_operation[t + 1]; o++) {
-            uint32_t same = iso_kind_writes(history->kind[o]) ? first : o;
-            while (same < o &&
-                   !(iso_kind_writes(history->kind[same]) && history->key[same] == history->key[o]))
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint32_t first = history->txns.first_op[t];
+        for (uint32_t o = first; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t same = iso_kind_writes(history->ops.kind[o]) ? first : o;
+            while (same < o && !(iso_kind_writes(history->ops.kind[same]) &&
+                                 history->ops.key[same] == history->ops.key[o]))
                 same++;
             unit[o] = same < o ? unit[same] : count++;
         }
@@ -242,7 +243,7 @@ static uint32_t number_operations(const struct iso_history *history, uint32_t *u
 
 static uint32_t count_units(const struct minimiser *minimiser, enum unit_kind kind, uint32_t *unit)
 {
-    return kind == TRANSACTIONS ? minimiser->history->transaction_count
+    return kind == TRANSACTIONS ? minimiser->history->txns.count
                                 : number_operations(minimiser->history, unit);
 }
 
@@ -254,7 +255,7 @@ static bool try_without(struct minimiser *minimiser, enum unit_kind kind, const 
     if (kind == TRANSACTIONS) {
         memset(minimiser->part.transactions + first, false, end - first);
     } else {
-        for (uint32_t o = 0; o < minimiser->history->operation_count; o++)
+        for (uint32_t o = 0; o < minimiser->history->ops.count; o++)
             minimiser->part.operations[o] = unit[o] < first || unit[o] >= end;
     }
     return try_part(minimiser);
@@ -283,7 +284,7 @@ static bool reduce_once(struct minimiser *minimiser, enum unit_kind kind, uint32
 
 static bool reduce_units(struct minimiser *minimiser, enum unit_kind kind)
 {
-    uint32_t *unit = iso_allocate(((size_t)minimiser->history->operation_count + 1) * sizeof *unit);
+    uint32_t *unit = iso_allocate(((size_t)minimiser->history->ops.count + 1) * sizeof *unit);
     bool reduced = false, again = true;
     for (uint32_t size = count_units(minimiser, kind, unit) / 2; size > 1; size /= 2)
         reduced |= reduce_once(minimiser, kind, unit, size);

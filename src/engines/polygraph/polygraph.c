@@ -115,9 +115,9 @@ static bool problem_fits(struct engine *engine)
 {
     enum { BYTES_AN_OPERATION = 80, BYTES_A_TRANSACTION = 120, BYTES_A_KEY = 40 };
     const struct iso_history *history = engine->history;
-    return engine_may_take(engine, BYTES_AN_OPERATION * (uint64_t)history->operation_count +
-                                       BYTES_A_TRANSACTION * (uint64_t)history->transaction_count +
-                                       BYTES_A_KEY * (uint64_t)history->key_count);
+    return engine_may_take(engine, BYTES_AN_OPERATION * (uint64_t)history->ops.count +
+                                       BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
+                                       BYTES_A_KEY * (uint64_t)history->keys.count);
 }
 
 static bool search_timed(struct engine *engine, uint64_t dead_ends, uint32_t *scheduled_count)
@@ -363,11 +363,11 @@ enum iso_status iso_polygraph_check(const struct iso_history *history,
     result->evidence.model = options->model;
     result->evidence.versions_by_commit = options->versions_by_commit;
     result->evidence.drift = iso_model_needs_times(options->model) ? options->drift : 0;
-    if (iso_model_needs_times(options->model) && (!history->begun || !history->ended))
+    if (iso_model_needs_times(options->model) && (!history->txns.begun || !history->txns.ended))
         return iso_error_set(error, ISO_BAD_INPUT,
                              "level %s needs the clients' clocks (begin and end of transactions)",
                              iso_model_name(options->model));
-    if (history->committed_count == 0)
+    if (history->totals.committed == 0)
         conclude_undecided(&engine, "nothing-judged");
     else
         judge_history(&engine);

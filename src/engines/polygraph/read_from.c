@@ -58,7 +58,7 @@ void read_from_to_versions(struct engine *engine)
 
 uint32_t *reads_count_readers(const struct engine *engine)
 {
-    size_t slots = (size_t)engine->versions.count + engine->history->key_count;
+    size_t slots = (size_t)engine->versions.count + engine->history->keys.count;
     uint32_t *count = iso_allocate_zeroed(slots + 1, sizeof *count);
     for (uint32_t read = 0; read < engine->reads.count; read++) {
         if (engine->reads.writer[read] != OPEN)

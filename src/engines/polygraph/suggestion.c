@@ -211,10 +211,10 @@ bool suggestion_decides(struct engine *engine)
     struct advice advice = {
         .engine = engine,
         .begin = iso_allocate(((size_t)engine->transactions.count + 1) * sizeof(uint32_t)),
-        .current = iso_numbers_none(engine->history->key_count),
-        .replaced = iso_numbers_none((size_t)engine->writes.count + engine->history->key_count),
+        .current = iso_numbers_none(engine->history->keys.count),
+        .replaced = iso_numbers_none((size_t)engine->writes.count + engine->history->keys.count),
         .before = session_predecessors(engine),
-        .length = iso_numbers((size_t)engine->writes.count + engine->history->key_count),
+        .length = iso_numbers((size_t)engine->writes.count + engine->history->keys.count),
         .patience = PATIENCE * (uint64_t)engine->reads.count};
     list_lengths(&advice);
     bool fine = true;

@@ -13,7 +13,7 @@ static void validate_writes(const struct engine *engine, uint32_t t)
     assert(writes->first[t] <= writes->first[t + 1] && writes->first[t + 1] <= writes->count);
     for (uint32_t write = writes->first[t]; write < writes->first[t + 1]; write++) {
         assert(writes->transaction[write] == t);
-        assert(writes->key[write] < engine->history->key_count);
+        assert(writes->key[write] < engine->history->keys.count);
     }
 }
 
@@ -24,7 +24,7 @@ static void validate_reads(const struct engine *engine, uint32_t t)
     for (uint32_t read = reads->first[t]; read < reads->first[t + 1]; read++) {
         uint32_t operation = reads->operation[read];
         assert(reads->transaction[read] == t);
-        assert(engine->history->key[operation] == reads->key[read]);
+        assert(engine->history->ops.key[operation] == reads->key[read]);
         assert(reads->writer[read] == OPEN ||
                reads->set[read] == ISO_NONE); /* one writer, or a set of several */
     }
@@ -110,7 +110,7 @@ void versions_validate(const struct engine *engine)
         assert(engine->versions.transaction[version] == engine->writes.transaction[write]);
         assert(engine->versions.key[version] == engine->writes.key[write]);
     }
-    for (uint32_t key = 0; key < engine->history->key_count; key++) {
+    for (uint32_t key = 0; key < engine->history->keys.count; key++) {
         for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++)
             validate_span(engine, key, span);
     }

@@ -62,18 +62,18 @@ static void enter_appends(struct lists *lists, uint32_t t, struct appending *app
     for (uint32_t w = local == ISO_NONE ? 0 : problem->writes.first[local];
          local != ISO_NONE && w < problem->writes.first[local + 1]; w++)
         appending[problem->writes.key[w]].write = w + 1;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         if (iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        struct appending *of_key = &appending[history->key[o]];
+        struct appending *of_key = &appending[history->ops.key[o]];
         uint32_t entry = lists->appends.count++;
         struct append *before =
             of_key->append > first ? &lists->appends.entries[of_key->append - 1] : NULL;
         if (before)
             before->rest = entry;
         lists->appends.entries[entry] =
-            (struct append){.key = history->key[o],
-                            .element = history->value[o],
+            (struct append){.key = history->ops.key[o],
+                            .element = history->ops.value[o],
                             .transaction = t,
                             .write = local == ISO_NONE ? ISO_NONE : of_key->write - 1,
                             .offset = before ? before->offset + 1 : 0,
@@ -90,14 +90,14 @@ static void index_appends(struct lists *lists)
     const struct iso_history *history = lists->problem->history;
     struct appends *appends = &lists->appends;
     uint32_t count = 0;
-    for (uint32_t o = 0; o < history->operation_count; o++)
+    for (uint32_t o = 0; o < history->ops.count; o++)
         count += iso_kind_of(history, o) == ISO_APPEND;
     iso_index_reserve(&appends->by_element, count);
     appends->entries = iso_allocate(((size_t)count + 1) * sizeof *appends->entries);
     appends->elements = iso_allocate(((size_t)count + 1) * sizeof *appends->elements);
     struct appending *appending =
-        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *appending);
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+        iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *appending);
+    for (uint32_t t = 0; t < history->txns.count; t++)
         enter_appends(lists, t, appending);
     iso_free(appending);
 }
@@ -145,7 +145,7 @@ uint32_t lists_block_length(const struct lists *lists, const struct append *appe
 const iso_atom *lists_elements(const struct lists *lists, uint32_t read)
 {
     const struct iso_history *history = lists->problem->history;
-    return history->element + history->list_first[lists->problem->reads.value[read]];
+    return history->lists.element + history->lists.first[lists->problem->reads.value[read]];
 }
 
 void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read, uint32_t other)
@@ -159,16 +159,16 @@ void lists_report(struct lists *lists, enum iso_finding_kind kind, uint32_t read
 static void collect_initial(struct lists *lists)
 {
     const struct iso_history *history = lists->problem->history;
-    uint32_t *first = iso_allocate_zeroed((size_t)history->key_count + 2, sizeof *first);
-    lists->initial_elements = iso_numbers(history->initial_count);
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        first[history->initial_key[i] + 2] += history->initial_is_append[i];
-    for (uint32_t key = 0; key < history->key_count; key++)
+    uint32_t *first = iso_allocate_zeroed((size_t)history->keys.count + 2, sizeof *first);
+    lists->initial_elements = iso_numbers(history->initial.count);
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        first[history->initial.key[i] + 2] += history->initial.is_append[i];
+    for (uint32_t key = 0; key < history->keys.count; key++)
         first[key + 2] += first[key + 1];
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_is_append[i])
-            lists->initial_elements[first[history->initial_key[i] + 1]++] =
-                history->initial_of_key[i];
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.is_append[i])
+            lists->initial_elements[first[history->initial.key[i] + 1]++] =
+                history->initial.value[i];
     }
     lists->initial_first = first;
 }
@@ -293,7 +293,7 @@ static void resolve_key(struct lists *lists, uint32_t key, const uint32_t *reads
 static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys, uint32_t count,
                              uint32_t **items)
 {
-    uint32_t key_count = problem->history->key_count;
+    uint32_t key_count = problem->history->keys.count;
     uint32_t *first = iso_allocate_zeroed((size_t)key_count + 2, sizeof *first);
     *items = iso_allocate(((size_t)count + 1) * sizeof **items);
     for (uint32_t i = 0; i < count; i++)
@@ -310,7 +310,7 @@ static uint32_t *by_list_key(const struct problem *problem, const uint32_t *keys
 static void resolve_keys(struct lists *lists)
 {
     struct problem *problem = lists->problem;
-    uint32_t *reads, *writes, key_count = problem->history->key_count;
+    uint32_t *reads, *writes, key_count = problem->history->keys.count;
     uint32_t *first_read = by_list_key(problem, problem->reads.key, problem->reads.count, &reads);
     uint32_t *first_write =
         by_list_key(problem, problem->writes.key, problem->writes.count, &writes);
@@ -337,14 +337,14 @@ void problem_resolve_lists(struct problem *problem)
 {
     struct lists lists = {.problem = problem};
     bool any = false;
-    for (uint32_t key = 0; key < problem->history->key_count && !any; key++)
+    for (uint32_t key = 0; key < problem->history->keys.count && !any; key++)
         any = iso_key_is_list(problem->history, key);
     if (!any)
         return;
     lists.repeats =
-        iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.repeats);
+        iso_allocate_zeroed((size_t)problem->history->keys.count + 1, sizeof *lists.repeats);
     lists.several =
-        iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *lists.several);
+        iso_allocate_zeroed((size_t)problem->history->keys.count + 1, sizeof *lists.several);
     lists.observed = iso_allocate_zeroed((size_t)problem->writes.count + 1, 1);
     index_appends(&lists);
     collect_initial(&lists);

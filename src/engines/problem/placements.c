@@ -8,7 +8,7 @@
 static void new_placements(struct problem *problem)
 {
     problem->placements = iso_allocate_zeroed(1, sizeof *problem->placements);
-    problem->placements->list_of_key = iso_numbers_none(problem->history->key_count);
+    problem->placements->list_of_key = iso_numbers_none(problem->history->keys.count);
 }
 
 void placements_begin(struct problem *problem, struct repeating_list list)

@@ -51,9 +51,9 @@ static void make_room(struct problem *problem)
 {
     const struct iso_history *history = problem->history;
     size_t writes = 0;
-    for (uint32_t o = 0; o < history->operation_count; o++)
-        writes += iso_kind_writes(history->kind[o]);
-    size_t reads = history->operation_count - writes;
+    for (uint32_t o = 0; o < history->ops.count; o++)
+        writes += iso_kind_writes(history->ops.kind[o]);
+    size_t reads = history->ops.count - writes;
     problem->writes.transaction = iso_numbers(writes);
     problem->writes.key = iso_numbers(writes);
     problem->writes.value = iso_numbers(writes);
@@ -69,8 +69,8 @@ static uint32_t add_read(struct problem *problem, uint32_t transaction, uint32_t
 {
     uint32_t read = problem->reads.count++;
     problem->reads.transaction[read] = transaction;
-    problem->reads.key[read] = problem->history->key[operation];
-    problem->reads.value[read] = problem->history->value[operation];
+    problem->reads.key[read] = problem->history->ops.key[operation];
+    problem->reads.value[read] = problem->history->ops.value[operation];
     problem->reads.operation[read] = operation;
     problem->reads.prefix[read] = prefix;
     return read;
@@ -98,10 +98,10 @@ static void scan_register(struct scan *scan, uint32_t local, uint32_t operation,
 {
     struct problem *problem = scan->problem;
     const struct iso_history *history = problem->history;
-    uint32_t key = history->key[operation], value = history->value[operation];
+    uint32_t key = history->ops.key[operation], value = history->ops.value[operation];
     bool known;
     struct own_access *access = access_key(scan, local, key, &known);
-    if (iso_kind_writes(history->kind[operation])) {
+    if (iso_kind_writes(history->ops.kind[operation])) {
         if (access->write == ISO_NONE)
             access->write = add_write(problem, local, key);
         problem->writes.value[access->write] = access->value = value;
@@ -124,11 +124,11 @@ static uint32_t own_prefix(const struct scan *scan, uint32_t local, uint32_t ope
                            uint32_t append)
 {
     const struct iso_history *history = scan->problem->history;
-    uint32_t list = history->value[operation],
-             base = history->first_operation[scan->problem->transactions.in_history[local]];
-    uint64_t first = history->list_first[list], end = history->list_first[list + 1];
+    uint32_t list = history->ops.value[operation],
+             base = history->txns.first_op[scan->problem->transactions.in_history[local]];
+    uint64_t first = history->lists.first[list], end = history->lists.first[list + 1];
     for (; append != ISO_NONE; append = scan->previous_append[append - base]) {
-        if (end == first || history->element[--end] != history->value[append])
+        if (end == first || history->lists.element[--end] != history->ops.value[append])
             return ISO_NONE;
     }
     return (uint32_t)(end - first);
@@ -139,9 +139,9 @@ static bool same_prefix(const struct problem *problem, uint32_t read, uint32_t l
 {
     const struct iso_history *history = problem->history;
     return problem->reads.prefix[read] == length &&
-           !memcmp(history->element + history->list_first[list],
-                   history->element + history->list_first[problem->reads.value[read]],
-                   length * sizeof *history->element);
+           !memcmp(history->lists.element + history->lists.first[list],
+                   history->lists.element + history->lists.first[problem->reads.value[read]],
+                   length * sizeof *history->lists.element);
 }
 
 /* At rc only those behind the transaction's first append must agree with one another. */
@@ -149,9 +149,9 @@ static void scan_list(struct scan *scan, uint32_t local, uint32_t operation)
 {
     struct problem *problem = scan->problem;
     const struct iso_history *history = problem->history;
-    uint32_t t = problem->transactions.in_history[local], list = history->value[operation];
+    uint32_t t = problem->transactions.in_history[local], list = history->ops.value[operation];
     bool known;
-    struct own_access *access = access_key(scan, local, history->key[operation], &known);
+    struct own_access *access = access_key(scan, local, history->ops.key[operation], &known);
     uint32_t prefix = own_prefix(scan, local, operation, access->append);
     bool binds = !problem->rules.each_read || access->append != ISO_NONE;
     if (prefix == ISO_NONE || (binds && access->value != ISO_NONE &&
@@ -167,13 +167,13 @@ static void scan_list(struct scan *scan, uint32_t local, uint32_t operation)
 static void scan_append(struct scan *scan, uint32_t local, uint32_t operation)
 {
     struct problem *problem = scan->problem;
-    uint32_t key = problem->history->key[operation];
+    uint32_t key = problem->history->ops.key[operation];
     bool known;
     struct own_access *access = access_key(scan, local, key, &known);
     if (access->write == ISO_NONE)
         access->write = add_write(problem, local, key);
-    scan->previous_append
-        [operation - problem->history->first_operation[problem->transactions.in_history[local]]] =
+    scan->previous_append[operation - problem->history->txns
+                                          .first_op[problem->transactions.in_history[local]]] =
         access->append;
     access->append = operation;
 }
@@ -205,7 +205,7 @@ static void scan_transaction(struct scan *scan, uint32_t local)
     uint32_t t = scan->problem->transactions.in_history[local],
              first_write = scan->problem->writes.count;
     bool judged = iso_status_of(history, t) == ISO_COMMITTED;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_APPEND)
             scan_append(scan, local, o);
@@ -222,8 +222,8 @@ static uint32_t most_operations(const struct problem *problem)
 {
     const struct iso_history *history = problem->history;
     uint32_t most = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        uint32_t count = history->first_operation[t + 1] - history->first_operation[t];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        uint32_t count = history->txns.first_op[t + 1] - history->txns.first_op[t];
         most = count > most ? count : most;
     }
     return most;
@@ -232,7 +232,8 @@ static uint32_t most_operations(const struct problem *problem)
 static void scan_operations(struct problem *problem)
 {
     struct scan scan = {.problem = problem};
-    scan.access = iso_allocate_zeroed((size_t)problem->history->key_count + 1, sizeof *scan.access);
+    scan.access =
+        iso_allocate_zeroed((size_t)problem->history->keys.count + 1, sizeof *scan.access);
     scan.previous_append = iso_numbers(most_operations(problem));
     for (uint32_t local = 0; local < problem->transactions.count; local++) {
         problem->writes.first[local] = problem->writes.count;
@@ -254,8 +255,8 @@ static void scan_operations(struct problem *problem)
 void problem_find_lost_updates(struct problem *problem)
 {
     const struct iso_history *history = problem->history;
-    uint32_t *writer = iso_numbers_zero(history->key_count); /* by key: 1 + who writes it */
-    uint32_t *first = iso_numbers_none((size_t)problem->writes.count + history->key_count);
+    uint32_t *writer = iso_numbers_zero(history->keys.count); /* by key: 1 + who writes it */
+    uint32_t *first = iso_numbers_none((size_t)problem->writes.count + history->keys.count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
         for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
              write++)
@@ -283,14 +284,14 @@ void problem_find_lost_updates(struct problem *problem)
 static void choose_transactions(struct problem *problem)
 {
     const struct iso_history *history = problem->history;
-    problem->transactions.in_history = iso_numbers(history->transaction_count);
-    problem->transactions.local = iso_numbers(history->transaction_count);
-    problem->writes.first = iso_numbers((size_t)history->transaction_count + 1);
-    problem->reads.first = iso_numbers((size_t)history->transaction_count + 1);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    problem->transactions.in_history = iso_numbers(history->txns.count);
+    problem->transactions.local = iso_numbers(history->txns.count);
+    problem->writes.first = iso_numbers((size_t)history->txns.count + 1);
+    problem->reads.first = iso_numbers((size_t)history->txns.count + 1);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         uint8_t status = iso_status_of(history, t);
-        bool takes_part =
-            status == ISO_COMMITTED || (status == ISO_UNKNOWN && (history->flags[t] & ISO_WRITES));
+        bool takes_part = status == ISO_COMMITTED ||
+                          (status == ISO_UNKNOWN && (history->txns.flags[t] & ISO_WRITES));
         problem->transactions.local[t] = takes_part ? problem->transactions.count : ISO_NONE;
         if (takes_part || problem->rules.all_numbered)
             problem->transactions.in_history[problem->transactions.count++] = t;

@@ -58,11 +58,12 @@ static void note_writer(struct unwritten *item, uint32_t transaction, bool abort
 
 static void find_writers(struct table *table, const struct iso_history *history)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            struct unwritten *item = iso_kind_writes(history->kind[o])
-                                         ? find_item(table, history->key[o], history->value[o])
-                                         : NULL;
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            struct unwritten *item =
+                iso_kind_writes(history->ops.kind[o])
+                    ? find_item(table, history->ops.key[o], history->ops.value[o])
+                    : NULL;
             if (item)
                 note_writer(item, t, iso_status_of(history, t) == ISO_ABORTED);
         }

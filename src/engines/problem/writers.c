@@ -23,11 +23,11 @@ struct dealt {
 static void deal(struct dealt *dealt, const struct iso_history *history, const uint32_t *key,
                  const uint32_t *value, uint32_t count)
 {
-    dealt->first = iso_numbers_zero((size_t)history->key_count + 2);
+    dealt->first = iso_numbers_zero((size_t)history->keys.count + 2);
     dealt->list = iso_allocate(((size_t)count + 1) * sizeof *dealt->list);
     for (uint32_t i = 0; i < count; i++)
         dealt->first[key[i] + 2]++;
-    for (uint32_t k = 0; k < history->key_count; k++)
+    for (uint32_t k = 0; k < history->keys.count; k++)
         dealt->first[k + 2] += dealt->first[k + 1];
     for (uint32_t i = 0; i < count; i++)
         dealt->list[dealt->first[key[i] + 1]++] = (struct item){i, value[i]};
@@ -151,7 +151,7 @@ static void find_by_value(struct problem *problem)
     uint32_t *initial = iso_history_initial_values(history);
     deal(&writes, history, problem->writes.key, problem->writes.value, problem->writes.count);
     deal(&reads, history, of_reads->key, of_reads->value, of_reads->count);
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         uint32_t first = reads.first[key], end = reads.first[key + 1];
         if (first == end || iso_key_is_list(history, key))
             continue;
@@ -203,7 +203,7 @@ static void find_list_writer(struct problem *problem, const struct repeating_lis
 static void find_list_writers(struct problem *problem)
 {
     /* by key: the last write so far */
-    uint32_t *last = iso_numbers_none(problem->history->key_count);
+    uint32_t *last = iso_numbers_none(problem->history->keys.count);
     for (uint32_t t = 0; t < problem->transactions.count; t++) {
         for (uint32_t write = problem->writes.first[t]; write < problem->writes.first[t + 1];
              write++)

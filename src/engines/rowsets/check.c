@@ -11,16 +11,16 @@
 /* The committed transactions by cts. */
 static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count)
 {
-    size_t room = (size_t)history->transaction_count + 1;
+    size_t room = (size_t)history->txns.count + 1;
     struct iso_radix items = {iso_allocate(room * sizeof *items.keys),
                               iso_allocate(room * sizeof *items.payloads)};
     struct iso_radix other = {iso_allocate(room * sizeof *items.keys),
                               iso_allocate(room * sizeof *items.payloads)};
     *count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS))
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->txns.flags[t] & ISO_HAS_CTS))
             continue;
-        items.keys[*count] = history->cts[t];
+        items.keys[*count] = history->txns.cts[t];
         items.payloads[(*count)++] = t;
     }
     bool in_other = iso_radix_sort(items, other, *count);
@@ -32,17 +32,17 @@ static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count
 
 static void take_initials(struct iso_rowsets *engine, const struct iso_history *history)
 {
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        if (!history->initial_is_append[i])
-            iso_rowsets_initial(engine, history->key_atom[history->initial_key[i]],
-                                history->initial_of_key[i], false);
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        if (!history->initial.is_append[i])
+            iso_rowsets_initial(engine, history->keys.atom[history->initial.key[i]],
+                                history->initial.value[i], false);
 }
 
 static void take_but_versions(struct iso_rowsets *engine, const struct iso_history *history)
 {
     iso_rowsets_block(engine, history);
     take_initials(engine, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) == ISO_UNKNOWN)
             rowsets_take_unknown(engine, t);
         else if (iso_status_of(history, t) == ISO_COMMITTED)
@@ -53,8 +53,8 @@ static void take_but_versions(struct iso_rowsets *engine, const struct iso_histo
 void rowsets_take_all(struct iso_rowsets *engine, const struct iso_history *history)
 {
     take_but_versions(engine, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        if (iso_status_of(history, t) == ISO_COMMITTED && history->flags[t] & ISO_HAS_CTS)
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        if (iso_status_of(history, t) == ISO_COMMITTED && history->txns.flags[t] & ISO_HAS_CTS)
             rowsets_take_versions(engine, t);
 }
 
@@ -148,12 +148,12 @@ static void check_shard(void *context, unsigned shard)
     struct iso_rowsets *engine = new_engine(checking, shard);
     take_but_versions(engine, history);
     for (uint32_t i = 0; i < checking->commit_count; i++) {
-        uint64_t cts = history->cts[commits[i]];
-        if (cts && (!i || cts > history->cts[commits[i - 1]]))
+        uint64_t cts = history->txns.cts[commits[i]];
+        if (cts && (!i || cts > history->txns.cts[commits[i - 1]]))
             iso_rowsets_watermark(engine, cts - 1);
         engine->store.in_order =
-            (!i || history->cts[commits[i - 1]] < cts) &&
-            (i + 1 == checking->commit_count || history->cts[commits[i + 1]] > cts);
+            (!i || history->txns.cts[commits[i - 1]] < cts) &&
+            (i + 1 == checking->commit_count || history->txns.cts[commits[i + 1]] > cts);
         rowsets_take_versions(engine, commits[i]);
     }
     iso_rowsets_end(engine);

@@ -200,7 +200,7 @@ static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t w
     iso_text_put(&implying->key, "/");
     iso_text_put_bytes(&implying->key, texts[1].at, texts[1].length);
     iso_text_put(&implying->key, "#?");
-    const char *tid = iso_atom_text(&history->atoms, history->tid[writer], buffer, &length);
+    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[writer], buffer, &length);
     iso_text_put_bytes(&implying->key, tid, length);
     return iso_history_key(
         history, iso_atoms_text(&history->atoms, implying->key.bytes, implying->key.used));
@@ -244,7 +244,7 @@ static void imply(struct implying *implying, uint32_t row, iso_atom parts, uint6
         history_additions_put(&implying->additions,
                               (struct history_addition){writer, ISO_NONE, key, ISO_WRITE, 1});
     }
-    uint32_t header = implying->history->first_operation[query->index] + query->operation;
+    uint32_t header = implying->history->txns.first_op[query->index] + query->operation;
     history_additions_put(
         &implying->additions,
         (struct history_addition){query->index, header, key, ISO_READ, has_seen ? 1 : ISO_ABSENT});
@@ -375,9 +375,9 @@ static void prepare_extremes(struct implying *implying)
 static void index_commits(struct implying *implying)
 {
     const struct iso_history *history = implying->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    for (uint32_t t = 0; t < history->txns.count; t++)
         if (iso_status_of(history, t) == ISO_COMMITTED)
-            iso_number_map_put(&implying->by_tid, history->tid[t], t);
+            iso_number_map_put(&implying->by_tid, history->txns.tid[t], t);
 }
 
 static void imply_of_query(struct implying *implying, struct iso_rowsets *engine,
@@ -409,7 +409,7 @@ static bool is_sought(const struct iso_history *history)
 {
     return iso_history_has_queries(history) && !history->ranges.are_implied &&
            history->clock != ISO_CLOCK_NONE &&
-           (history->snapshot || history->xid || history->without_sts != ISO_NONE);
+           (history->txns.snapshot || history->txns.xid || history->totals.without_sts != ISO_NONE);
 }
 
 /* Of a transaction that did not say what its snapshot was nothing is taken, and nothing implied. */

@@ -284,13 +284,13 @@ static uint8_t owner_of_key(struct iso_rowsets_shards *shards, uint32_t key)
     char buffer[ISO_ATOM_TEXT_MAX];
     const struct iso_history *history = shards->history;
     if (key >= shards->owner_count) {
-        ISO_RESERVE(shards->owners, history->key_count, shards->owner_capacity);
-        memset(shards->owners + shards->owner_count, 0, history->key_count - shards->owner_count);
-        shards->owner_count = history->key_count;
+        ISO_RESERVE(shards->owners, history->keys.count, shards->owner_capacity);
+        memset(shards->owners + shards->owner_count, 0, history->keys.count - shards->owner_count);
+        shards->owner_count = history->keys.count;
     }
     if (!shards->owners[key])
         shards->owners[key] =
-            owner_of_text(shards, rowsets_text(&history->atoms, history->key_atom[key], buffer));
+            owner_of_text(shards, rowsets_text(&history->atoms, history->keys.atom[key], buffer));
     return shards->owners[key];
 }
 
@@ -304,10 +304,11 @@ static uint64_t concerned_by(struct iso_rowsets_shards *shards, uint32_t transac
         return all;
     if (shards->options.ranges)
         concerned |= (uint64_t)1 << rowsets_shard_of("", 0, shards->count);
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint8_t owner =
-            iso_kind_writes(history->kind[o]) ? owner_of_key(shards, history->key[o]) : NOBODY;
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint8_t owner = iso_kind_writes(history->ops.kind[o])
+                            ? owner_of_key(shards, history->ops.key[o])
+                            : NOBODY;
         if (owner != NOBODY)
             concerned |= (uint64_t)1 << (owner - 1);
     }

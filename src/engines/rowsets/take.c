@@ -44,7 +44,7 @@ static void look_plain_key_up(struct iso_rowsets *engine, struct rowsets_known *
 static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t key)
 {
     if (key >= engine->block.plain_count) {
-        uint32_t count = engine->block.history->key_count;
+        uint32_t count = engine->block.history->keys.count;
         ISO_RESERVE(engine->block.plain, count, engine->block.plain_capacity);
         memset(engine->block.plain + engine->block.plain_count, 0,
                (count - engine->block.plain_count) * sizeof *engine->block.plain);
@@ -52,7 +52,7 @@ static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t k
     }
     struct rowsets_known *known = &engine->block.plain[key];
     if (!known->table)
-        look_plain_key_up(engine, known, engine->block.history->key_atom[key]);
+        look_plain_key_up(engine, known, engine->block.history->keys.atom[key]);
     return known;
 }
 
@@ -60,7 +60,7 @@ static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t k
 static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
 {
     if (key >= engine->block.known_count) {
-        uint32_t count = engine->block.history->key_count;
+        uint32_t count = engine->block.history->keys.count;
         ISO_RESERVE(engine->block.known, count, engine->block.known_capacity);
         memset(engine->block.known + engine->block.known_count, 0,
                (count - engine->block.known_count) * sizeof *engine->block.known);
@@ -68,7 +68,7 @@ static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
     }
     struct rowsets_known *known = &engine->block.known[key];
     if (!known->table)
-        look_key_up(engine, known, engine->block.history->key_atom[key]);
+        look_key_up(engine, known, engine->block.history->keys.atom[key]);
     return known->table == ISO_NONE ? NULL : known;
 }
 
@@ -98,10 +98,10 @@ struct times {
 
 static struct times times_of(const struct iso_history *history, uint32_t transaction)
 {
-    uint8_t flags = history->flags[transaction];
+    uint8_t flags = history->txns.flags[transaction];
     struct times times = {.has_sts = flags & ISO_HAS_STS, .has_cts = flags & ISO_HAS_CTS};
-    times.sts = times.has_sts ? history->sts[transaction] : 0;
-    times.cts = times.has_cts ? history->cts[transaction] : times.sts;
+    times.sts = times.has_sts ? history->txns.sts[transaction] : 0;
+    times.cts = times.has_cts ? history->txns.cts[transaction] : times.sts;
     if (history->finished)
         times.is_point = flags & ISO_POINT;
     else if (flags & ISO_WRITES || !times.has_sts)
@@ -120,9 +120,9 @@ static struct times times_of(const struct iso_history *history, uint32_t transac
 static uint64_t opened_at(const struct iso_rowsets *engine, const struct times *times,
                           uint32_t operation)
 {
-    uint8_t kind = engine->block.history->kind[operation];
+    uint8_t kind = engine->block.history->ops.kind[operation];
     if (kind & ISO_OPERATION_OTS)
-        return engine->block.history->ots[operation] + 1;
+        return engine->block.history->ops.ots[operation] + 1;
     if (kind & ISO_OPERATION_LOCK)
         return ROWSETS_LOCK;
     if (times->has_sts || engine->options.level == ISO_SER)
@@ -181,7 +181,7 @@ static void note_write_of(struct iso_rowsets *engine, const struct times *times,
     const struct iso_history *history = engine->block.history;
     uint8_t kind = iso_kind_of(history, operation);
     uint32_t before = engine->block.write_count;
-    struct rowsets_write *write = write_of(engine, history->key[operation], known);
+    struct rowsets_write *write = write_of(engine, history->ops.key[operation], known);
     bool is_new = engine->block.write_count > before;
     write->is_plain = is_plain;
     write->is_list |= kind == ISO_APPEND;
@@ -191,14 +191,15 @@ static void note_write_of(struct iso_rowsets *engine, const struct times *times,
         forget_cells(engine, write);
     if (!is_plain && !is_new && !known->column && kind == ISO_WRITE && write->value == ISO_ABSENT)
         write->is_reinserted = true;
-    write->value = kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->value[operation]);
+    write->value =
+        kind == ISO_DELETE ? ISO_ABSENT : copy_atom(engine, history->ops.value[operation]);
 }
 
 static void note_write(struct iso_rowsets *engine, const struct times *times, uint32_t operation)
 {
     const struct iso_history *history = engine->block.history;
     uint8_t kind = iso_kind_of(history, operation);
-    uint32_t key = history->key[operation];
+    uint32_t key = history->ops.key[operation];
     struct rowsets_known *known =
         kind == ISO_WRITE || kind == ISO_DELETE ? key_of(engine, key) : NULL;
     if (known)
@@ -211,14 +212,15 @@ static void note_writes(struct iso_rowsets *engine, uint32_t transaction, const 
 {
     const struct iso_history *history = engine->block.history;
     clear_writes(engine);
-    if (!(history->flags[transaction] & ISO_WRITES))
+    if (!(history->txns.flags[transaction] & ISO_WRITES))
         return;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
-        if (iso_kind_writes(history->kind[o]) && history->key[o] < engine->block.known_count)
-            __builtin_prefetch(&engine->block.known[history->key[o]], 1);
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
+        if (iso_kind_writes(history->ops.kind[o]) &&
+            history->ops.key[o] < engine->block.known_count)
+            __builtin_prefetch(&engine->block.known[history->ops.key[o]], 1);
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
         note_write(engine, times, o);
 }
 
@@ -273,12 +275,12 @@ void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
     const struct iso_history *history = engine->block.history;
     struct times times = times_of(history, transaction);
     engine->stats.transactions++;
-    if (!times.has_cts || !(history->flags[transaction] & ISO_WRITES))
+    if (!times.has_cts || !(history->txns.flags[transaction] & ISO_WRITES))
         return;
     note_writes(engine, transaction, &times);
     fetch_cells(engine);
     put_versions(engine, engine->block.writes, engine->block.write_count,
-                 copy_atom(engine, history->tid[transaction]), times.cts);
+                 copy_atom(engine, history->txns.tid[transaction]), times.cts);
 }
 
 /* ---- queries ---- */
@@ -307,7 +309,7 @@ static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query,
     const struct iso_history *history = engine->block.history;
     query->rows = set->count > 1 ? iso_allocate(set->count * sizeof *query->rows) : NULL;
     for (uint32_t o = header + 1; o < header + set->count; o++) {
-        struct rowsets_known *known = key_of(engine, history->key[o]);
+        struct rowsets_known *known = key_of(engine, history->ops.key[o]);
         if (known && !known->column && known->table - 1 == query->table_number)
             query->rows[query->row_count++] = known->parts;
     }
@@ -315,7 +317,7 @@ static void take_rows(struct iso_rowsets *engine, struct rowsets_query *query,
 
 static bool lies_in(const struct iso_history *history, const struct iso_range *set, uint32_t key)
 {
-    iso_atom atom = history->key_atom[key];
+    iso_atom atom = history->keys.atom[key];
     return (set->from == ISO_ABSENT || iso_atom_compare(&history->atoms, set->from, atom) <= 0) &&
            (set->to == ISO_ABSENT || iso_atom_compare(&history->atoms, atom, set->to) <= 0);
 }
@@ -326,12 +328,12 @@ static void take_named(struct iso_rowsets *engine, struct rowsets_query *query,
                        const struct iso_range *set)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t first = history->first_operation[set->transaction],
-             end = history->first_operation[set->transaction + 1];
+    uint32_t first = history->txns.first_op[set->transaction],
+             end = history->txns.first_op[set->transaction + 1];
     query->rows = end > first ? iso_allocate((end - first) * sizeof *query->rows) : NULL;
     for (uint32_t o = first; o < end; o++)
-        if (lies_in(history, set, history->key[o]))
-            query->rows[query->row_count++] = plain_key_of(engine, history->key[o])->parts;
+        if (lies_in(history, set, history->ops.key[o]))
+            query->rows[query->row_count++] = plain_key_of(engine, history->ops.key[o])->parts;
 }
 
 static void take_owns(struct iso_rowsets *engine, struct rowsets_query *query)
@@ -369,19 +371,23 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
                                         bool is_known)
 {
     const struct iso_history *history = engine->block.history;
-    uint32_t header = history->first_operation[transaction] + set->first;
+    uint32_t header = history->txns.first_op[transaction] + set->first;
     struct rowsets_query *query = iso_allocate_zeroed(1, sizeof *query);
     bool is_range = set->form == ISO_SET_RANGE;
-    uint8_t kind = is_range ? set->kind : set->count ? history->kind[header] : 0;
-    uint64_t ots = is_range ? set->ots : history->ots && set->count ? history->ots[header] : 0;
+    uint8_t kind = is_range ? set->kind : set->count ? history->ops.kind[header] : 0;
+    uint64_t ots = is_range                         ? set->ots
+                   : history->ops.ots && set->count ? history->ops.ots[header]
+                                                    : 0;
     if (!set_table(engine, query, set) || !set_moment(engine, query, times, kind, ots, is_known)) {
         iso_free(query);
         return NULL;
     }
-    query->tid = copy_atom(engine, history->tid[transaction]);
-    query->origin = history->origin[transaction];
-    query->sts = history->flags[transaction] & ISO_HAS_STS ? history->sts[transaction] : 0;
-    query->ends = history->flags[transaction] & ISO_HAS_CTS ? history->cts[transaction] : 0;
+    query->tid = copy_atom(engine, history->txns.tid[transaction]);
+    query->origin = history->txns.origin[transaction];
+    query->sts =
+        history->txns.flags[transaction] & ISO_HAS_STS ? history->txns.sts[transaction] : 0;
+    query->ends =
+        history->txns.flags[transaction] & ISO_HAS_CTS ? history->txns.cts[transaction] : 0;
     query->index = transaction;
     query->operation = set->first;
     query->step = iso_history_set_step(history, set);
@@ -390,7 +396,7 @@ static struct rowsets_query *take_query(struct iso_rowsets *engine, const struct
     query->where = copy_atom(engine, set->where);
     query->returned = copy_atom(engine, set->returned);
     query->is_partial = set->is_partial;
-    query->is_point = !(history->flags[transaction] & ISO_WRITES);
+    query->is_point = !(history->txns.flags[transaction] & ISO_WRITES);
     query->own_order = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     query->watched = ISO_NONE;
     if (is_range)
@@ -414,7 +420,7 @@ static void take_all(struct iso_rowsets *engine, uint32_t transaction, bool is_k
 {
     const struct iso_history *history = engine->block.history;
     uint32_t end, next = iso_history_sets_of(history, transaction, &end),
-                  first = history->first_operation[transaction], o = first;
+                  first = history->txns.first_op[transaction], o = first;
     struct times times = times_of(history, transaction);
     bool all = iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES;
     clear_writes(engine);
@@ -474,7 +480,7 @@ static uint32_t new_unknown(struct iso_rowsets *engine)
 void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
 {
     const struct iso_history *history = engine->block.history;
-    iso_atom tid = copy_atom(engine, history->tid[transaction]);
+    iso_atom tid = copy_atom(engine, history->txns.tid[transaction]);
     struct times times = times_of(history, transaction);
     if (iso_number_map_get(&engine->outcomes.unknown_of, tid) != ISO_NUMBER_NONE)
         return;

@@ -44,23 +44,23 @@ static void append_to_list(struct replay *replay, uint32_t key, iso_atom element
 static void set_initial(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
-    for (uint32_t key = 0; key < history->key_count; key++)
-        replay->value[key] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_is_append[i])
-            append_to_list(replay, history->initial_key[i], history->initial_of_key[i]);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        replay->value[key] = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.is_append[i])
+            append_to_list(replay, history->initial.key[i], history->initial.value[i]);
         else
-            replay->value[history->initial_key[i]] = history->initial_of_key[i];
+            replay->value[history->initial.key[i]] = history->initial.value[i];
     }
 }
 
 static void find_predecessors(struct replay *replay)
 {
     const struct iso_history *history = replay->history;
-    for (uint32_t s = 0; s < history->session_count; s++) {
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE;
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t t = history->session_order[i];
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            uint32_t t = history->sessions.order[i];
             replay->before[t] = last;
             if (iso_status_of(history, t) == ISO_COMMITTED)
                 last = t;
@@ -71,9 +71,10 @@ static void find_predecessors(struct replay *replay)
 static bool list_fits(struct replay *replay, uint32_t operation)
 {
     const struct iso_history *history = replay->history;
-    uint32_t key = history->key[operation], count = replay->lists[key].count;
+    uint32_t key = history->ops.key[operation], count = replay->lists[key].count;
     struct read_shape shape = own_list_read(&replay->own[key], history, operation);
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    const iso_atom *elements =
+        history->lists.element + history->lists.first[history->ops.value[operation]];
     return shape.consistent && shape.prefix == count &&
            (!count || memcmp(elements, replay->lists[key].elements, count * sizeof *elements) == 0);
 }
@@ -81,23 +82,24 @@ static bool list_fits(struct replay *replay, uint32_t operation)
 static enum iso_verification check_operations(struct replay *replay, uint32_t t)
 {
     const struct iso_history *history = replay->history;
-    uint32_t first = history->first_operation[t], end = history->first_operation[t + 1];
+    uint32_t first = history->txns.first_op[t], end = history->txns.first_op[t + 1];
     for (uint32_t o = first; o < end; o++) {
-        struct own_list *own = &replay->own[history->key[o]];
-        replay->touched[history->key[o]] = ISO_NONE;
+        struct own_list *own = &replay->own[history->ops.key[o]];
+        replay->touched[history->ops.key[o]] = ISO_NONE;
         own->count = 0;
         own->has_read = false;
     }
     for (uint32_t o = first; o < end; o++) {
-        uint32_t key = history->key[o], last = replay->touched[key];
+        uint32_t key = history->ops.key[o], last = replay->touched[key];
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_READ_LIST && !list_fits(replay, o))
             return refuse_order(replay, t, "a list read does not return the list");
         if (kind == ISO_READ &&
-            history->value[o] != (last == ISO_NONE ? replay->value[key] : history->value[last]))
+            history->ops.value[o] !=
+                (last == ISO_NONE ? replay->value[key] : history->ops.value[last]))
             return refuse_order(replay, t, "a read does not return the newest value");
         if (kind == ISO_APPEND)
-            own_list_append(&replay->own[key], history->value[o]);
+            own_list_append(&replay->own[key], history->ops.value[o]);
         replay->touched[key] = o;
     }
     return ISO_CONFIRMED;
@@ -117,9 +119,9 @@ static enum iso_verification replay_begin(struct replay *replay, uint32_t t)
                             "a transaction begins before its session's previous one has committed");
     if (iso_status_of(history, t) == ISO_COMMITTED && check_operations(replay, t) != ISO_CONFIRMED)
         return ISO_REFUSED;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]))
             continue;
         if (replay->busy[key] != ISO_NONE && replay->busy[key] != t &&
             replay->evidence->model != ISO_MODEL_PC)
@@ -134,10 +136,10 @@ static bool comes_newest(struct replay *replay, uint32_t t, uint32_t key)
 {
     const struct iso_history *history = replay->history;
     if (!replay->newest || iso_status_of(history, t) != ISO_COMMITTED ||
-        !(history->flags[t] & ISO_HAS_CTS))
+        !(history->txns.flags[t] & ISO_HAS_CTS))
         return true;
-    bool fine = history->cts[t] >= replay->newest[key];
-    replay->newest[key] = history->cts[t];
+    bool fine = history->txns.cts[t] >= replay->newest[key];
+    replay->newest[key] = history->txns.cts[t];
     return fine;
 }
 
@@ -147,18 +149,18 @@ static enum iso_verification replay_commit(struct replay *replay, uint32_t t)
     if (replay->state[t] != BEGUN)
         return refuse_order(replay, t, "a transaction commits that has not begun, or twice");
     replay->state[t] = DONE;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]))
             continue;
         replay->busy[key] = ISO_NONE;
         if (!comes_newest(replay, t, key))
             return refuse_order(replay, t,
                                 "a version comes behind one of a later commit timestamp");
         if (iso_kind_of(history, o) == ISO_APPEND)
-            append_to_list(replay, key, history->value[o]);
+            append_to_list(replay, key, history->ops.value[o]);
         else
-            replay->value[key] = history->value[o];
+            replay->value[key] = history->ops.value[o];
     }
     return ISO_CONFIRMED;
 }
@@ -169,7 +171,7 @@ static enum iso_verification replay_events(struct replay *replay)
     bool serial = iso_model_is_serial(replay->evidence->model);
     for (uint32_t i = 0; i < replay->evidence->event_count; i++) {
         uint32_t event = replay->evidence->events[i], t = event / 2;
-        if (t >= history->transaction_count || (serial && (event & 1)))
+        if (t >= history->txns.count || (serial && (event & 1)))
             return VERIFY_REFUSE(replay->error, "event %u is not one of this history", event);
         enum iso_verification status =
             event & 1 ? replay_commit(replay, t) : replay_begin(replay, t);
@@ -178,7 +180,7 @@ static enum iso_verification replay_events(struct replay *replay)
         if (status != ISO_CONFIRMED)
             return status;
     }
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (replay->state[t] != DONE &&
             (iso_status_of(history, t) == ISO_COMMITTED || replay->state[t] == BEGUN))
             return refuse_order(replay, t, "this transaction is missing");
@@ -193,7 +195,7 @@ static enum iso_verification check_times(struct replay *replay)
     const struct iso_history *history = replay->history;
     const struct iso_evidence *evidence = replay->evidence;
     uint32_t first = ISO_NONE; /* of those that commit later, the one that ended first */
-    if (!iso_model_needs_times(evidence->model) || !history->ended)
+    if (!iso_model_needs_times(evidence->model) || !history->txns.ended)
         return ISO_CONFIRMED;
     for (uint32_t i = evidence->event_count; i-- > 0;) {
         uint32_t event = evidence->events[i], t = event / 2;
@@ -203,8 +205,8 @@ static enum iso_verification check_times(struct replay *replay)
             iso_history_ended_before(history, first, t, evidence->drift))
             return refuse_order(replay, t,
                                 "a transaction comes before one that had ended when it began");
-        if (commits && iso_status_of(history, t) == ISO_COMMITTED && history->ended[t] &&
-            (first == ISO_NONE || history->ended[t] < history->ended[first]))
+        if (commits && iso_status_of(history, t) == ISO_COMMITTED && history->txns.ended[t] &&
+            (first == ISO_NONE || history->txns.ended[t] < history->txns.ended[first]))
             first = t;
     }
     return ISO_CONFIRMED;
@@ -213,8 +215,7 @@ static enum iso_verification check_times(struct replay *replay)
 enum iso_verification verify_order(const struct iso_history *history,
                                    const struct iso_evidence *evidence, struct iso_error *error)
 {
-    size_t keys = (size_t)history->key_count + 1,
-           transactions = (size_t)history->transaction_count + 1;
+    size_t keys = (size_t)history->keys.count + 1, transactions = (size_t)history->txns.count + 1;
     struct replay replay = {.history = history, .evidence = evidence, .error = error};
     replay.state = iso_allocate_zeroed(transactions, 1);
     replay.before = iso_allocate(transactions * sizeof *replay.before);
@@ -231,7 +232,7 @@ enum iso_verification verify_order(const struct iso_history *history,
     enum iso_verification status = replay_events(&replay);
     if (status == ISO_CONFIRMED)
         status = check_times(&replay);
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         iso_free(replay.lists[key].elements);
         iso_free(replay.own[key].elements);
     }

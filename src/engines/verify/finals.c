@@ -12,20 +12,21 @@ ISO_ORDER_BY_TWO(compare_finals, struct final, value, transaction)
  * first. */
 static void note_last(const struct iso_history *history, uint32_t t, uint32_t *last)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (iso_kind_writes(history->kind[o]))
-            last[history->key[o]] = o + 1;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (iso_kind_writes(history->ops.kind[o]))
+            last[history->ops.key[o]] = o + 1;
     }
 }
 
 static void add_finals(struct finals *finals, uint32_t t, const uint32_t *last)
 {
     const struct iso_history *history = finals->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (iso_kind_writes(history->kind[o]) &&
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (iso_kind_writes(history->ops.kind[o]) &&
             (iso_kind_of(history, o) == ISO_APPEND ||
-             history->value[last[history->key[o]] - 1] == history->value[o]))
-            finals->items[finals->count++] = (struct final){history->key[o], history->value[o], t};
+             history->ops.value[last[history->ops.key[o]] - 1] == history->ops.value[o]))
+            finals->items[finals->count++] =
+                (struct final){history->ops.key[o], history->ops.value[o], t};
     }
 }
 
@@ -33,21 +34,21 @@ static void find_initial(struct finals *finals)
 {
     const struct iso_history *history = finals->history;
     finals->initial_value =
-        iso_allocate(((size_t)history->key_count + 1) * sizeof *finals->initial_value);
+        iso_allocate(((size_t)history->keys.count + 1) * sizeof *finals->initial_value);
     finals->initial_length =
-        iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *finals->initial_length);
-    for (uint32_t key = 0; key < history->key_count; key++)
-        finals->initial_value[key] = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        finals->initial_value[history->initial_key[i]] = history->initial_of_key[i];
-        finals->initial_length[history->initial_key[i]] += history->initial_is_append[i];
+        iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *finals->initial_length);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        finals->initial_value[key] = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        finals->initial_value[history->initial.key[i]] = history->initial.value[i];
+        finals->initial_length[history->initial.key[i]] += history->initial.is_append[i];
     }
 }
 
 /* By key first, in one pass, then those of each key. */
 static void sort(struct finals *finals)
 {
-    uint32_t keys = finals->history->key_count,
+    uint32_t keys = finals->history->keys.count,
              *at = iso_allocate_zeroed((size_t)keys + 2, sizeof *at);
     struct final *sorted = iso_allocate(((size_t)finals->count + 1) * sizeof *sorted);
     for (uint32_t i = 0; i < finals->count; i++)
@@ -67,10 +68,10 @@ static void sort(struct finals *finals)
 
 static void collect_finals(struct finals *finals, const struct iso_history *history, bool aborted)
 {
-    uint32_t *last = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *last);
+    uint32_t *last = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *last);
     *finals = (struct finals){.history = history};
-    finals->items = iso_allocate(((size_t)history->operation_count + 1) * sizeof *finals->items);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    finals->items = iso_allocate(((size_t)history->ops.count + 1) * sizeof *finals->items);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if ((iso_status_of(history, t) == ISO_ABORTED) != aborted)
             continue;
         note_last(history, t, last);
@@ -102,7 +103,7 @@ void finals_release(struct finals *finals)
 
 uint32_t finals_of_key(const struct finals *finals, uint32_t key, uint32_t *end)
 {
-    bool known = key < finals->history->key_count;
+    bool known = key < finals->history->keys.count;
     *end = known ? finals->first[key + 1] : finals->count;
     return known ? finals->first[key] : finals->count;
 }

@@ -8,10 +8,10 @@
 
 static uint32_t initial_value(const struct iso_history *history, uint32_t key)
 {
-    uint32_t value = history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_key[i] == key)
-            value = history->initial_of_key[i];
+    uint32_t value = history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.key[i] == key)
+            value = history->initial.value[i];
     }
     return value;
 }
@@ -25,15 +25,15 @@ struct seen {
 static struct seen writers_of(const struct iso_history *history, uint32_t reader,
                               uint32_t operation, uint32_t other)
 {
-    uint32_t key = history->key[operation], value = history->value[operation], last;
+    uint32_t key = history->ops.key[operation], value = history->ops.value[operation], last;
     struct seen seen = {.final = initial_value(history, key) == value};
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (t == reader || !verify_final_write(history, t, key, &last))
             continue;
         bool aborted = iso_status_of(history, t) == ISO_ABORTED;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->key[o] != key || !iso_kind_writes(history->kind[o]) ||
-                history->value[o] != value)
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (history->ops.key[o] != key || !iso_kind_writes(history->ops.kind[o]) ||
+                history->ops.value[o] != value)
                 continue;
             seen.aborted |= aborted;
             seen.intermediate |= !aborted;
@@ -63,10 +63,10 @@ static void said_init(struct said *said, const struct iso_history *history,
                           .each_read = each_read,
                           .reader = finding->transaction,
                           .operation = finding->operation,
-                          .key = history->key[finding->operation],
+                          .key = history->ops.key[finding->operation],
                           .prefix = prefix,
-                          .elements = history->element +
-                                      history->list_first[history->value[finding->operation]]};
+                          .elements = history->lists.element +
+                                      history->lists.first[history->ops.value[finding->operation]]};
     finals_init(&said->finals, history);
     finals_init_aborted(&said->aborted, history);
 }
@@ -99,7 +99,7 @@ static bool holds_foreign(const struct said *said, uint32_t other)
         if (count_appends(said, &said->finals, said->elements[i]))
             continue;
         if (other == ISO_NONE ? !count_appends(said, &said->aborted, said->elements[i])
-                              : other < said->history->transaction_count &&
+                              : other < said->history->txns.count &&
                                     appends_element(said, other, said->elements[i]))
             return true;
     }
@@ -130,12 +130,12 @@ static uint32_t first_place(const struct said *said, const uint64_t *sorted, iso
 static void cover_by(const struct said *said, const uint64_t *sorted, uint32_t t, int32_t *cover)
 {
     const struct iso_history *history = said->history;
-    uint32_t first = history->first_operation[t], length = lists_appended(history, t, said->key);
+    uint32_t first = history->txns.first_op[t], length = lists_appended(history, t, said->key);
     if (!length || t == said->reader || iso_status_of(history, t) == ISO_ABORTED)
         return;
-    while (history->key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND)
+    while (history->ops.key[first] != said->key || iso_kind_of(history, first) != ISO_APPEND)
         first++;
-    iso_atom element = history->value[first];
+    iso_atom element = history->ops.value[first];
     for (uint32_t i = first_place(said, sorted, element);
          i < said->prefix && sorted[i] >> 32 == element; i++) {
         uint32_t place = (uint32_t)sorted[i];
@@ -154,7 +154,7 @@ static bool holds_scrap(const struct said *said, uint32_t other)
     int32_t *cover = iso_allocate_zeroed((size_t)said->prefix + 1, sizeof *cover), covered = 0;
     uint64_t *sorted = sort_elements(said);
     bool found = false;
-    for (uint32_t t = 0; t < said->history->transaction_count; t++)
+    for (uint32_t t = 0; t < said->history->txns.count; t++)
         cover_by(said, sorted, t, cover);
     for (uint32_t at = 0; at < said->prefix && !found; at++) {
         covered += cover[at];
@@ -193,30 +193,31 @@ static bool is_incompatible(const struct said *said, uint32_t other)
     const iso_atom *elements = said->elements;
     if (prefix < said->finals.initial_length[key])
         return true;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_key[i] == key && history->initial_is_append[i] &&
-            elements[at++] != history->initial_of_key[i])
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.key[i] == key && history->initial.is_append[i] &&
+            elements[at++] != history->initial.value[i])
             return true;
     }
     if (other == ISO_NONE)
         return has_too_many(said);
-    if (other >= history->transaction_count || iso_status_of(history, other) != ISO_COMMITTED)
+    if (other >= history->txns.count || iso_status_of(history, other) != ISO_COMMITTED)
         return false;
     struct own_list own = {.each_read = said->each_read};
     bool found = false;
-    for (uint32_t o = history->first_operation[other];
-         o < history->first_operation[other + 1] && !found; o++) {
-        if (history->key[o] != key)
+    for (uint32_t o = history->txns.first_op[other];
+         o < history->txns.first_op[other + 1] && !found; o++) {
+        if (history->ops.key[o] != key)
             continue;
         if (iso_kind_of(history, o) == ISO_APPEND)
-            own_list_append(&own, history->value[o]);
+            own_list_append(&own, history->ops.value[o]);
         if (iso_kind_of(history, o) != ISO_READ_LIST)
             continue;
         struct read_shape shape = own_list_read(&own, history, o);
         uint32_t common = shape.prefix < prefix ? shape.prefix : prefix;
-        found = shape.consistent &&
-                memcmp(elements, history->element + history->list_first[history->value[o]],
-                       common * sizeof *elements) != 0;
+        found =
+            shape.consistent &&
+            memcmp(elements, history->lists.element + history->lists.first[history->ops.value[o]],
+                   common * sizeof *elements) != 0;
     }
     iso_free(own.elements);
     return found;
@@ -233,7 +234,7 @@ static bool list_finding(const struct iso_history *history, const struct iso_fin
     else if (finding->kind == ISO_FINDING_THINAIR)
         fine = finding->other == ISO_NONE && holds_foreign(&said, ISO_NONE);
     else if (finding->kind == ISO_FINDING_G1B)
-        fine = finding->other < history->transaction_count &&
+        fine = finding->other < history->txns.count &&
                iso_status_of(history, finding->other) != ISO_ABORTED &&
                holds_scrap(&said, finding->other);
     else if (finding->kind == ISO_FINDING_INCOMPATIBLE)
@@ -264,9 +265,9 @@ static bool register_finding(const struct iso_history *history, const struct iso
  * ISO_NONE if several may, or nobody. */
 static uint32_t only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation)
 {
-    uint32_t key = history->key[operation], value = history->value[operation], last;
+    uint32_t key = history->ops.key[operation], value = history->ops.value[operation], last;
     uint32_t count = initial_value(history, key) == value, writer = INITIALLY;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (t == reader || iso_status_of(history, t) == ISO_ABORTED ||
             !verify_final_write(history, t, key, &last) || last != value)
             continue;
@@ -280,12 +281,12 @@ static uint32_t only_writer(const struct iso_history *history, uint32_t reader, 
 static uint32_t read_before_write(const struct iso_history *history, uint32_t t, uint32_t key)
 {
     uint32_t value;
-    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED ||
+    if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED ||
         !verify_final_write(history, t, key, &value))
         return ISO_NONE;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         uint8_t kind = iso_kind_of(history, o);
-        if (history->key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
+        if (history->ops.key[o] != key || (kind != ISO_READ && kind != ISO_READ_LIST))
             continue;
         struct read_shape shape = verify_read_shape(history, t, o, false);
         return shape.internal || !shape.consistent ? ISO_NONE : o;
@@ -299,7 +300,7 @@ static uint32_t read_before_write(const struct iso_history *history, uint32_t t,
 static bool loses_update(const struct iso_history *history, const struct iso_finding *finding,
                          uint32_t prefix)
 {
-    uint32_t t = finding->transaction, o = finding->operation, key = history->key[o];
+    uint32_t t = finding->transaction, o = finding->operation, key = history->ops.key[o];
     uint32_t other =
         finding->other == t ? ISO_NONE : read_before_write(history, finding->other, key);
     if (other == ISO_NONE || read_before_write(history, t, key) == ISO_NONE ||
@@ -308,10 +309,11 @@ static bool loses_update(const struct iso_history *history, const struct iso_fin
     if (iso_kind_of(history, o) == ISO_READ) {
         uint32_t writer = only_writer(history, t, o);
         return writer != ISO_NONE && writer == only_writer(history, finding->other, other) &&
-               history->value[o] == history->value[other];
+               history->ops.value[o] == history->ops.value[other];
     }
-    const iso_atom *elements = history->element + history->list_first[history->value[o]];
-    const iso_atom *of_other = history->element + history->list_first[history->value[other]];
+    const iso_atom *elements = history->lists.element + history->lists.first[history->ops.value[o]];
+    const iso_atom *of_other =
+        history->lists.element + history->lists.first[history->ops.value[other]];
     return verify_read_shape(history, finding->other, other, false).prefix == prefix &&
            memcmp(elements, of_other, prefix * sizeof *elements) == 0;
 }
@@ -329,8 +331,8 @@ enum iso_verification verify_finding(const struct iso_history *history,
     const struct iso_finding *finding = &evidence->finding;
     bool each_read = iso_model_has_each_read(evidence->model);
     uint32_t t = finding->transaction, o = finding->operation;
-    bool fine = t < history->transaction_count && iso_status_of(history, t) == ISO_COMMITTED &&
-                o >= history->first_operation[t] && o < history->first_operation[t + 1] &&
+    bool fine = t < history->txns.count && iso_status_of(history, t) == ISO_COMMITTED &&
+                o >= history->txns.first_op[t] && o < history->txns.first_op[t + 1] &&
                 (iso_kind_of(history, o) == ISO_READ || iso_kind_of(history, o) == ISO_READ_LIST);
     if (!fine)
         return VERIFY_REFUSE(error, "the finding names no read of a committed transaction");
@@ -348,6 +350,6 @@ enum iso_verification verify_finding(const struct iso_history *history,
         fine = register_finding(history, finding);
     return fine ? ISO_CONFIRMED
                 : VERIFY_REFUSE(error, "%s: operation %u is no instance of %s",
-                                history->inputs ? history->inputs[0] : "?",
-                                o - history->first_operation[t], iso_finding_name(finding->kind));
+                                history->inputs.names ? history->inputs.names[0] : "?",
+                                o - history->txns.first_op[t], iso_finding_name(finding->kind));
 }

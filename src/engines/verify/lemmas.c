@@ -37,8 +37,7 @@ static enum iso_verification refuse_lemma(struct checker *checker, const char *w
 static bool writes_key(const struct checker *checker, uint32_t t, uint32_t key)
 {
     uint32_t value;
-    return t < checker->history->transaction_count &&
-           iso_status_of(checker->history, t) != ISO_ABORTED &&
+    return t < checker->history->txns.count && iso_status_of(checker->history, t) != ISO_ABORTED &&
            verify_final_write(checker->history, t, key, &value);
 }
 
@@ -111,7 +110,8 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
     }
     /* else whoever's elements may end it, all of them */
     iso_atom last =
-        prefix ? history->element[history->list_first[history->value[operation]] + prefix - 1]
+        prefix ? history->lists
+                     .element[history->lists.first[history->ops.value[operation]] + prefix - 1]
                : ISO_ABSENT;
     uint32_t first = finals_find(&checker->finals, key, last, &end);
     int *clause = iso_allocate(((size_t)end - first + 1) * sizeof *clause);
@@ -132,7 +132,7 @@ static void add_list_choice(struct checker *checker, uint32_t reader, uint32_t k
 static void add_choice(struct checker *checker, uint32_t reader, uint32_t key, uint32_t operation)
 {
     const struct iso_history *history = checker->history;
-    uint32_t value = history->value[operation], count = 0, end;
+    uint32_t value = history->ops.value[operation], count = 0, end;
     if (iso_kind_of(history, operation) == ISO_READ_LIST) {
         add_list_choice(checker, reader, key, operation);
         return;
@@ -161,8 +161,8 @@ static uint32_t read_meant(const struct checker *checker, const struct iso_liter
     const struct iso_history *history = checker->history;
     if (!checker->finals.each_read)
         return literal->read ? ISO_NONE : verify_external_read(history, literal->a, literal->key);
-    return literal->read && literal->read <= history->operation_count &&
-                   history->key[literal->read - 1] == literal->key &&
+    return literal->read && literal->read <= history->ops.count &&
+                   history->ops.key[literal->read - 1] == literal->key &&
                    verify_is_external(history, literal->a, literal->read - 1)
                ? literal->read - 1
                : ISO_NONE;
@@ -221,7 +221,7 @@ static bool is_commit(const struct checker *checker, uint32_t event)
 
 static bool takes_part(const struct checker *checker, uint32_t event)
 {
-    return event / 2 < checker->history->transaction_count &&
+    return event / 2 < checker->history->txns.count &&
            iso_status_of(checker->history, event / 2) != ISO_ABORTED &&
            !((event & 1) && iso_model_is_one_event(checker->evidence->model));
 }
@@ -240,7 +240,7 @@ static bool needs_of(struct checker *checker, const struct iso_edge *edge, int n
         return from == to && edge->from + 1 == edge->to;
     case ISO_EDGE_SESSION:
         return commit_begin && iso_model_keeps_sessions(checker->evidence->model) &&
-               history->session[from] == history->session[to] &&
+               history->txns.session[from] == history->txns.session[to] &&
                checker->place[from] < checker->place[to] &&
                iso_status_of(history, from) == ISO_COMMITTED;
     case ISO_EDGE_WR:
@@ -381,9 +381,9 @@ enum iso_verification verify_lemmas(const struct iso_history *history,
         return VERIFY_REFUSE(error, "not the last lemma, and that alone, is the empty one");
     struct checker checker = {.history = history, .evidence = evidence, .error = error};
     checker.clauses = clauses_new();
-    checker.place = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *checker.place);
-    for (uint32_t i = 0; i < history->transaction_count; i++)
-        checker.place[history->session_order[i]] = i;
+    checker.place = iso_allocate(((size_t)history->txns.count + 1) * sizeof *checker.place);
+    for (uint32_t i = 0; i < history->txns.count; i++)
+        checker.place[history->sessions.order[i]] = i;
     finals_init(&checker.finals, history);
     checker.finals.each_read = iso_model_has_each_read(evidence->model);
     enum iso_verification status = ISO_CONFIRMED;

@@ -14,10 +14,10 @@ static void append_span(const struct iso_history *history, uint32_t t, uint32_t 
 {
     bool found = false;
     *before = *rest = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        found |= history->value[o] == element;
+        found |= history->ops.value[o] == element;
         ++*(found ? rest : before);
     }
 }
@@ -25,8 +25,8 @@ static void append_span(const struct iso_history *history, uint32_t t, uint32_t 
 uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t key)
 {
     uint32_t count = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        count += history->key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        count += history->ops.key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
     return count;
 }
 
@@ -34,16 +34,17 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
                 uint32_t transaction, uint32_t place)
 {
     const struct iso_history *history = finals->history;
-    uint32_t key = history->key[operation];
+    uint32_t key = history->ops.key[operation];
     assert(iso_kind_of(history, operation) == ISO_READ_LIST);
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    const iso_atom *elements =
+        history->lists.element + history->lists.first[history->ops.value[operation]];
     if (place < finals->initial_length[key])
         return false;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (history->key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (history->ops.key[o] != key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
-        if (place >= prefix || elements[place++] != history->value[o])
+        if (place >= prefix || elements[place++] != history->ops.value[o])
             return false;
     }
     return true;
@@ -53,9 +54,10 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
                            uint32_t prefix)
 {
     const struct iso_history *history = finals->history;
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    const iso_atom *elements =
+        history->lists.element + history->lists.first[history->ops.value[operation]];
     uint32_t initial = finals->initial_length[key], before, rest, end;
-    assert(iso_kind_of(history, operation) == ISO_READ_LIST && history->key[operation] == key);
+    assert(iso_kind_of(history, operation) == ISO_READ_LIST && history->ops.key[operation] == key);
     for (uint32_t i = prefix; i-- > initial;) {
         uint32_t first = finals_find(finals, key, elements[i], &end);
         if (end - first != 1)
@@ -72,19 +74,20 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
 static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = finals->history;
-    uint32_t key = history->key[operation], list = history->value[operation], before, rest, end;
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    uint32_t key = history->ops.key[operation], list = history->ops.value[operation], before, rest,
+             end;
+    uint64_t first = history->lists.first[list], length = history->lists.first[list + 1] - first;
     uint32_t prefix = verify_read_shape(history, reader, operation, finals->each_read).prefix;
     uint32_t *owners = iso_allocate((length + 1) * sizeof *owners);
     memset(owners, 0xff, (length + 1) * sizeof *owners);
     for (uint64_t i = prefix; i < length; i++)
         owners[i] = reader;
     for (uint32_t i = finals->initial_length[key]; i < prefix; i++) {
-        uint32_t final = finals_find(finals, key, history->element[first + i], &end);
+        uint32_t final = finals_find(finals, key, history->lists.element[first + i], &end);
         if (end - final != 1)
             continue;
         uint32_t writer = finals->items[final].transaction;
-        append_span(history, writer, key, history->element[first + i], &before, &rest);
+        append_span(history, writer, key, history->lists.element[first + i], &before, &rest);
         for (uint32_t at = i - (before < i ? before : i); at < i + rest && at < prefix; at++)
             owners[at] = writer;
     }
@@ -105,14 +108,14 @@ static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
                     const uint32_t *owners, uint64_t span[2])
 {
     const struct iso_history *history = finals->history;
-    uint32_t key = history->key[operation], list = history->value[operation];
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    uint32_t key = history->ops.key[operation], list = history->ops.value[operation];
+    uint64_t first = history->lists.first[list], length = history->lists.first[list + 1] - first;
     bool unknown = false;
     span[0] = UINT64_MAX;
     span[1] = 0;
     for (uint64_t i = finals->initial_length[key]; i < length; i++) {
-        unknown |=
-            owners[i] == ISO_NONE && appends_element(history, t, key, history->element[first + i]);
+        unknown |= owners[i] == ISO_NONE &&
+                   appends_element(history, t, key, history->lists.element[first + i]);
         if (owners[i] != t)
             continue;
         span[0] = i < span[0] ? i : span[0];
@@ -126,10 +129,11 @@ bool lists_order(const struct finals *finals, const struct iso_literal *literal,
     const struct iso_history *history = finals->history;
     uint32_t t = 0;
     uint64_t a[2], b[2];
-    if (literal->kind != ISO_LITERAL_ORDER || operation >= history->operation_count ||
-        iso_kind_of(history, operation) != ISO_READ_LIST || history->key[operation] != literal->key)
+    if (literal->kind != ISO_LITERAL_ORDER || operation >= history->ops.count ||
+        iso_kind_of(history, operation) != ISO_READ_LIST ||
+        history->ops.key[operation] != literal->key)
         return false;
-    while (history->first_operation[t + 1] <= operation)
+    while (history->txns.first_op[t + 1] <= operation)
         t++;
     if (iso_status_of(history, t) != ISO_COMMITTED ||
         !verify_read_shape(history, t, operation, finals->each_read).consistent)

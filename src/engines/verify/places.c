@@ -52,9 +52,9 @@ static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t
 {
     const struct iso_history *history = said->history;
     uint32_t offset = 0;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (history->key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (history->ops.key[o] != said->key || iso_kind_of(history, o) != ISO_APPEND)
             continue;
         if (offset <= at && may_stand(said, transaction, at - offset) &&
             !clause_has(said, ISO_LITERAL_PLACED, transaction, at - offset))
@@ -68,7 +68,8 @@ static bool names_all_at(const struct said *said, uint32_t transaction, uint32_t
 static bool is_covered(const struct said *said, uint32_t at)
 {
     const iso_atom *elements =
-        said->history->element + said->history->list_first[said->history->value[said->operation]];
+        said->history->lists.element +
+        said->history->lists.first[said->history->ops.value[said->operation]];
     uint32_t end, first = finals_find(said->finals, said->key, elements[at], &end);
     for (uint32_t i = first; i < end; i++) {
         if (!names_all_at(said, said->finals->items[i].transaction, at))
@@ -155,9 +156,9 @@ bool places_imply(const struct finals *finals, const struct iso_literal *clause,
                         .operation = operation,
                         .clause = clause,
                         .count = count};
-    if (operation >= history->operation_count || iso_kind_of(history, operation) != ISO_READ_LIST)
+    if (operation >= history->ops.count || iso_kind_of(history, operation) != ISO_READ_LIST)
         return false;
-    said.key = history->key[operation];
+    said.key = history->ops.key[operation];
     for (uint32_t i = 0; i < count; i++) {
         if (clause[i].key != said.key)
             return false;

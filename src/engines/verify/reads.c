@@ -17,18 +17,19 @@ void own_list_append(struct own_list *own, iso_atom element)
 struct read_shape own_list_read(struct own_list *own, const struct iso_history *history,
                                 uint32_t operation)
 {
-    uint32_t list = history->value[operation];
-    uint64_t first = history->list_first[list], length = history->list_first[list + 1] - first;
+    uint32_t list = history->ops.value[operation];
+    uint64_t first = history->lists.first[list], length = history->lists.first[list + 1] - first;
     own->has_read &= !own->each_read || own->count;
     if (own->count > length)
         return (struct read_shape){.internal = own->has_read};
     struct read_shape shape = {.internal = own->has_read,
                                .prefix = (uint32_t)(length - own->count)};
-    const iso_atom *elements = history->element + first;
+    const iso_atom *elements = history->lists.element + first;
     shape.consistent = !own->count || memcmp(elements + shape.prefix, own->elements,
                                              own->count * sizeof *elements) == 0;
     if (own->has_read) {
-        const iso_atom *before = history->element + history->list_first[history->value[own->read]];
+        const iso_atom *before =
+            history->lists.element + history->lists.first[history->ops.value[own->read]];
         shape.consistent &=
             own->read_prefix == shape.prefix &&
             (!shape.prefix || memcmp(before, elements, shape.prefix * sizeof *elements) == 0);
@@ -46,11 +47,11 @@ static struct read_shape list_shape(const struct iso_history *history, uint32_t 
 {
     struct own_list own = {.each_read = each_read};
     struct read_shape shape = {0};
-    for (uint32_t o = history->first_operation[transaction]; o <= operation; o++) {
-        if (history->key[o] != history->key[operation])
+    for (uint32_t o = history->txns.first_op[transaction]; o <= operation; o++) {
+        if (history->ops.key[o] != history->ops.key[operation])
             continue;
         if (iso_kind_of(history, o) == ISO_APPEND)
-            own_list_append(&own, history->value[o]);
+            own_list_append(&own, history->ops.value[o]);
         else if (iso_kind_of(history, o) == ISO_READ_LIST)
             shape = own_list_read(&own, history, o);
     }
@@ -61,8 +62,9 @@ static struct read_shape list_shape(const struct iso_history *history, uint32_t 
 /* Whether the transaction wrote the key before. */
 static bool has_written(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
-    for (uint32_t o = history->first_operation[transaction]; o < operation; o++) {
-        if (history->key[o] == history->key[operation] && iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[transaction]; o < operation; o++) {
+        if (history->ops.key[o] == history->ops.key[operation] &&
+            iso_kind_writes(history->ops.kind[o]))
             return true;
     }
     return false;
@@ -71,25 +73,26 @@ static bool has_written(const struct iso_history *history, uint32_t transaction,
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
                                     uint32_t operation, bool each_read)
 {
-    assert(operation >= history->first_operation[transaction] &&
-           operation < history->first_operation[transaction + 1]);
+    assert(operation >= history->txns.first_op[transaction] &&
+           operation < history->txns.first_op[transaction + 1]);
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
         return list_shape(history, transaction, operation, each_read);
     if (each_read && !has_written(history, transaction, operation))
         return (struct read_shape){.consistent = true};
-    for (uint32_t o = operation; o-- > history->first_operation[transaction];) {
-        if (history->key[o] == history->key[operation])
-            return (struct read_shape){
-                .internal = true, .consistent = history->value[o] == history->value[operation]};
+    for (uint32_t o = operation; o-- > history->txns.first_op[transaction];) {
+        if (history->ops.key[o] == history->ops.key[operation])
+            return (struct read_shape){.internal = true,
+                                       .consistent =
+                                           history->ops.value[o] == history->ops.value[operation]};
     }
     return (struct read_shape){.consistent = true};
 }
 
 bool verify_is_external(const struct iso_history *history, uint32_t t, uint32_t operation)
 {
-    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED ||
-        operation < history->first_operation[t] || operation >= history->first_operation[t + 1] ||
-        iso_kind_writes(history->kind[operation]))
+    if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED ||
+        operation < history->txns.first_op[t] || operation >= history->txns.first_op[t + 1] ||
+        iso_kind_writes(history->ops.kind[operation]))
         return false;
     struct read_shape shape = verify_read_shape(history, t, operation, true);
     return !shape.internal && shape.consistent;
@@ -97,17 +100,17 @@ bool verify_is_external(const struct iso_history *history, uint32_t t, uint32_t 
 
 uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uint32_t key)
 {
-    if (t >= history->transaction_count || iso_status_of(history, t) != ISO_COMMITTED)
+    if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED)
         return ISO_NONE;
     struct own_list own = {0};
     uint32_t found = ISO_NONE;
-    for (uint32_t o = history->first_operation[t];
-         o < history->first_operation[t + 1] && found == ISO_NONE; o++) {
+    for (uint32_t o = history->txns.first_op[t];
+         o < history->txns.first_op[t + 1] && found == ISO_NONE; o++) {
         uint8_t kind = iso_kind_of(history, o);
-        if (history->key[o] != key)
+        if (history->ops.key[o] != key)
             continue;
         if (kind == ISO_APPEND)
-            own_list_append(&own, history->value[o]);
+            own_list_append(&own, history->ops.value[o]);
         else if (kind == ISO_READ_LIST && !own_list_read(&own, history, o).consistent)
             continue; /* it told nothing */
         else if (kind == ISO_READ_LIST || kind == ISO_READ)
@@ -122,10 +125,10 @@ uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uin
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
                         uint32_t *value)
 {
-    for (uint32_t o = history->first_operation[transaction + 1];
-         o-- > history->first_operation[transaction];) {
-        if (history->key[o] == key && iso_kind_writes(history->kind[o])) {
-            *value = history->value[o];
+    for (uint32_t o = history->txns.first_op[transaction + 1];
+         o-- > history->txns.first_op[transaction];) {
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o])) {
+            *value = history->ops.value[o];
             return true;
         }
     }

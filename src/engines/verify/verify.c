@@ -14,7 +14,7 @@ static bool is_of_one_kind(const struct iso_evidence *evidence)
 enum iso_verification iso_verify(const struct iso_history *history,
                                  const struct iso_evidence *evidence, struct iso_error *error)
 {
-    if (iso_model_needs_times(evidence->model) && (!history->begun || !history->ended))
+    if (iso_model_needs_times(evidence->model) && (!history->txns.begun || !history->txns.ended))
         return VERIFY_REFUSE(error, "level %s: the history has no clients' clocks",
                              iso_model_name(evidence->model));
     if (evidence->drift && !iso_model_needs_times(evidence->model))

@@ -3,35 +3,35 @@
 
 static bool has_cts(const struct iso_history *history, uint32_t t)
 {
-    return iso_status_of(history, t) == ISO_COMMITTED && (history->flags[t] & ISO_HAS_CTS);
+    return iso_status_of(history, t) == ISO_COMMITTED && (history->txns.flags[t] & ISO_HAS_CTS);
 }
 
 bool versions_order(const struct iso_history *history, const struct iso_literal *literal)
 {
     uint32_t value;
-    return literal->kind == ISO_LITERAL_ORDER && literal->a < history->transaction_count &&
-           literal->b < history->transaction_count && has_cts(history, literal->a) &&
+    return literal->kind == ISO_LITERAL_ORDER && literal->a < history->txns.count &&
+           literal->b < history->txns.count && has_cts(history, literal->a) &&
            has_cts(history, literal->b) &&
            verify_final_write(history, literal->a, literal->key, &value) &&
            verify_final_write(history, literal->b, literal->key, &value) &&
-           history->cts[literal->a] < history->cts[literal->b];
+           history->txns.cts[literal->a] < history->txns.cts[literal->b];
 }
 
 /* The timestamp up to which a read sees what was committed; false: it does not say. */
 static bool looks_until(const struct iso_history *history, uint32_t reader, uint32_t operation,
                         uint64_t *until)
 {
-    uint8_t kind = history->kind[operation], flags = history->flags[reader];
+    uint8_t kind = history->ops.kind[operation], flags = history->txns.flags[reader];
     if (kind & ISO_OPERATION_OTS) {
-        *until = history->ots[operation];
+        *until = history->ops.ots[operation];
         return true;
     }
     if (!(kind & ISO_OPERATION_LOCK)) {
-        *until = flags & ISO_HAS_STS ? history->sts[reader] : 0;
+        *until = flags & ISO_HAS_STS ? history->txns.sts[reader] : 0;
         return flags & ISO_HAS_STS;
     }
     bool below = !(flags & ISO_POINT); /* just below its own commit */
-    *until = flags & ISO_HAS_CTS ? history->cts[reader] : 0;
+    *until = flags & ISO_HAS_CTS ? history->txns.cts[reader] : 0;
     if (!(flags & ISO_HAS_CTS) || (below && !*until))
         return false;
     *until -= below;
@@ -42,7 +42,7 @@ bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operat
                    uint32_t *writer)
 {
     const struct iso_history *history = finals->history;
-    uint32_t key = history->key[operation], end;
+    uint32_t key = history->ops.key[operation], end;
     uint64_t until;
     bool twice = false;
     *writer = ISO_NONE;
@@ -51,14 +51,14 @@ bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operat
         return false;
     for (uint32_t i = finals_of_key(finals, key, &end); i < end; i++) {
         uint32_t t = finals->items[i].transaction;
-        if (t == reader || t == *writer || !has_cts(history, t) || history->cts[t] > until ||
-            (*writer != ISO_NONE && history->cts[t] < history->cts[*writer]))
+        if (t == reader || t == *writer || !has_cts(history, t) || history->txns.cts[t] > until ||
+            (*writer != ISO_NONE && history->txns.cts[t] < history->txns.cts[*writer]))
             continue;
-        twice = *writer != ISO_NONE && history->cts[t] == history->cts[*writer];
+        twice = *writer != ISO_NONE && history->txns.cts[t] == history->txns.cts[*writer];
         *writer = t;
     }
     uint32_t value = finals->initial_value[key];
     if (*writer != ISO_NONE)
         verify_final_write(history, *writer, key, &value);
-    return !twice && value == history->value[operation];
+    return !twice && value == history->ops.value[operation];
 }

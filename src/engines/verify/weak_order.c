@@ -93,11 +93,11 @@ static bool is_unknown(const struct walk *walk, uint32_t t)
 static void number_sessions(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    walk->chains.count = history->session_count;
-    for (uint32_t s = 0; s < history->session_count; s++) {
+    walk->chains.count = history->sessions.count;
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE, place = 0;
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t t = history->session_order[i];
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            uint32_t t = history->sessions.order[i];
             walk->chains.before[t] = walk->sessions ? last : ISO_NONE;
             walk->chains.of[t] = is_unknown(walk, t) ? walk->chains.count++ : s;
             walk->chains.place[t] = is_unknown(walk, t) ? 1 : ++place;
@@ -112,7 +112,7 @@ static enum iso_verification take_positions(struct walk *walk)
     const struct iso_history *history = walk->history;
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         uint32_t event = walk->evidence->events[i], t = event / 2;
-        if (t >= history->transaction_count || (event & 1))
+        if (t >= history->txns.count || (event & 1))
             return VERIFY_REFUSE(walk->error, "event %u is not one of this history", event);
         if (iso_status_of(history, t) == ISO_ABORTED)
             return refuse(walk, t, "an aborted transaction takes part");
@@ -120,7 +120,7 @@ static enum iso_verification take_positions(struct walk *walk)
             return refuse(walk, t, "a transaction stands twice");
         walk->position[t] = i + 1;
     }
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!walk->position[t] && iso_status_of(history, t) == ISO_COMMITTED)
             return refuse(walk, t, "this transaction is missing");
         if (walk->position[t] && walk->chains.before[t] != ISO_NONE &&
@@ -151,19 +151,20 @@ static void append_all(struct walk *walk, uint32_t key, iso_atom element)
 static void build_lists(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_is_append[i])
-            append_all(walk, history->initial_key[i], history->initial_of_key[i]);
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.is_append[i])
+            append_all(walk, history->initial.key[i], history->initial.value[i]);
     }
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         uint32_t t = walk->evidence->events[i] / 2;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
             if (iso_kind_of(history, o) == ISO_APPEND)
-                append_all(walk, history->key[o], history->value[o]);
+                append_all(walk, history->ops.key[o], history->ops.value[o]);
         }
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
             if (iso_kind_of(history, o) == ISO_APPEND)
-                walk->lists.end_of[history->key[o]][walk->lists.length[history->key[o]]] = t + 1;
+                walk->lists.end_of[history->ops.key[o]][walk->lists.length[history->ops.key[o]]] =
+                    t + 1;
         }
     }
 }
@@ -177,8 +178,9 @@ static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t o
                             uint32_t prefix)
 {
     const struct iso_history *history = walk->history;
-    uint32_t key = history->key[operation];
-    const iso_atom *elements = history->element + history->list_first[history->value[operation]];
+    uint32_t key = history->ops.key[operation];
+    const iso_atom *elements =
+        history->lists.element + history->lists.first[history->ops.value[operation]];
     if (prefix < walk->finals.initial_length[key] || prefix > walk->lists.length[key] ||
         (prefix && memcmp(elements, walk->lists.elements[key], prefix * sizeof *elements)))
         return NOBODY;
@@ -192,8 +194,8 @@ static uint32_t list_writer(const struct walk *walk, uint32_t reader, uint32_t o
 static uint32_t register_writer(const struct walk *walk, uint32_t reader, uint32_t operation)
 {
     const struct iso_history *history = walk->history;
-    uint32_t key = history->key[operation], value = history->value[operation], end, count = 0,
-             writer = NOBODY;
+    uint32_t key = history->ops.key[operation], value = history->ops.value[operation], end,
+             count = 0, writer = NOBODY;
     uint32_t chosen = iso_evidence_choice(walk->evidence, operation);
     if (walk->finals.initial_value[key] == value) {
         if (chosen == ISO_NONE)
@@ -264,7 +266,7 @@ static bool writes_key(const struct walk *walk, uint32_t t, uint32_t key)
 {
     enum { MANY = 32 };
     uint32_t value;
-    if (walk->history->first_operation[t + 1] - walk->history->first_operation[t] > MANY)
+    if (walk->history->txns.first_op[t + 1] - walk->history->txns.first_op[t] > MANY)
         return iso_number_map_get(&walk->passed.writes, iso_number_pair(t, key)) != ISO_NUMBER_NONE;
     return verify_final_write(walk->history, t, key, &value);
 }
@@ -299,7 +301,7 @@ static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operatio
 static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation,
                                uint32_t position)
 {
-    uint32_t key = walk->history->key[operation];
+    uint32_t key = walk->history->ops.key[operation];
     if (walk->passed.newest[key] <= position) /* there is none at all */
         return true;
     switch (walk->model) {
@@ -376,9 +378,9 @@ static void for_overwritten(struct walk *walk, uint32_t t,
                             void (*what)(struct walk *walk, uint32_t before))
 {
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o], position = walk->passed.newest[key];
-        if (!iso_kind_writes(history->kind[o]) || walk->rows.writing[key] == t + 1)
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o], position = walk->passed.newest[key];
+        if (!iso_kind_writes(history->ops.kind[o]) || walk->rows.writing[key] == t + 1)
             continue;
         walk->rows.writing[key] = t + 1;
         if (position)
@@ -441,9 +443,9 @@ static void leave_row(struct walk *walk, uint32_t t)
 static void forget_own(struct walk *walk, uint32_t t)
 {
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        struct own_list *own = &walk->own[history->key[o]];
-        walk->sources.touched[history->key[o]] = 0;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        struct own_list *own = &walk->own[history->ops.key[o]];
+        walk->sources.touched[history->ops.key[o]] = 0;
         own->count = 0;
         own->has_read = false;
         own->each_read = walk->each_read;
@@ -465,11 +467,11 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
     const struct iso_history *history = walk->history;
     walk->sources.count = 0;
     forget_own(walk, t);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o], last = walk->sources.touched[key], writer;
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o], last = walk->sources.touched[key], writer;
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_APPEND) {
-            own_list_append(&walk->own[key], history->value[o]);
+            own_list_append(&walk->own[key], history->ops.value[o]);
             continue;
         }
         if (kind == ISO_READ_LIST) {
@@ -480,14 +482,14 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
                 continue;
             writer = list_writer(walk, t, o, shape.prefix);
         } else {
-            bool wrote = last && iso_kind_writes(history->kind[last - 1]);
+            bool wrote = last && iso_kind_writes(history->ops.kind[last - 1]);
             /* where each read is one of its own, reads keep what the last write was */
             if (iso_kind_writes(kind) || !walk->each_read || !last)
                 walk->sources.touched[key] = o + 1;
             if (iso_kind_writes(kind))
                 continue;
             if (last && (wrote || !walk->each_read)) {
-                if (history->value[last - 1] != history->value[o])
+                if (history->ops.value[last - 1] != history->ops.value[o])
                     return refuse(walk, t, "a read disagrees with its own transaction");
                 continue;
             }
@@ -506,9 +508,9 @@ static enum iso_verification find_sources(struct walk *walk, uint32_t t)
 static void note_writes(struct walk *walk, uint32_t t)
 {
     const struct iso_history *history = walk->history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        uint32_t key = history->key[o];
-        if (!iso_kind_writes(history->kind[o]) || walk->passed.newest[key] == walk->position[t])
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        uint32_t key = history->ops.key[o];
+        if (!iso_kind_writes(history->ops.kind[o]) || walk->passed.newest[key] == walk->position[t])
             continue;
         walk->passed.newest[key] = walk->position[t];
         if (walk->passed.written) {
@@ -529,10 +531,10 @@ static void note_seen(struct walk *walk, uint32_t t)
             iso_number_map_put(&walk->passed.saw, iso_number_pair(chain, source), 1) !=
                 ISO_NUMBER_NONE)
             continue;
-        for (uint32_t o = history->first_operation[source];
-             o < history->first_operation[source + 1]; o++) {
-            uint64_t name = iso_number_pair(chain, history->key[o]);
-            if (!iso_kind_writes(history->kind[o]))
+        for (uint32_t o = history->txns.first_op[source]; o < history->txns.first_op[source + 1];
+             o++) {
+            uint64_t name = iso_number_pair(chain, history->ops.key[o]);
+            if (!iso_kind_writes(history->ops.kind[o]))
                 continue;
             uint32_t newest = iso_number_map_get(&walk->passed.seen, name);
             newest = newest == ISO_NUMBER_NONE ? ISO_NONE : newest;
@@ -575,7 +577,7 @@ static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 /* By chain. Transactions without a position are left out. */
 static uint32_t *sort_by_chain(const struct walk *walk, uint32_t *count)
 {
-    uint32_t n = walk->history->transaction_count;
+    uint32_t n = walk->history->txns.count;
     uint32_t *at = iso_allocate_zeroed((size_t)walk->chains.count + 2, sizeof *at);
     uint32_t *sorted = iso_allocate(((size_t)n + 1) * sizeof *sorted);
     for (uint32_t t = 0; t < n; t++) {
@@ -597,7 +599,7 @@ static uint32_t *sort_by_chain(const struct walk *walk, uint32_t *count)
 static void find_writers(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t keys = history->key_count, count, *sorted;
+    uint32_t keys = history->keys.count, count, *sorted;
     if (walk->model == ISO_MODEL_RC || walk->model == ISO_MODEL_ADYA_RC ||
         walk->model == ISO_MODEL_MR || walk->model == ISO_MODEL_WFR)
         return;
@@ -609,10 +611,9 @@ static void find_writers(struct walk *walk)
         memset(done, 0xff, ((size_t)keys + 1) * sizeof *done);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t t = sorted[i], chain = walk->chains.of[t];
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
-                 o++) {
-                uint32_t key = history->key[o];
-                if (!iso_kind_writes(history->kind[o]) || done[key] == chain)
+            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+                uint32_t key = history->ops.key[o];
+                if (!iso_kind_writes(history->ops.kind[o]) || done[key] == chain)
                     continue;
                 done[key] = chain;
                 if (pass)
@@ -638,7 +639,7 @@ static void find_writers(struct walk *walk)
 static enum iso_verification keep_sources(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t n = history->transaction_count, source_capacity = 0, at_capacity = 0;
+    uint32_t n = history->txns.count, source_capacity = 0, at_capacity = 0;
     walk->sources.kept_first = iso_allocate_zeroed((size_t)n + 1, sizeof *walk->sources.kept_first);
     for (uint32_t t = 0; t < n; t++) {
         walk->sources.kept_first[t] = walk->sources.kept_first[t + 1] = walk->sources.kept_count;
@@ -671,19 +672,19 @@ static void ask_for_overwritten(struct walk *walk)
     for (uint32_t i = 0; i < walk->evidence->event_count; i++) {
         uint32_t t = walk->evidence->events[i] / 2;
         for_overwritten(walk, t, ask_for);
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (iso_kind_writes(history->kind[o]))
-                walk->passed.newest[history->key[o]] = i + 1;
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (iso_kind_writes(history->ops.kind[o]))
+                walk->passed.newest[history->ops.key[o]] = i + 1;
         }
     }
-    memset(walk->passed.newest, 0, ((size_t)history->key_count + 1) * sizeof *walk->passed.newest);
-    memset(walk->rows.writing, 0, ((size_t)history->key_count + 1) * sizeof *walk->rows.writing);
+    memset(walk->passed.newest, 0, ((size_t)history->keys.count + 1) * sizeof *walk->passed.newest);
+    memset(walk->rows.writing, 0, ((size_t)history->keys.count + 1) * sizeof *walk->rows.writing);
 }
 
 static enum iso_verification walk_order(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t n = history->transaction_count;
+    uint32_t n = history->txns.count;
     find_writers(walk);
     if (walk->model == ISO_MODEL_PRAM || walk->model == ISO_MODEL_MW)
         walk->rows.here =
@@ -713,7 +714,7 @@ static enum iso_verification walk_order(struct walk *walk)
 static void walk_init(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    size_t n = (size_t)history->transaction_count + 1, keys = (size_t)history->key_count + 1;
+    size_t n = (size_t)history->txns.count + 1, keys = (size_t)history->keys.count + 1;
     uint32_t **columns[] = {&walk->position, &walk->chains.of, &walk->chains.place,
                             &walk->chains.before, &walk->rows.left};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -727,11 +728,12 @@ static void walk_init(struct walk *walk)
     walk->lists.elements = iso_allocate_zeroed(keys, sizeof *walk->lists.elements);
     walk->lists.end_of = iso_allocate_zeroed(keys, sizeof *walk->lists.end_of);
     finals_init(&walk->finals, history);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->first_operation[t + 1] - history->first_operation[t] > 32 &&
-                iso_kind_writes(history->kind[o]))
-                iso_number_map_put(&walk->passed.writes, iso_number_pair(t, history->key[o]), 1);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (history->txns.first_op[t + 1] - history->txns.first_op[t] > 32 &&
+                iso_kind_writes(history->ops.kind[o]))
+                iso_number_map_put(&walk->passed.writes, iso_number_pair(t, history->ops.key[o]),
+                                   1);
         }
     }
 }
@@ -739,12 +741,12 @@ static void walk_init(struct walk *walk)
 static void walk_release(struct walk *walk)
 {
     const struct iso_history *history = walk->history;
-    uint32_t rows = has_row_each(walk) ? history->transaction_count : walk->chains.count;
+    uint32_t rows = has_row_each(walk) ? history->txns.count : walk->chains.count;
     for (uint32_t i = 0; walk->rows.list && i < rows; i++)
         iso_free(walk->rows.list[i]);
     if (!has_row_each(walk))
         iso_free(walk->rows.here);
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         iso_free(walk->own[key].elements);
         iso_free(walk->lists.elements[key]);
         iso_free(walk->lists.end_of[key]);

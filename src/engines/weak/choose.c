@@ -29,8 +29,7 @@ static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
 {
     if (write == INITIAL)
         return false;
-    const uint32_t *range =
-        &weak->history->first_operation[weak->problem.writes.transaction[write]];
+    const uint32_t *range = &weak->history->txns.first_op[weak->problem.writes.transaction[write]];
     return weak->problem.reads.operation[read] >= range[0] &&
            weak->problem.reads.operation[read] < range[1];
 }
@@ -96,7 +95,7 @@ void weak_choices_open(const struct weak_choices *choices)
 void weak_choices_make(const struct weak_choices *choices, struct iso_solver *asked)
 {
     struct weak *weak = choices->weak;
-    for (uint32_t t = 0; choices->first && t < weak->history->transaction_count; t++) {
+    for (uint32_t t = 0; choices->first && t < weak->history->txns.count; t++) {
         for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
              read++) {
             uint32_t best = OPEN;

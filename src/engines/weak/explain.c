@@ -153,7 +153,7 @@ static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
 static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
 {
     struct weak *weak = proof->weak;
-    uint32_t n = weak->history->transaction_count, count = 0;
+    uint32_t n = weak->history->txns.count, count = 0;
     uint32_t *to = iso_numbers_none(n), *by = iso_numbers(n), *queue = iso_numbers(n);
     queue[count++] = reader;
     for (uint32_t next = 0; next < count && to[from] == ISO_NONE; next++) {

@@ -21,7 +21,7 @@ void weak_order_forget(struct weak *weak)
 
 void weak_order_readers(struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     uint32_t *first =
         weak->order.reader_first ? weak->order.reader_first : iso_numbers((size_t)n + 2);
     memset(first, 0, ((size_t)n + 2) * sizeof *first);
@@ -101,7 +101,7 @@ static void least_release(struct least *least)
 /* By transaction: the bonds that begin there, as indices. */
 static uint32_t *ww_pairs_by_start(const struct weak *weak, uint32_t **first)
 {
-    uint32_t n = weak->history->transaction_count, *item = iso_numbers(weak->order.bond_count);
+    uint32_t n = weak->history->txns.count, *item = iso_numbers(weak->order.bond_count);
     uint32_t *starts = *first = iso_numbers_zero((size_t)n + 1);
     for (uint32_t i = 0; i < weak->order.bond_count; i++)
         starts[weak->order.bonds[i].from + 1]++;
@@ -163,7 +163,7 @@ static uint32_t next_place(struct sorting *sorting)
 static void count_waits(struct sorting *sorting)
 {
     struct weak *weak = sorting->weak;
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     for (uint32_t t = 0; t < n; t++) {
         if (!weak->chains.part[t])
             continue;
@@ -188,7 +188,7 @@ static void count_waits(struct sorting *sorting)
  * where nothing else helps. */
 static bool sort(struct weak *weak, bool by_force)
 {
-    uint32_t n = weak->history->transaction_count, count = 0;
+    uint32_t n = weak->history->txns.count, count = 0;
     uint32_t *sorted = iso_numbers(n);
     struct sorting sorting = {.weak = weak, .waits = iso_numbers_zero(n)};
     sorting.bond_of = ww_pairs_by_start(weak, &sorting.bond_first);
@@ -245,7 +245,7 @@ bool weak_order_force(struct weak *weak)
 /* The input's order keeps sessions and reads. */
 static bool input_order_fits(const struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     for (uint32_t t = 0; t < n; t++) {
         if (weak->chains.before[t] != ISO_NONE && weak->chains.before[t] > t)
             return false;
@@ -266,7 +266,7 @@ static bool input_order_fits(const struct weak *weak)
 /* By place in their session. */
 static void order_by_place(struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     uint32_t *first = iso_numbers_zero((size_t)n + 1);
     for (uint32_t t = 0; t < n; t++) {
         if (weak->chains.part[t])
@@ -286,7 +286,7 @@ static void order_by_place(struct weak *weak)
 
 bool weak_order_propose(struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count, count = 0;
+    uint32_t n = weak->history->txns.count, count = 0;
     if (!weak->order.list) {
         weak->order.list = iso_numbers(n);
         weak->order.position = iso_numbers(n);
@@ -349,7 +349,7 @@ static void search_round(struct search *search)
  * again. */
 static uint32_t find_on_cycle(const struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count, t = 0;
+    uint32_t n = weak->history->txns.count, t = 0;
     uint32_t *waits_for = iso_numbers_none(n);
     uint8_t *seen = iso_allocate_zeroed((size_t)n + 1, 1);
     for (uint32_t i = 0; i < weak->order.bond_count; i++) {
@@ -391,7 +391,7 @@ static uint32_t read_between(const struct weak *weak, uint32_t from, uint32_t to
 
 struct step *weak_order_cycle(const struct weak *weak, uint32_t *count)
 {
-    uint32_t n = weak->history->transaction_count, length = 0;
+    uint32_t n = weak->history->txns.count, length = 0;
     struct search search = {.weak = weak,
                             .from = iso_numbers_none(n),
                             .bond = iso_numbers_none(n),

@@ -5,9 +5,9 @@ static void chain_session(struct weak *weak, uint32_t session)
 {
     const struct iso_history *history = weak->history;
     uint32_t last = ISO_NONE, chain = weak->chains.count, place = 0;
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
          i++) {
-        uint32_t t = history->session_order[i];
+        uint32_t t = history->sessions.order[i];
         if (!weak->chains.part[t] || is_unknown(weak, t))
             continue;
         weak->chains.chain[t] = chain;
@@ -21,9 +21,9 @@ static void chain_session(struct weak *weak, uint32_t session)
     }
     weak->chains.count += place > 0;
     last = ISO_NONE;
-    for (uint32_t i = history->session_first[session]; i < history->session_first[session + 1];
+    for (uint32_t i = history->sessions.first[session]; i < history->sessions.first[session + 1];
          i++) {
-        uint32_t t = history->session_order[i];
+        uint32_t t = history->sessions.order[i];
         if (!weak->chains.part[t])
             continue;
         if (!is_unknown(weak, t)) {
@@ -41,7 +41,7 @@ static void chain_session(struct weak *weak, uint32_t session)
 static void chain_transactions(struct weak *weak)
 {
     const struct iso_history *history = weak->history;
-    uint32_t n = history->transaction_count;
+    uint32_t n = history->txns.count;
     weak->chains.part = iso_allocate_zeroed((size_t)n + 1, 1);
     weak->chains.chain = iso_numbers(n);
     weak->chains.position = iso_numbers(n);
@@ -51,7 +51,7 @@ static void chain_transactions(struct weak *weak)
         weak->chains.part[t] = weak->problem.transactions.local[t] != ISO_NONE;
         weak->chains.part_count += weak->chains.part[t];
     }
-    for (uint32_t session = 0; session < history->session_count; session++)
+    for (uint32_t session = 0; session < history->sessions.count; session++)
         chain_session(weak, session);
 }
 

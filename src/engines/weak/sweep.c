@@ -172,7 +172,7 @@ static bool is_behind(const struct weak *weak, uint32_t read, uint32_t write)
 
 void weak_sweep_spans(struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     if (weak->versions.span)
         return;
     uint32_t *start = iso_numbers_zero((size_t)weak->chains.count + 1), *sorted = iso_numbers(n);
@@ -187,7 +187,7 @@ void weak_sweep_spans(struct weak *weak)
             sorted[start[weak->chains.chain[t]] + weak->chains.position[t]] = t;
     }
     weak->versions.span = iso_numbers(weak->problem.writes.count);
-    uint32_t *end = iso_numbers_copy(weak->versions.key_first, weak->history->key_count);
+    uint32_t *end = iso_numbers_copy(weak->versions.key_first, weak->history->keys.count);
     for (uint32_t i = 0; i < weak->chains.part_count; i++) {
         for (uint32_t write = weak->problem.writes.first[sorted[i]];
              write < weak->problem.writes.first[sorted[i] + 1]; write++)
@@ -345,7 +345,7 @@ struct named {
  * then. */
 static void seen_build(struct seen *seen, struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     uint32_t *stamp = iso_numbers_zero(n);
     struct named *items = NULL;
     size_t count = 0, capacity = 0;
@@ -382,9 +382,9 @@ static void seen_build(struct seen *seen, struct weak *weak)
     }
     /* by key, stable, then by chain: two passes of a counting sort */
     struct named *other = iso_allocate((count + 1) * sizeof *other);
-    uint32_t *first = iso_numbers_zero((size_t)weak->history->key_count + weak->chains.count + 1);
+    uint32_t *first = iso_numbers_zero((size_t)weak->history->keys.count + weak->chains.count + 1);
     for (int pass = 0; pass < 2; pass++) {
-        uint32_t kinds = pass ? weak->chains.count : weak->history->key_count;
+        uint32_t kinds = pass ? weak->chains.count : weak->history->keys.count;
         memset(first, 0, ((size_t)kinds + 1) * sizeof *first);
         for (size_t i = 0; i < count; i++)
             first[(pass ? (uint32_t)(items[i].name >> 32) : (uint32_t)items[i].name) + 1]++;
@@ -630,7 +630,7 @@ static void check_transaction(struct sweeping *sweeping, uint32_t t)
 
 static void versions_start(struct weak *weak)
 {
-    uint32_t keys = weak->history->key_count;
+    uint32_t keys = weak->history->keys.count;
     if (!weak->versions.key_first) {
         weak->versions.key_first = iso_numbers_zero((size_t)keys + 1);
         weak->versions.filled = iso_numbers(keys);
@@ -650,7 +650,7 @@ static void start_rows(struct sweeping *sweeping)
 {
     struct weak *weak = sweeping->weak;
     struct rows *rows = &sweeping->rows;
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     rows->width = (weak->chains.count + 7) & ~7u;
     rows->narrow = true;
     for (uint32_t t = 0; t < n && rows->narrow; t++)
@@ -695,7 +695,7 @@ static void release_sweeping(struct sweeping *sweeping)
 bool weak_sweep(struct weak *weak)
 {
     enum { LOOK_EVERY = 4096, AHEAD = 6, MANY_HITS = 1 << 16 };
-    uint32_t n = weak->history->transaction_count;
+    uint32_t n = weak->history->txns.count;
     struct sweeping sweeping = {.weak = weak};
     weak->found.hit_count = 0;
     bool by_row = has_row_each(weak) || weak->level == ISO_PRAM || weak->level == ISO_MW;

@@ -2,7 +2,7 @@
 
 void visibility_paths_init(struct visibility_paths *visibility_paths, const struct weak *weak)
 {
-    uint32_t n = weak->history->transaction_count, keys = weak->history->key_count;
+    uint32_t n = weak->history->txns.count, keys = weak->history->keys.count;
     *visibility_paths = (struct visibility_paths){.weak = weak};
     visibility_paths->searched = iso_numbers_zero(n);
     visibility_paths->cost = iso_numbers(n);
@@ -32,7 +32,7 @@ void visibility_paths_release(struct visibility_paths *visibility_paths)
 void visibility_paths_renew(struct visibility_paths *visibility_paths, uint32_t ww_pairs)
 {
     const struct weak *weak = visibility_paths->weak;
-    uint32_t n = weak->history->transaction_count, *first = visibility_paths->bond_first;
+    uint32_t n = weak->history->txns.count, *first = visibility_paths->bond_first;
     iso_free(visibility_paths->bond_of);
     visibility_paths->ww_pairs = ww_pairs;
     visibility_paths->bond_of = iso_numbers(ww_pairs);

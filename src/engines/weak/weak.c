@@ -23,9 +23,9 @@ static bool fits(struct weak *weak)
     const struct iso_polygraph_options *options = weak->options;
     uint64_t limit = options->memory ? options->memory : (uint64_t)1 << 34;
     uint64_t used = options->memory_in_use ? options->memory_in_use() : 0;
-    uint64_t more = BYTES_AN_OPERATION * (uint64_t)history->operation_count +
-                    BYTES_A_TRANSACTION * (uint64_t)history->transaction_count +
-                    BYTES_A_KEY * (uint64_t)history->key_count;
+    uint64_t more = BYTES_AN_OPERATION * (uint64_t)history->ops.count +
+                    BYTES_A_TRANSACTION * (uint64_t)history->txns.count +
+                    BYTES_A_KEY * (uint64_t)history->keys.count;
     if (used + more > limit)
         weak->stopped = "memory";
     return !weak->stopped;
@@ -122,7 +122,7 @@ enum iso_status iso_weak_check(const struct iso_history *history,
     if (iso_level_check(level, ISO_BY_WEAK, "the weak engine", "level", error) != ISO_OK)
         return error->status;
     result->evidence.model = options->model;
-    if (history->committed_count == 0)
+    if (history->totals.committed == 0)
         conclude_undecided(&weak, "nothing-judged");
     else
         judge_history(&weak);
@@ -143,7 +143,7 @@ bool iso_weak_findings(const struct iso_history *history,
                         .each_read = iso_model_has_each_read(options->model),
                         .sessions = iso_model_keeps_sessions(options->model)};
     result->evidence.model = options->model;
-    if (history->committed_count == 0) {
+    if (history->totals.committed == 0) {
         conclude_undecided(&weak, "nothing-judged");
         return true;
     }

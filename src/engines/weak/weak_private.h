@@ -100,7 +100,7 @@ enum weak_answer { WEAK_HOLDS, WEAK_BROKEN, WEAK_STOPPED };
 
 static inline uint32_t read_key(const struct weak *weak, uint32_t read)
 {
-    return weak->history->key[weak->problem.reads.operation[read]];
+    return weak->history->ops.key[weak->problem.reads.operation[read]];
 }
 
 /* Whether read_source() is a transaction, without asking which. */

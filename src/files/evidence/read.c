@@ -37,8 +37,8 @@ static bool missing(struct reader *reader, const char *what, const struct iso_js
 static void index_tids(struct reader *reader)
 {
     const struct iso_history *history = reader->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        iso_number_map_add(&reader->by_tid, history->tid[t], t);
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        iso_number_map_add(&reader->by_tid, history->txns.tid[t], t);
 }
 
 static bool find_transaction(struct reader *reader, const struct iso_json_text *name,
@@ -69,7 +69,7 @@ static bool read_key(struct reader *reader, uint32_t *key)
         return false;
     *key = ISO_NONE;
     if (iso_atoms_find(&reader->history->atoms, text.at, text.length, &atom))
-        *key = iso_atom_index_find(reader->history->key_index, atom);
+        *key = iso_atom_index_find(reader->history->keys.index, atom);
     if (*key != ISO_NONE)
         return true;
     return missing(reader, "key", &text);
@@ -152,8 +152,8 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
         !read_transaction(reader, false, transaction) || !next_element(reader) ||
         !iso_json_integer(&reader->json, &number))
         return false;
-    uint32_t first = history->first_operation[*transaction],
-             end = history->first_operation[*transaction + 1];
+    uint32_t first = history->txns.first_op[*transaction],
+             end = history->txns.first_op[*transaction + 1];
     if (number.negative || number.bits >= end - first) {
         struct iso_json_text text = {"beyond its transaction's last", 29};
         return missing(reader, "an operation", &text);
@@ -178,10 +178,10 @@ static bool read_op(struct reader *reader, uint32_t *op)
 static bool find_op(struct reader *reader, uint32_t transaction, uint32_t *op)
 {
     const struct iso_history *history = reader->history;
-    if (!*op || transaction >= history->transaction_count)
+    if (!*op || transaction >= history->txns.count)
         return true;
-    uint32_t first = history->first_operation[transaction],
-             end = history->first_operation[transaction + 1];
+    uint32_t first = history->txns.first_op[transaction],
+             end = history->txns.first_op[transaction + 1];
     if (*op > end - first) {
         struct iso_json_text text = {"beyond its transaction's last", 29};
         return missing(reader, "an operation", &text);

@@ -17,7 +17,7 @@ static void write_tid(struct writer *writer, uint32_t transaction)
 {
     iso_output_atom_string(writer->output, &writer->history->atoms,
                            transaction == ISO_NONE ? ISO_ABSENT
-                                                   : writer->history->tid[transaction]);
+                                                   : writer->history->txns.tid[transaction]);
 }
 
 static void write_event(struct writer *writer, uint32_t event)
@@ -30,7 +30,8 @@ static void write_event(struct writer *writer, uint32_t event)
 static void write_key(struct writer *writer, uint32_t key)
 {
     LITERAL(writer->output, ",\"key\":");
-    iso_output_atom_string(writer->output, &writer->history->atoms, writer->history->key_atom[key]);
+    iso_output_atom_string(writer->output, &writer->history->atoms,
+                           writer->history->keys.atom[key]);
 }
 
 static void write_read(struct writer *writer, uint32_t transaction, uint32_t operation)
@@ -38,14 +39,14 @@ static void write_read(struct writer *writer, uint32_t transaction, uint32_t ope
     LITERAL(writer->output, ",\"read\":[");
     write_tid(writer, transaction);
     iso_output_format(writer->output, ",%" PRIu32 "]",
-                      operation - writer->history->first_operation[transaction]);
+                      operation - writer->history->txns.first_op[transaction]);
 }
 
 /* Of the transaction that reads, where each read is one of its own. */
 static void write_op(struct writer *writer, uint32_t transaction, uint32_t read)
 {
     iso_output_format(writer->output, ",\"op\":%" PRIu32,
-                      read - 1 - writer->history->first_operation[transaction]);
+                      read - 1 - writer->history->txns.first_op[transaction]);
 }
 
 static void write_order(struct writer *writer)

@@ -57,7 +57,7 @@ static enum iso_status read_operation(struct reader *reader, const char *at, con
             "found '%.*s', expected 'r KEY VALUE' or 'w KEY VALUE', numbers of 64 bits, or a line of - or =",
             (int)(end - line < 60 ? end - line : 60), line);
     if (!reader->open)
-        iso_history_begin(history, history->transaction_count, reader->session, ISO_COMMITTED,
+        iso_history_begin(history, history->txns.count, reader->session, ISO_COMMITTED,
                           iso_origin(0, format_line_of(&reader->line, reader->file, line)));
     reader->open = reader->session_begun = true;
     iso_history_operation(history, write ? ISO_WRITE : ISO_READ,

@@ -115,9 +115,9 @@ static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *o
     if (start) {
         struct iso_history *history = reader->history;
         iso_history_begin(
-            history, iso_atoms_unsigned(&history->atoms, transaction), history->input_count - 1,
+            history, iso_atoms_unsigned(&history->atoms, transaction), history->inputs.count - 1,
             ISO_COMMITTED,
-            iso_origin(history->input_count - 1, (uint64_t)(reader->at - reader->start)));
+            iso_origin(history->inputs.count - 1, (uint64_t)(reader->at - reader->start)));
         reader->transaction = transaction;
     }
     *open = start;
@@ -204,7 +204,7 @@ static void check_reads(struct reader *reader)
             snprintf(text, sizeof text, "write %llx of transaction %llx, value %llx",
                      (unsigned long long)read->write, (unsigned long long)read->transaction,
                      (unsigned long long)read->hash);
-        reader->history->value[reader->read_operations[i]] =
+        reader->history->ops.value[reader->read_operations[i]] =
             iso_atoms_add_string(&reader->history->atoms, text, (size_t)length);
     }
     iso_index_release(&writes);

@@ -48,17 +48,17 @@ bool format_json_atom(struct iso_json *json, struct iso_history *history, bool n
 
 void format_set_initial_zero(struct iso_history *history)
 {
-    uint8_t *done = iso_allocate_zeroed((size_t)history->key_count + 1, 1);
-    history->initial_value = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    uint8_t *done = iso_allocate_zeroed((size_t)history->keys.count + 1, 1);
+    history->initial.other_value = 0;
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) == ISO_ABORTED)
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t key = history->key[o];
-            if (iso_kind_of(history, o) != ISO_WRITE || history->value[o] != 0 || done[key])
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t key = history->ops.key[o];
+            if (iso_kind_of(history, o) != ISO_WRITE || history->ops.value[o] != 0 || done[key])
                 continue;
             done[key] = 1;
-            iso_history_initial(history, history->key_atom[key], ISO_ABSENT, false);
+            iso_history_initial(history, history->keys.atom[key], ISO_ABSENT, false);
         }
     }
     iso_free(done);

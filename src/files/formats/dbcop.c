@@ -74,7 +74,7 @@ static void add_failed(struct iso_history *history, const unsigned char *events,
                        uint32_t session, uint64_t origin)
 {
     char tid[40];
-    int length = snprintf(tid, sizeof tid, "%u.failed", history->transaction_count);
+    int length = snprintf(tid, sizeof tid, "%u.failed", history->txns.count);
     bool begun = false;
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *event = events + i * EVENT_BYTES;
@@ -112,7 +112,7 @@ static enum iso_status read_transaction(struct cursor *cursor, uint32_t session)
     if (cursor->at == cursor->end || *cursor->at > 1)
         return fail(cursor, "expected a transaction's status, 0 or 1");
     bool committed = *cursor->at++;
-    iso_history_begin(history, history->transaction_count, session,
+    iso_history_begin(history, history->txns.count, session,
                       committed ? ISO_COMMITTED : ISO_ABORTED, origin);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *event = events + i * EVENT_BYTES;
@@ -158,7 +158,7 @@ enum iso_status format_dbcop_read(const char *path, struct iso_history *history,
     const unsigned char *bytes = (const unsigned char *)file.bytes;
     struct cursor cursor = {path, bytes, bytes, bytes + file.length, history, error};
     iso_history_input(history, path);
-    history->initial_value = 0;
+    history->initial.other_value = 0;
     status = skip_header(&cursor);
     if (status == ISO_OK)
         status = read_sessions(&cursor);

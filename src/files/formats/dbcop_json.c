@@ -96,7 +96,7 @@ static bool read_transaction(struct reader *reader, uint32_t session)
     if (json->code == ISO_JSON_FINE && !events)
         return iso_json_fail(json, ISO_JSON_UNEXPECTED, at, "a transaction with \"events\"");
     if (json->code == ISO_JSON_FINE)
-        format_mops_emit(&reader->mops, history, history->transaction_count, session,
+        format_mops_emit(&reader->mops, history, history->txns.count, session,
                          committed ? ISO_COMMITTED : ISO_ABORTED,
                          iso_origin(0, format_line_of(&reader->line, &reader->file, at)));
     return json->code == ISO_JSON_FINE;

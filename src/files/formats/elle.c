@@ -186,7 +186,7 @@ enum iso_status elle_end(struct elle *elle)
         emit(elle, &process->mops, process->tid, process->process, ISO_UNKNOWN, process->place);
         set_times(elle, process->time, 0);
     }
-    if (elle->history->transaction_count)
+    if (elle->history->txns.count)
         return ISO_OK;
     if (elle->others)
         return iso_error_set(

@@ -193,7 +193,7 @@ enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, con
     enum iso_status status = formats[format].read_on
                                  ? formats[format].read_on(path, threads, history, error)
                                  : formats[format].read(path, history, error);
-    if (status == ISO_OK && history->transaction_count == 0)
+    if (status == ISO_OK && history->txns.count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT,
                                "%s: no transaction here; expected a history of format %s", path,
                                formats[format].name);

@@ -96,7 +96,7 @@ static enum iso_status read_transaction(struct reader *reader)
     reader->at++;
     bool aborted = at_text(reader, "!");
     reader->at += aborted;
-    format_mops_emit(&reader->mops, history, history->transaction_count, reader->session,
+    format_mops_emit(&reader->mops, history, history->txns.count, reader->session,
                      aborted ? ISO_ABORTED : ISO_COMMITTED, origin);
     return ISO_OK;
 }

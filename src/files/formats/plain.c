@@ -15,18 +15,18 @@ static bool is_number(const struct iso_history *history, iso_atom atom, uint64_t
 
 iso_atom *plain_initial_values(const struct iso_history *history)
 {
-    iso_atom *initial = iso_allocate(((size_t)history->key_count + 1) * sizeof *initial);
-    for (uint32_t key = 0; key < history->key_count; key++)
-        initial[key] = iso_key_is_list(history, key) ? ISO_ABSENT : history->initial_value;
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        initial[history->initial_key[i]] = history->initial_of_key[i];
+    iso_atom *initial = iso_allocate(((size_t)history->keys.count + 1) * sizeof *initial);
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        initial[key] = iso_key_is_list(history, key) ? ISO_ABSENT : history->initial.other_value;
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        initial[history->initial.key[i]] = history->initial.value[i];
     return initial;
 }
 
 bool plain_says(const struct plain *plain, uint32_t transaction, uint32_t operation)
 {
     return iso_status_of(plain->history, transaction) == ISO_COMMITTED ||
-           iso_kind_writes(plain->history->kind[operation]);
+           iso_kind_writes(plain->history->ops.kind[operation]);
 }
 
 enum iso_status plain_refuse(const struct iso_history *history, uint32_t transaction,
@@ -41,13 +41,13 @@ enum iso_status plain_refuse(const struct iso_history *history, uint32_t transac
 enum iso_status plain_check_known(const struct iso_history *history, enum iso_format format,
                                   struct iso_error *error)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_marks_of(history, t) & ISO_MARK_CDC_WRITES)
             return plain_refuse(history, t, format,
                                 "only a change stream knows all that the transaction wrote", error);
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
             if (iso_kind_of(history, o) == ISO_WRITE &&
-                iso_atom_is_unknown(&history->atoms, history->value[o]))
+                iso_atom_is_unknown(&history->atoms, history->ops.value[o]))
                 return plain_refuse(history, t, format,
                                     "the transaction writes a value that nobody knows", error);
     }
@@ -59,9 +59,9 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
 {
     const struct iso_history *history = plain->history;
     uint64_t number;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t key = history->key[o], value = history->value[o];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t key = history->ops.key[o], value = history->ops.value[o];
             if (iso_key_is_list(history, key))
                 return plain_refuse(history, t, format, "the history has lists", error);
             if (!plain_says(plain, t, o))
@@ -71,7 +71,8 @@ static enum iso_status number_values(struct plain *plain, enum iso_format format
                                         (number > INT64_MAX && (abilities & PLAIN_SIGNED));
                 plain->value_count += iso_atom_index_get(plain->values, value,
                                                          plain->value_count) == plain->value_count;
-            } else if (iso_kind_writes(history->kind[o]) && !(abilities & PLAIN_REWRITES_INITIAL)) {
+            } else if (iso_kind_writes(history->ops.kind[o]) &&
+                       !(abilities & PLAIN_REWRITES_INITIAL)) {
                 return plain_refuse(history, t, format,
                                     "the transaction writes the value that the key starts with",
                                     error);
@@ -85,11 +86,11 @@ static void check_names(struct plain *plain, unsigned abilities)
 {
     const struct iso_history *history = plain->history;
     uint64_t number;
-    for (uint32_t key = 0; key < history->key_count; key++)
-        plain->rename_keys |= !is_number(history, history->key_atom[key], &number) ||
+    for (uint32_t key = 0; key < history->keys.count; key++)
+        plain->rename_keys |= !is_number(history, history->keys.atom[key], &number) ||
                               (number > INT64_MAX && (abilities & PLAIN_SIGNED));
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        plain->rename_tids |= !is_number(history, history->tid[t], &number);
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        plain->rename_tids |= !is_number(history, history->txns.tid[t], &number);
 }
 
 static void add_place(struct plain *plain, uint32_t transaction, uint32_t session)
@@ -102,7 +103,7 @@ static bool takes_part(const struct plain *plain, uint32_t t, unsigned abilities
 {
     uint8_t status = iso_status_of(plain->history, t);
     if (status == ISO_UNKNOWN)
-        return plain->history->flags[t] & ISO_WRITES;
+        return plain->history->txns.flags[t] & ISO_WRITES;
     return status == ISO_COMMITTED || (abilities & PLAIN_ABORTED);
 }
 
@@ -112,15 +113,15 @@ static void set_session(struct plain *plain, uint32_t session, unsigned abilitie
                         struct iso_history_loss *loss)
 {
     const struct iso_history *history = plain->history;
-    uint32_t first = history->session_first[session], end = history->session_first[session + 1];
+    uint32_t first = history->sessions.first[session], end = history->sessions.first[session + 1];
     uint32_t number = plain->session_count, last = first;
     for (uint32_t i = first; i < end; i++) {
-        if (iso_status_of(history, history->session_order[i]) == ISO_COMMITTED)
+        if (iso_status_of(history, history->sessions.order[i]) == ISO_COMMITTED)
             last = i;
     }
     bool stays = false; /* one did: the next ones would wait for it */
     for (uint32_t i = first; i < end; i++) {
-        uint32_t t = history->session_order[i];
+        uint32_t t = history->sessions.order[i];
         bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
         loss->aborted += iso_status_of(history, t) == ISO_ABORTED && !(abilities & PLAIN_ABORTED);
         if (!takes_part(plain, t, abilities) || (unknown && (i < last || stays)))
@@ -133,13 +134,13 @@ static void set_session(struct plain *plain, uint32_t session, unsigned abilitie
 static void set_places(struct plain *plain, unsigned abilities, struct iso_history_loss *loss)
 {
     const struct iso_history *history = plain->history;
-    bool *placed = iso_allocate_zeroed((size_t)history->transaction_count + 1, sizeof *placed);
-    plain->places = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *plain->places);
-    for (uint32_t s = 0; s < history->session_count; s++)
+    bool *placed = iso_allocate_zeroed((size_t)history->txns.count + 1, sizeof *placed);
+    plain->places = iso_allocate(((size_t)history->txns.count + 1) * sizeof *plain->places);
+    for (uint32_t s = 0; s < history->sessions.count; s++)
         set_session(plain, s, abilities, loss);
     for (uint32_t i = 0; i < plain->place_count; i++)
         placed[plain->places[i].transaction] = true;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         bool unknown = iso_status_of(history, t) == ISO_UNKNOWN;
         loss->unknown += unknown && !takes_part(plain, t, abilities);
         if (!unknown || !takes_part(plain, t, abilities))
@@ -164,12 +165,12 @@ enum iso_status plain_init(struct plain *plain, const struct iso_history *histor
     if (status != ISO_OK)
         return status;
     set_places(plain, abilities, loss);
-    loss->renamed_keys = plain->rename_keys ? history->key_count : 0;
+    loss->renamed_keys = plain->rename_keys ? history->keys.count : 0;
     loss->renamed_values = plain->rename_values ? plain->value_count : 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
-        loss->clocks +=
-            (history->begun && history->begun[t]) || (history->ended && history->ended[t]);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        loss->timestamps += (history->txns.flags[t] & ISO_HAS_STS) != 0;
+        loss->clocks += (history->txns.begun && history->txns.begun[t]) ||
+                        (history->txns.ended && history->txns.ended[t]);
     }
     return ISO_OK;
 }
@@ -184,10 +185,10 @@ void plain_release(struct plain *plain)
 uint64_t plain_key(const struct plain *plain, uint32_t operation)
 {
     uint64_t number = 0;
-    uint32_t key = plain->history->key[operation];
+    uint32_t key = plain->history->ops.key[operation];
     if (plain->rename_keys)
         return key + 1u;
-    is_number(plain->history, plain->history->key_atom[key], &number);
+    is_number(plain->history, plain->history->keys.atom[key], &number);
     return number;
 }
 
@@ -196,15 +197,15 @@ uint64_t plain_tid(const struct plain *plain, uint32_t transaction)
     uint64_t number = 0;
     if (plain->rename_tids)
         return transaction + 1u;
-    is_number(plain->history, plain->history->tid[transaction], &number);
+    is_number(plain->history, plain->history->txns.tid[transaction], &number);
     return number;
 }
 
 bool plain_value(const struct plain *plain, uint32_t operation, uint64_t *number)
 {
-    iso_atom value = plain->history->value[operation];
+    iso_atom value = plain->history->ops.value[operation];
     *number = 0;
-    if (value == plain->initial[plain->history->key[operation]])
+    if (value == plain->initial[plain->history->ops.key[operation]])
         return false;
     if (plain->rename_values)
         *number = iso_atom_index_find(plain->values, value) + 1u;

@@ -118,11 +118,10 @@ static void start_run(struct piece *piece, struct run *run, const struct line *l
 static inline void add_operation(struct iso_history *block, const struct line *line)
 {
     iso_atom key = iso_atoms_unsigned(&block->atoms, line->key);
-    uint32_t operation = block->operation_count++,
-             known = iso_atom_index_known(block->key_index, key);
-    block->kind[operation] = line->write ? ISO_WRITE : ISO_READ;
-    block->value[operation] = iso_atoms_unsigned(&block->atoms, line->value);
-    block->key[operation] = known != ISO_NONE ? known : iso_history_key(block, key);
+    uint32_t operation = block->ops.count++, known = iso_atom_index_known(block->keys.index, key);
+    block->ops.kind[operation] = line->write ? ISO_WRITE : ISO_READ;
+    block->ops.value[operation] = iso_atoms_unsigned(&block->atoms, line->value);
+    block->ops.key[operation] = known != ISO_NONE ? known : iso_history_key(block, key);
 }
 
 static inline void add_line(struct piece *piece, struct run *run, const struct line *line)
@@ -256,20 +255,21 @@ static enum iso_status read_pieces(struct reader *reader, struct iso_error *erro
 static void join_neighbours(struct iso_history *history)
 {
     uint32_t count = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (count && history->tid[t] != ISO_ABSENT && history->tid[count - 1] == history->tid[t] &&
-            history->session[count - 1] == history->session[t]) {
-            history->flags[count - 1] |= history->flags[t];
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (count && history->txns.tid[t] != ISO_ABSENT &&
+            history->txns.tid[count - 1] == history->txns.tid[t] &&
+            history->txns.session[count - 1] == history->txns.session[t]) {
+            history->txns.flags[count - 1] |= history->txns.flags[t];
         } else {
-            history->flags[count] = history->flags[t];
-            history->tid[count] = history->tid[t];
-            history->session[count] = history->session[t];
-            history->origin[count] = history->origin[t];
+            history->txns.flags[count] = history->txns.flags[t];
+            history->txns.tid[count] = history->txns.tid[t];
+            history->txns.session[count] = history->txns.session[t];
+            history->txns.origin[count] = history->txns.origin[t];
             count++;
         }
-        history->first_operation[count] = history->first_operation[t + 1];
+        history->txns.first_op[count] = history->txns.first_op[t + 1];
     }
-    history->transaction_count = count;
+    history->txns.count = count;
 }
 
 /* The runs of each transaction: run[first[g]] to run[first[g + 1] - 1]; of those that aborted
@@ -286,14 +286,14 @@ static void groups_release(struct groups *groups)
 
 static void group(struct groups *groups, const struct iso_history *history)
 {
-    uint32_t n = history->transaction_count, *of = iso_numbers(n), count = 0;
+    uint32_t n = history->txns.count, *of = iso_numbers(n), count = 0;
     struct iso_number_map by_tid = {0};
     groups->first = iso_numbers_zero((size_t)n + 2);
     groups->run = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++) {
-        if (history->tid[t] == ISO_ABSENT)
+        if (history->txns.tid[t] == ISO_ABSENT)
             continue;
-        of[t] = iso_number_map_add(&by_tid, history->tid[t], count);
+        of[t] = iso_number_map_add(&by_tid, history->txns.tid[t], count);
         count += of[t] == count;
         groups->first[of[t] + 2]++;
     }
@@ -301,7 +301,7 @@ static void group(struct groups *groups, const struct iso_history *history)
     for (uint32_t g = 0; g < count; g++)
         groups->first[g + 2] += groups->first[g + 1];
     for (uint32_t t = 0; t < n; t++) {
-        if (history->tid[t] != ISO_ABSENT)
+        if (history->txns.tid[t] != ISO_ABSENT)
             groups->run[groups->first[of[t] + 1]++] = t;
     }
     iso_number_map_release(&by_tid);
@@ -312,16 +312,17 @@ static void group(struct groups *groups, const struct iso_history *history)
  * others. */
 static bool are_transactions(const struct iso_history *history)
 {
-    uint32_t n = history->transaction_count;
+    uint32_t n = history->txns.count;
     iso_atom largest = 0;
     for (uint32_t t = 0; t < n; t++)
-        largest = history->tid[t] > largest ? history->tid[t] : largest;
+        largest = history->txns.tid[t] > largest ? history->txns.tid[t] : largest;
     if (largest / 32 > n)
         return false;
     uint64_t *seen = iso_allocate_zeroed((size_t)largest / 64 + 1, sizeof *seen);
     bool unique = true;
     for (uint32_t t = 0; t < n && unique; t++) {
-        uint64_t bit = (uint64_t)1 << (history->tid[t] & 63), *word = &seen[history->tid[t] >> 6];
+        uint64_t bit = (uint64_t)1 << (history->txns.tid[t] & 63),
+                 *word = &seen[history->txns.tid[t] >> 6];
         unique = !(*word & bit);
         *word |= bit;
     }
@@ -331,14 +332,14 @@ static bool are_transactions(const struct iso_history *history)
 
 static void add_run(struct iso_history *to, const struct iso_history *from, uint32_t run)
 {
-    for (uint32_t o = from->first_operation[run]; o < from->first_operation[run + 1]; o++)
-        iso_history_operation(to, iso_kind_of(from, o), from->key_atom[from->key[o]],
-                              from->value[o]);
+    for (uint32_t o = from->txns.first_op[run]; o < from->txns.first_op[run + 1]; o++)
+        iso_history_operation(to, iso_kind_of(from, o), from->keys.atom[from->ops.key[o]],
+                              from->ops.value[o]);
 }
 
 static unsigned long long line_of(const struct iso_history *history, uint32_t run)
 {
-    return (unsigned long long)iso_origin_offset(history->origin[run]);
+    return (unsigned long long)iso_origin_offset(history->txns.origin[run]);
 }
 
 static enum iso_status two_sessions(const struct iso_history *history,
@@ -347,41 +348,42 @@ static enum iso_status two_sessions(const struct iso_history *history,
 {
     char tid[ISO_ATOM_TEXT_MAX], here[ISO_ATOM_TEXT_MAX], there[ISO_ATOM_TEXT_MAX];
     size_t tid_length, here_length, there_length;
-    const char *tid_text = iso_atom_text(atoms, history->tid[run], tid, &tid_length);
-    const char *here_text =
-        iso_atom_text(atoms, history->session_atom[history->session[run]], here, &here_length);
-    const char *there_text =
-        iso_atom_text(atoms, history->session_atom[history->session[other]], there, &there_length);
+    const char *tid_text = iso_atom_text(atoms, history->txns.tid[run], tid, &tid_length);
+    const char *here_text = iso_atom_text(atoms, history->sessions.atom[history->txns.session[run]],
+                                          here, &here_length);
+    const char *there_text = iso_atom_text(
+        atoms, history->sessions.atom[history->txns.session[other]], there, &there_length);
     return iso_error_set(
         error, ISO_BAD_INPUT,
         "%s:%llu: transaction %.*s is of session %.*s here and of session %.*s on line %llu",
-        history->inputs[0], line_of(history, run), (int)tid_length, tid_text, (int)here_length,
-        here_text, (int)there_length, there_text, line_of(history, other));
+        history->inputs.names[0], line_of(history, run), (int)tid_length, tid_text,
+        (int)here_length, here_text, (int)there_length, there_text, line_of(history, other));
 }
 
 /* The same operations by transaction, in an empty history that takes the atoms. */
 static enum iso_status regroup(struct iso_history *to, const struct iso_history *from,
                                const struct groups *groups, struct iso_error *error)
 {
-    iso_history_input(to, from->inputs[0]);
+    iso_history_input(to, from->inputs.names[0]);
     for (uint32_t g = 0; g < groups->count && error->status == ISO_OK; g++) {
         uint32_t first = groups->run[groups->first[g]];
-        iso_history_begin(to, from->tid[first], from->session_atom[from->session[first]],
-                          ISO_COMMITTED, from->origin[first]);
+        iso_history_begin(to, from->txns.tid[first], from->sessions.atom[from->txns.session[first]],
+                          ISO_COMMITTED, from->txns.origin[first]);
         for (uint32_t i = groups->first[g]; i < groups->first[g + 1] && error->status == ISO_OK;
              i++) {
             add_run(to, from, groups->run[i]);
-            if (from->session[groups->run[i]] != from->session[first])
+            if (from->txns.session[groups->run[i]] != from->txns.session[first])
                 two_sessions(from, &to->atoms, groups->run[i], first, error);
         }
     }
-    for (uint32_t t = 0; t < from->transaction_count; t++) {
-        if (from->tid[t] != ISO_ABSENT)
+    for (uint32_t t = 0; t < from->txns.count; t++) {
+        if (from->txns.tid[t] != ISO_ABSENT)
             continue;
         char text[40];
         int length = snprintf(text, sizeof text, "aborted:%llu", line_of(from, t));
         iso_history_begin(to, iso_atoms_add_string(&to->atoms, text, (size_t)length),
-                          from->session_atom[from->session[t]], ISO_ABORTED, from->origin[t]);
+                          from->sessions.atom[from->txns.session[t]], ISO_ABORTED,
+                          from->txns.origin[t]);
         add_run(to, from, t);
     }
     return error->status;
@@ -401,7 +403,7 @@ static enum iso_status make_transactions(struct iso_history *history, struct iso
         return ISO_OK;
     struct groups groups;
     group(&groups, history);
-    if (groups.count < history->transaction_count) {
+    if (groups.count < history->txns.count) {
         struct iso_history grouped;
         iso_history_init(&grouped);
         swap_atoms(&grouped, history);

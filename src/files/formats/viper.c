@@ -170,7 +170,7 @@ static bool read_range(struct reader *reader)
         return false;
     if (reader->again)
         add_absent(reader, from, to, first);
-    if (reader->history->operation_count + (uint64_t)reader->mops.count > OPERATIONS_MAX)
+    if (reader->history->ops.count + (uint64_t)reader->mops.count > OPERATIONS_MAX)
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
                              "range reads of fewer keys: 2^30 reads are the limit");
     return skip_rest(reader);
@@ -239,8 +239,8 @@ static enum iso_status add_transaction(struct reader *reader, const char *line, 
     if (reader->initial_line)
         return add_initial(reader, line);
     reader->transactions++;
-    format_mops_emit(&reader->mops, history, history->transaction_count, reader->input,
-                     ISO_COMMITTED, iso_origin(reader->input, number));
+    format_mops_emit(&reader->mops, history, history->txns.count, reader->input, ISO_COMMITTED,
+                     iso_origin(reader->input, number));
     return ISO_OK;
 }
 
@@ -298,9 +298,9 @@ static enum iso_status read_again(struct reader *reader, const struct iso_paths 
 {
     struct iso_history *history = reader->history;
     reader->again = true;
-    reader->key_count = history->key_count;
-    reader->keys = iso_allocate(((size_t)history->key_count + 1) * sizeof *reader->keys);
-    memcpy(reader->keys, history->key_atom, history->key_count * sizeof *reader->keys);
+    reader->key_count = history->keys.count;
+    reader->keys = iso_allocate(((size_t)history->keys.count + 1) * sizeof *reader->keys);
+    memcpy(reader->keys, history->keys.atom, history->keys.count * sizeof *reader->keys);
     qsort_r(reader->keys, reader->key_count, sizeof *reader->keys, compare_keys, &history->atoms);
     iso_history_rewind(history, nothing);
     enum iso_status status = read_logs(reader, logs);
@@ -313,18 +313,19 @@ static enum iso_status read_again(struct reader *reader, const struct iso_paths 
 static void infer_initial(struct iso_history *history)
 {
     struct iso_number_map written = {0}; /* pairs of key and value */
-    uint8_t *done = iso_allocate_zeroed((size_t)history->key_count + 1, 1);
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        if (iso_kind_writes(history->kind[o]))
-            iso_number_map_put(&written, iso_number_pair(history->key[o], history->value[o]), 0);
+    uint8_t *done = iso_allocate_zeroed((size_t)history->keys.count + 1, 1);
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        if (iso_kind_writes(history->ops.kind[o]))
+            iso_number_map_put(&written,
+                               iso_number_pair(history->ops.key[o], history->ops.value[o]), 0);
     }
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        uint32_t key = history->key[o], value = history->value[o];
-        if (iso_kind_writes(history->kind[o]) || value == ISO_ABSENT || done[key] ||
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        uint32_t key = history->ops.key[o], value = history->ops.value[o];
+        if (iso_kind_writes(history->ops.kind[o]) || value == ISO_ABSENT || done[key] ||
             iso_number_map_get(&written, iso_number_pair(key, value)) != ISO_NUMBER_NONE)
             continue;
         done[key] = 1;
-        iso_history_initial(history, history->key_atom[key], value, false);
+        iso_history_initial(history, history->keys.atom[key], value, false);
     }
     iso_free(done);
     iso_number_map_release(&written);

@@ -20,9 +20,9 @@ static void put_header(struct iso_output *output, const struct plain *plain)
 {
     put_number(output, 0);
     put_number(output, plain->session_count);
-    put_number(output, plain->history->key_count);
+    put_number(output, plain->history->keys.count);
     put_number(output, plain->place_count);
-    put_number(output, plain->history->operation_count);
+    put_number(output, plain->history->ops.count);
     put_text(output, "converted by isochron");
     put_text(output, "1970-01-01T00:00:00+00:00");
     put_text(output, "1970-01-01T00:00:00+00:00");
@@ -33,7 +33,7 @@ static void put_event(struct iso_output *output, const struct plain *plain, uint
 {
     uint64_t value;
     plain_value(plain, operation, &value);
-    iso_output_char(output, iso_kind_writes(plain->history->kind[operation]) ? 1 : 0);
+    iso_output_char(output, iso_kind_writes(plain->history->ops.kind[operation]) ? 1 : 0);
     put_number(output, plain_key(plain, operation));
     put_number(output, value);
     iso_output_char(output, 1);
@@ -43,10 +43,10 @@ static void put_transaction(struct iso_output *output, const struct plain *plain
 {
     const struct iso_history *history = plain->history;
     uint64_t count = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
         count += plain_says(plain, t, o);
     put_number(output, count);
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         if (plain_says(plain, t, o))
             put_event(output, plain, o);
     }

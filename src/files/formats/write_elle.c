@@ -43,16 +43,17 @@ static void put_value(struct elle_writer *writer, uint32_t operation)
 {
     const struct iso_history *history = writer->history;
     if (iso_kind_of(history, operation) != ISO_READ_LIST) {
-        iso_atom value = history->value[operation];
-        put_atom(writer, value == writer->initial[history->key[operation]] ? ISO_ABSENT : value);
+        iso_atom value = history->ops.value[operation];
+        put_atom(writer,
+                 value == writer->initial[history->ops.key[operation]] ? ISO_ABSENT : value);
         return;
     }
-    uint32_t list = history->value[operation];
+    uint32_t list = history->ops.value[operation];
     iso_output_char(writer->output, '[');
-    for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++) {
-        if (i > history->list_first[list])
+    for (uint64_t i = history->lists.first[list]; i < history->lists.first[list + 1]; i++) {
+        if (i > history->lists.first[list])
             iso_output_char(writer->output, writer->json ? ',' : ' ');
-        put_atom(writer, history->element[i]);
+        put_atom(writer, history->lists.element[i]);
     }
     iso_output_char(writer->output, ']');
 }
@@ -63,7 +64,7 @@ static void put_mop(struct elle_writer *writer, uint32_t operation, bool invocat
     static const char *const names[] = {"r", "w", "w", "append", "r"};
     uint8_t kind = iso_kind_of(writer->history, operation);
     iso_output_format(writer->output, writer->json ? "[\"%s\"," : "[:%s ", names[kind]);
-    put_atom(writer, writer->history->key_atom[writer->history->key[operation]]);
+    put_atom(writer, writer->history->keys.atom[writer->history->ops.key[operation]]);
     iso_output_char(writer->output, writer->json ? ',' : ' ');
     if (invocation && !iso_kind_writes(kind))
         put_atom(writer, ISO_ABSENT);
@@ -87,8 +88,8 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
         iso_output_format(writer->output, writer->json ? ",\"time\":%" PRIu64 : ", :time %" PRIu64,
                           time - 1);
     iso_output_text(writer->output, writer->json ? ",\"value\":[" : ", :value [");
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (o > history->first_operation[t])
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (o > history->txns.first_op[t])
             iso_output_char(writer->output, writer->json ? ',' : ' ');
         put_mop(writer, o, !reads_known);
     }
@@ -98,7 +99,7 @@ static void put_line(struct elle_writer *writer, uint32_t t, uint32_t process, c
 /* The process of the transaction at a place of its session. */
 static uint32_t process_of(struct elle_writer *writer, uint32_t t, uint32_t place)
 {
-    uint32_t session = writer->history->session[t];
+    uint32_t session = writer->history->txns.session[t];
     if (iso_status_of(writer->history, t) != ISO_UNKNOWN)
         return session;
     if (place >= writer->last[session]) {
@@ -115,24 +116,24 @@ static void put_transaction(struct elle_writer *writer, uint32_t t, uint32_t pla
     const struct iso_history *history = writer->history;
     uint8_t status = iso_status_of(history, t);
     uint32_t process = process_of(writer, t, place);
-    put_line(writer, t, process, "invoke", false, history->begun ? history->begun[t] : 0);
+    put_line(writer, t, process, "invoke", false, history->txns.begun ? history->txns.begun[t] : 0);
     put_line(writer, t, process, types[status], status == ISO_COMMITTED,
-             history->ended ? history->ended[t] : 0);
-    writer->loss->timestamps += (history->flags[t] & ISO_HAS_STS) != 0;
+             history->txns.ended ? history->txns.ended[t] : 0);
+    writer->loss->timestamps += (history->txns.flags[t] & ISO_HAS_STS) != 0;
     writer->loss->tids++;
 }
 
 static const char *unsayable(const struct elle_writer *writer, uint32_t operation)
 {
     const struct iso_history *history = writer->history;
-    uint32_t key = history->key[operation];
+    uint32_t key = history->ops.key[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST ||
         iso_kind_of(history, operation) == ISO_APPEND)
         return writer->initial[key] == ISO_ABSENT ? NULL : "a list starts with elements";
-    bool starts = history->value[operation] == writer->initial[key];
-    if (iso_kind_writes(history->kind[operation]) && starts)
+    bool starts = history->ops.value[operation] == writer->initial[key];
+    if (iso_kind_writes(history->ops.kind[operation]) && starts)
         return "the transaction writes the value that the key starts with";
-    return !starts && history->value[operation] == ISO_ABSENT
+    return !starts && history->ops.value[operation] == ISO_ABSENT
                ? "nothing is written or read of a key that starts with a value"
                : NULL;
 }
@@ -142,8 +143,8 @@ static enum iso_status check(const struct elle_writer *writer, enum iso_format f
                              struct iso_error *error)
 {
     const struct iso_history *history = writer->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
             const char *what = unsayable(writer, o);
             if (what)
                 return plain_refuse(history, t, format, what, error);
@@ -156,10 +157,10 @@ static enum iso_status check(const struct elle_writer *writer, enum iso_format f
 static void find_last(struct elle_writer *writer)
 {
     const struct iso_history *history = writer->history;
-    for (uint32_t s = 0; s < history->session_count; s++) {
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            if (iso_status_of(history, history->session_order[i]) != ISO_UNKNOWN)
-                writer->last[s] = i - history->session_first[s];
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            if (iso_status_of(history, history->sessions.order[i]) != ISO_UNKNOWN)
+                writer->last[s] = i - history->sessions.first[s];
         }
     }
 }
@@ -170,9 +171,9 @@ static void put_transactions(struct elle_writer *writer)
     const struct iso_history *history = writer->history;
     find_last(writer);
     iso_output_text(writer->output, writer->json ? "[" : "");
-    for (uint32_t i = 0; i < history->transaction_count; i++) {
-        uint32_t session = history->session[i], place = writer->next[session]++;
-        put_transaction(writer, history->session_order[history->session_first[session] + place],
+    for (uint32_t i = 0; i < history->txns.count; i++) {
+        uint32_t session = history->txns.session[i], place = writer->next[session]++;
+        put_transaction(writer, history->sessions.order[history->sessions.first[session] + place],
                         place);
     }
     iso_output_text(writer->output, writer->json ? "]\n" : "");
@@ -181,12 +182,12 @@ static void put_transactions(struct elle_writer *writer)
 enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_history *history,
                            struct iso_error *error)
 {
-    size_t sessions = (size_t)history->session_count + 1;
+    size_t sessions = (size_t)history->sessions.count + 1;
     struct elle_writer elle = {.output = writer->output,
                                .history = history,
                                .loss = &writer->loss,
                                .json = writer->format == ISO_FORMAT_ELLE_JSON,
-                               .processes = history->session_count};
+                               .processes = history->sessions.count};
     iso_atom *initial = plain_initial_values(history);
     elle.initial = initial;
     elle.next = iso_allocate_zeroed(sessions, sizeof *elle.next);
@@ -194,7 +195,7 @@ enum iso_status write_elle(struct iso_history_writer *writer, const struct iso_h
     enum iso_status status = check(&elle, writer->format, error);
     if (status == ISO_OK) {
         put_transactions(&elle);
-        writer->count += history->transaction_count;
+        writer->count += history->txns.count;
     }
     iso_free(elle.next);
     iso_free(elle.last);

@@ -21,9 +21,9 @@ void iso_history_writer_init(struct iso_history_writer *writer, struct iso_outpu
 static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t number,
                                  const uint64_t *twin, uint32_t at)
 {
-    if (history->rank_physical && number && number <= history->rank_count)
-        return (struct iso_stamp){history->rank_physical[number],
-                                  history->rank_logical ? history->rank_logical[number] : 0};
+    if (history->ranks.physical && number && number <= history->ranks.count)
+        return (struct iso_stamp){history->ranks.physical[number],
+                                  history->ranks.logical ? history->ranks.logical[number] : 0};
     return (struct iso_stamp){number, twin ? twin[at] : 0};
 }
 
@@ -32,10 +32,10 @@ static struct iso_stamp stamp_of(const struct iso_history *history, uint64_t num
 static void write_list(struct iso_output *output, const struct iso_history *history, uint32_t list)
 {
     iso_output_char(output, '[');
-    for (uint64_t i = history->list_first[list]; i < history->list_first[list + 1]; i++) {
-        if (i > history->list_first[list])
+    for (uint64_t i = history->lists.first[list]; i < history->lists.first[list + 1]; i++) {
+        if (i > history->lists.first[list])
             iso_output_char(output, ',');
-        iso_output_atom(output, &history->atoms, history->element[i]);
+        iso_output_atom(output, &history->atoms, history->lists.element[i]);
     }
     iso_output_char(output, ']');
 }
@@ -44,9 +44,9 @@ void formats_write_value(struct iso_output *output, const struct iso_history *hi
                          uint32_t operation)
 {
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        write_list(output, history, history->value[operation]);
+        write_list(output, history, history->ops.value[operation]);
     else
-        iso_output_atom(output, &history->atoms, history->value[operation]);
+        iso_output_atom(output, &history->atoms, history->ops.value[operation]);
 }
 
 static void write_value(struct iso_output *output, const struct iso_history *history,
@@ -62,7 +62,7 @@ static void write_kind_and_key(struct iso_output *output, const struct iso_histo
     LITERAL(output, "{\"t\":\"");
     iso_output_char(output, letters[iso_kind_of(history, operation)]);
     LITERAL(output, "\",\"k\":");
-    iso_output_atom(output, &history->atoms, history->key_atom[history->key[operation]]);
+    iso_output_atom(output, &history->atoms, history->keys.atom[history->ops.key[operation]]);
 }
 
 /* ---- native ---- */
@@ -85,7 +85,7 @@ static void write_native_stamp(struct iso_output *output, const struct iso_histo
 static void write_snapshot(struct iso_output *output, const struct iso_history *history,
                            uint32_t snapshot)
 {
-    const struct iso_snapshot *one = &history->snapshots[snapshot];
+    const struct iso_snapshot *one = &history->snapshots.list[snapshot];
     size_t size = 48 + 21 * (size_t)one->xip_count;
     char *text = iso_allocate(size);
     iso_snapshot_text(history, one, text, size);
@@ -101,11 +101,12 @@ static void write_native_value(struct iso_output *output, const struct iso_histo
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     if (iso_kind_of(history, operation) != ISO_WRITE ||
-        !iso_atom_is_unknown(&history->atoms, history->value[operation])) {
+        !iso_atom_is_unknown(&history->atoms, history->ops.value[operation])) {
         write_value(output, history, operation);
         return;
     }
-    const char *text = iso_atom_text(&history->atoms, history->value[operation], buffer, &length);
+    const char *text =
+        iso_atom_text(&history->atoms, history->ops.value[operation], buffer, &length);
     LITERAL(output, ",\"unknown\":");
     iso_output_string(output, text + 1, length - 1);
 }
@@ -125,9 +126,9 @@ static void write_moment(struct iso_output *output, const struct iso_history *hi
 static void write_own_moment(struct iso_output *output, const struct iso_history *history,
                              uint32_t operation)
 {
-    uint64_t ots = history->ots ? history->ots[operation] : 0;
-    write_moment(output, history, history->kind[operation], ots,
-                 stamp_of(history, ots, history->ots_logical, operation));
+    uint64_t ots = history->ops.ots ? history->ops.ots[operation] : 0;
+    write_moment(output, history, history->ops.kind[operation], ots,
+                 stamp_of(history, ots, history->ops.ots_logical, operation));
 }
 
 static void write_native_operation(struct iso_output *output, const struct iso_history *history,
@@ -145,7 +146,7 @@ static void write_set(struct iso_output *output, const struct iso_history *histo
 {
     formats_write_set(output, history, set);
     if (set->count)
-        write_own_moment(output, history, history->first_operation[set->transaction] + set->first);
+        write_own_moment(output, history, history->txns.first_op[set->transaction] + set->first);
     else
         write_moment(output, history, set->kind, set->ots,
                      (struct iso_stamp){set->ots, set->ots_logical});
@@ -154,8 +155,7 @@ static void write_set(struct iso_output *output, const struct iso_history *histo
 static void write_operations(struct iso_output *output, const struct iso_history *history,
                              uint32_t transaction, uint32_t *sets)
 {
-    uint32_t o = history->first_operation[transaction],
-             end = history->first_operation[transaction + 1];
+    uint32_t o = history->txns.first_op[transaction], end = history->txns.first_op[transaction + 1];
     bool is_first = true;
     for (;;) {
         const struct iso_range *set = formats_set_at(history, transaction, o, sets);
@@ -187,45 +187,46 @@ static void write_native_head(struct iso_output *output, const struct iso_histor
 {
     static const char *const statuses[] = {NULL, ",\"status\":\"aborted\"",
                                            ",\"status\":\"unknown\""};
-    uint8_t flags = history->flags[transaction];
+    uint8_t flags = history->txns.flags[transaction];
     LITERAL(output, "{\"tid\":");
-    iso_output_atom(output, &history->atoms, history->tid[transaction]);
+    iso_output_atom(output, &history->atoms, history->txns.tid[transaction]);
     LITERAL(output, ",\"sid\":");
-    iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
+    iso_output_atom(output, &history->atoms,
+                    history->sessions.atom[history->txns.session[transaction]]);
     if (flags & ISO_HAS_SNO) {
         LITERAL(output, ",\"sno\":");
-        iso_output_exact(output, history->sno[transaction]);
+        iso_output_exact(output, history->txns.sno[transaction]);
     }
     if (iso_marks_of(history, transaction) & ISO_MARK_LOG_START)
-        write_place(output, history->sts[transaction]);
+        write_place(output, history->txns.sts[transaction]);
     else if (flags & ISO_HAS_STS)
-        write_native_stamp(
-            output, history, ",\"sts\":",
-            stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
+        write_native_stamp(output, history, ",\"sts\":",
+                           stamp_of(history, history->txns.sts[transaction],
+                                    history->txns.sts_logical, transaction));
     if (flags & ISO_HAS_CTS)
-        write_native_stamp(
-            output, history, ",\"cts\":",
-            stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
-    if (history->xid && history->xid[transaction]) {
+        write_native_stamp(output, history, ",\"cts\":",
+                           stamp_of(history, history->txns.cts[transaction],
+                                    history->txns.cts_logical, transaction));
+    if (history->txns.xid && history->txns.xid[transaction]) {
         LITERAL(output, ",\"xid\":");
-        iso_output_exact(output, history->xid[transaction]);
+        iso_output_exact(output, history->txns.xid[transaction]);
     }
-    if (history->begun && history->begun[transaction]) {
+    if (history->txns.begun && history->txns.begun[transaction]) {
         LITERAL(output, ",\"begin\":");
-        iso_output_exact(output, history->begun[transaction] - 1);
+        iso_output_exact(output, history->txns.begun[transaction] - 1);
     }
-    if (history->ended && history->ended[transaction]) {
+    if (history->txns.ended && history->txns.ended[transaction]) {
         LITERAL(output, ",\"end\":");
-        iso_output_exact(output, history->ended[transaction] - 1);
+        iso_output_exact(output, history->txns.ended[transaction] - 1);
     }
-    if (history->snapshot && history->snapshot[transaction] != ISO_NONE)
-        write_snapshot(output, history, history->snapshot[transaction]);
+    if (history->txns.snapshot && history->txns.snapshot[transaction] != ISO_NONE)
+        write_snapshot(output, history, history->txns.snapshot[transaction]);
     if (flags & ISO_STATUS_MASK)
         iso_output_text(output, statuses[flags & ISO_STATUS_MASK]);
     if (iso_marks_of(history, transaction) & ISO_MARK_CDC_WRITES)
         LITERAL(output, ",\"writes\":\"cdc\"");
     if (history->whole_rows &&
-        history->first_operation[transaction] < history->first_operation[transaction + 1])
+        history->txns.first_op[transaction] < history->txns.first_op[transaction + 1])
         LITERAL(output, ",\"whole\":true");
 }
 
@@ -233,7 +234,7 @@ static void write_native(struct iso_history_writer *writer, const struct iso_his
 {
     struct iso_output *output = writer->output;
     uint32_t sets = 0;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         write_native_head(output, history, t);
         LITERAL(output, ",\"ops\":[");
         write_operations(output, history, t, &sets);
@@ -248,13 +249,14 @@ static void count_loss(struct iso_history_loss *loss, const struct iso_history *
                        uint32_t operation)
 {
     bool string_key =
-        iso_atom_is_string(&history->atoms, history->key_atom[history->key[operation]]);
+        iso_atom_is_string(&history->atoms, history->keys.atom[history->ops.key[operation]]);
     uint8_t kind = iso_kind_of(history, operation);
-    bool string_value = kind != ISO_READ_LIST && history->value[operation] != ISO_ABSENT &&
-                        iso_atom_is_string(&history->atoms, history->value[operation]);
+    bool string_value = kind != ISO_READ_LIST && history->ops.value[operation] != ISO_ABSENT &&
+                        iso_atom_is_string(&history->atoms, history->ops.value[operation]);
     loss->strings += string_key || string_value;
     loss->deletes += kind == ISO_DELETE;
-    loss->own_times += (history->kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)) != 0;
+    loss->own_times +=
+        (history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)) != 0;
 }
 
 static void write_pair(struct iso_output *output, const char *member, struct iso_stamp stamp)
@@ -271,17 +273,20 @@ static void write_timekiller_transaction(struct iso_history_writer *writer,
 {
     struct iso_output *output = writer->output;
     iso_output_text(output, writer->count++ ? ",\n{\"tid\":" : "[\n{\"tid\":");
-    iso_output_atom(output, &history->atoms, history->tid[transaction]);
+    iso_output_atom(output, &history->atoms, history->txns.tid[transaction]);
     LITERAL(output, ",\"sid\":");
-    iso_output_atom(output, &history->atoms, history->session_atom[history->session[transaction]]);
-    write_pair(output, ",\"sts\":{\"p\":",
-               stamp_of(history, history->sts[transaction], history->sts_logical, transaction));
-    write_pair(output, ",\"cts\":{\"p\":",
-               stamp_of(history, history->cts[transaction], history->cts_logical, transaction));
+    iso_output_atom(output, &history->atoms,
+                    history->sessions.atom[history->txns.session[transaction]]);
+    write_pair(
+        output, ",\"sts\":{\"p\":",
+        stamp_of(history, history->txns.sts[transaction], history->txns.sts_logical, transaction));
+    write_pair(
+        output, ",\"cts\":{\"p\":",
+        stamp_of(history, history->txns.cts[transaction], history->txns.cts_logical, transaction));
     LITERAL(output, ",\"ops\":[");
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (o > history->first_operation[transaction])
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (o > history->txns.first_op[transaction])
             iso_output_char(output, ',');
         write_kind_and_key(output, history, o, "rwwar");
         write_value(output, history, o);
@@ -289,10 +294,11 @@ static void write_timekiller_transaction(struct iso_history_writer *writer,
         count_loss(&writer->loss, history, o);
     }
     LITERAL(output, "]}");
-    writer->loss.snos += (history->flags[transaction] & ISO_HAS_SNO) != 0;
-    writer->loss.clocks += (history->begun && history->begun[transaction]) ||
-                           (history->ended && history->ended[transaction]);
-    writer->loss.snapshots += history->snapshot && history->snapshot[transaction] != ISO_NONE;
+    writer->loss.snos += (history->txns.flags[transaction] & ISO_HAS_SNO) != 0;
+    writer->loss.clocks += (history->txns.begun && history->txns.begun[transaction]) ||
+                           (history->txns.ended && history->txns.ended[transaction]);
+    writer->loss.snapshots +=
+        history->txns.snapshot && history->txns.snapshot[transaction] != ISO_NONE;
 }
 
 /* The transaction that stands in the place of transaction `t`: each session's in session order, in
@@ -301,15 +307,15 @@ static uint32_t in_session_order(const struct iso_history *history, uint32_t *ne
 {
     if (!next)
         return t;
-    uint32_t session = history->session[t];
-    return history->session_order[history->session_first[session] + next[session]++];
+    uint32_t session = history->txns.session[t];
+    return history->sessions.order[history->sessions.first[session] + next[session]++];
 }
 
 static enum iso_status check_timestamps(const struct iso_history *history, uint32_t transaction,
                                         struct iso_error *error)
 {
     char place[512];
-    uint8_t missing = (ISO_HAS_STS | ISO_HAS_CTS) & ~history->flags[transaction];
+    uint8_t missing = (ISO_HAS_STS | ISO_HAS_CTS) & ~history->txns.flags[transaction];
     if (!missing)
         return ISO_OK;
     iso_history_location_text(history, transaction, place, sizeof place);
@@ -324,8 +330,8 @@ static enum iso_status write_timekiller(struct iso_history_writer *writer,
 {
     enum iso_status status = ISO_OK;
     uint32_t *next =
-        history->finished ? iso_allocate_zeroed(history->session_count + 1u, sizeof *next) : NULL;
-    for (uint32_t i = 0; i < history->transaction_count && status == ISO_OK; i++) {
+        history->finished ? iso_allocate_zeroed(history->sessions.count + 1u, sizeof *next) : NULL;
+    for (uint32_t i = 0; i < history->txns.count && status == ISO_OK; i++) {
         uint32_t t = in_session_order(history, next, i);
         writer->loss.aborted += iso_status_of(history, t) == ISO_ABORTED;
         writer->loss.unknown += iso_status_of(history, t) == ISO_UNKNOWN;
@@ -382,27 +388,27 @@ uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_h
 {
     iso_atom *initial = plain_initial_values(history);
     uint64_t count = 0;
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_is_append[i])
-            initial[history->initial_key[i]] = ISO_ABSENT;
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.is_append[i])
+            initial[history->initial.key[i]] = ISO_ABSENT;
     }
     LITERAL(output, "{\"ops\":[");
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         if (initial[key] == ISO_ABSENT)
             continue;
         iso_output_text(output, count++ ? ",\n{\"t\":\"w\",\"k\":" : "\n{\"t\":\"w\",\"k\":");
-        iso_output_atom(output, &history->atoms, history->key_atom[key]);
+        iso_output_atom(output, &history->atoms, history->keys.atom[key]);
         LITERAL(output, ",\"v\":");
         iso_output_atom(output, &history->atoms, initial[key]);
         iso_output_char(output, '}');
     }
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (!history->initial_is_append[i])
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (!history->initial.is_append[i])
             continue;
         iso_output_text(output, count++ ? ",\n{\"t\":\"a\",\"k\":" : "\n{\"t\":\"a\",\"k\":");
-        iso_output_atom(output, &history->atoms, history->key_atom[history->initial_key[i]]);
+        iso_output_atom(output, &history->atoms, history->keys.atom[history->initial.key[i]]);
         LITERAL(output, ",\"v\":");
-        iso_output_atom(output, &history->atoms, history->initial_of_key[i]);
+        iso_output_atom(output, &history->atoms, history->initial.value[i]);
         iso_output_char(output, '}');
     }
     LITERAL(output, "]}\n");

@@ -79,7 +79,7 @@ static void cobra_read(struct logs *logs, uint32_t operation)
     const struct iso_history *history = logs->plain.history;
     uint64_t value, writer, write;
     if (!plain_value(&logs->plain, operation, &value)) {
-        writer = write = logs->deleted[history->key[operation]] ? DELETED : INITIAL;
+        writer = write = logs->deleted[history->ops.key[operation]] ? DELETED : INITIAL;
     } else if (logs->universal) {
         writer = write = UNIVERSAL;
     } else {
@@ -100,8 +100,8 @@ static void cobra_transaction(struct logs *logs, uint32_t t)
     const struct iso_history *history = logs->plain.history;
     iso_output_char(&logs->output, 'S');
     put_number(&logs->output, cobra_tid(logs, t));
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (iso_kind_writes(history->ops.kind[o]))
             cobra_write(logs, o);
         else if (plain_says(&logs->plain, t, o))
             cobra_read(logs, o);
@@ -120,13 +120,12 @@ static bool find_writes(struct logs *logs)
     for (int reads = 0; reads < 2; reads++) {
         for (uint32_t p = 0; p < logs->plain.place_count; p++) {
             uint32_t t = logs->plain.places[p].transaction;
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
-                 o++) {
+            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
                 uint64_t value;
-                if (iso_kind_writes(history->kind[o]) == reads ||
+                if (iso_kind_writes(history->ops.kind[o]) == reads ||
                     !plain_value(&logs->plain, o, &value))
                     continue;
-                uint64_t pair = iso_number_pair(history->key[o], history->value[o]);
+                uint64_t pair = iso_number_pair(history->ops.key[o], history->ops.value[o]);
                 unique &= reads || iso_number_map_put(&writes, pair, o) == ISO_NUMBER_NONE;
                 logs->write_of[o] = iso_number_map_get(&writes, pair);
             }
@@ -142,10 +141,10 @@ static void cobra_prepare(struct logs *logs)
     for (uint32_t p = 0; p < logs->plain.place_count; p++) {
         uint32_t t = logs->plain.places[p].transaction;
         logs->rename_tids |= is_special(plain_tid(&logs->plain, t));
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
             uint64_t value;
-            if (iso_kind_writes(history->kind[o]) && !plain_value(&logs->plain, o, &value))
-                logs->deleted[history->key[o]] = true;
+            if (iso_kind_writes(history->ops.kind[o]) && !plain_value(&logs->plain, o, &value))
+                logs->deleted[history->ops.key[o]] = true;
         }
     }
     logs->universal = !find_writes(logs);
@@ -158,8 +157,8 @@ static void viper_transaction(struct logs *logs, uint32_t t)
     const struct iso_history *history = logs->plain.history;
     bool aborted = iso_status_of(history, t) == ISO_ABORTED, first = true;
     iso_output_text(&logs->output, "{\"value\": [");
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        bool write = iso_kind_writes(history->kind[o]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        bool write = iso_kind_writes(history->ops.kind[o]);
         uint64_t value;
         if (!plain_says(&logs->plain, t, o))
             continue;
@@ -176,12 +175,12 @@ static void viper_transaction(struct logs *logs, uint32_t t)
 static void viper_initial(struct logs *logs)
 {
     const struct iso_history *history = logs->plain.history;
-    bool *done = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *done), first = true;
+    bool *done = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *done), first = true;
     iso_output_text(&logs->output, "{\"value\": [");
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        if (done[history->key[o]])
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        if (done[history->ops.key[o]])
             continue;
-        done[history->key[o]] = true;
+        done[history->ops.key[o]] = true;
         iso_output_format(&logs->output, "%s[\"w\", %" PRIu64 ", 0, true]", first ? "" : ", ",
                           plain_key(&logs->plain, o));
         first = false;
@@ -247,8 +246,8 @@ enum iso_status iso_history_write_directory(const char *path, enum iso_format fo
     if (plain_check_known(history, format, error) != ISO_OK)
         return error->status;
     enum iso_status status = plain_init(&logs.plain, history, format, abilities, loss, error);
-    logs.write_of = iso_allocate(((size_t)history->operation_count + 1) * sizeof *logs.write_of);
-    logs.deleted = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *logs.deleted);
+    logs.write_of = iso_allocate(((size_t)history->ops.count + 1) * sizeof *logs.write_of);
+    logs.deleted = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *logs.deleted);
     if (status == ISO_OK && cobra)
         cobra_prepare(&logs);
     if (status == ISO_OK)

@@ -11,8 +11,8 @@ static struct iso_json_text key_text(const struct iso_history *history, uint32_t
                                      char buffer[ISO_ATOM_TEXT_MAX])
 {
     struct iso_json_text text;
-    text.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer,
-                            &text.length);
+    text.at = iso_atom_text(&history->atoms, history->keys.atom[history->ops.key[operation]],
+                            buffer, &text.length);
     return text;
 }
 
@@ -39,7 +39,7 @@ static uint32_t write_cells(struct iso_output *output, const struct iso_history 
             iso_output_char(output, ',');
         iso_output_string(output, name.bytes, name.used);
         iso_output_char(output, ':');
-        iso_output_atom(output, &history->atoms, history->value[o]);
+        iso_output_atom(output, &history->atoms, history->ops.value[o]);
         iso_text_release(&name);
     }
     iso_output_char(output, '}');
@@ -51,10 +51,10 @@ static void write_row(struct iso_output *output, const struct iso_history *histo
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text row = key_text(history, o, buffer);
-    iso_output_text(output, iso_kind_writes(history->kind[o]) ? "{\"t\":\"w\",\"row\":"
-                                                              : "{\"t\":\"r\",\"row\":");
+    iso_output_text(output, iso_kind_writes(history->ops.kind[o]) ? "{\"t\":\"w\",\"row\":"
+                                                                  : "{\"t\":\"r\",\"row\":");
     iso_output_string(output, row.at, row.length);
-    if (o + 1 == end && iso_kind_writes(history->kind[o]))
+    if (o + 1 == end && iso_kind_writes(history->ops.kind[o]))
         return;
     LITERAL(output, ",\"cells\":");
     write_cells(output, history, o + 1, end);
@@ -148,7 +148,7 @@ static bool can_write(const struct iso_history *history, const struct iso_range 
     if (!set->count || (set->form == ISO_SET_ROW && is_cell(history, operation)))
         return false;
     for (uint32_t o = operation; o < operation + set->count; o++)
-        if (iso_atom_is_unknown(&history->atoms, history->value[o]))
+        if (iso_atom_is_unknown(&history->atoms, history->ops.value[o]))
             return false;
     return true;
 }
@@ -157,7 +157,7 @@ const struct iso_range *formats_set_at(const struct iso_history *history, uint32
                                        uint32_t operation, uint32_t *next)
 {
     const struct iso_ranges *sets = &history->ranges;
-    uint32_t at = operation - history->first_operation[transaction];
+    uint32_t at = operation - history->txns.first_op[transaction];
     while (*next < sets->count &&
            (sets->list[*next].transaction < transaction ||
             (sets->list[*next].transaction == transaction && sets->list[*next].first <= at))) {
@@ -172,7 +172,7 @@ const struct iso_range *formats_set_at(const struct iso_history *history, uint32
 void formats_write_set(struct iso_output *output, const struct iso_history *history,
                        const struct iso_range *set)
 {
-    uint32_t o = history->first_operation[set->transaction] + set->first;
+    uint32_t o = history->txns.first_op[set->transaction] + set->first;
     if (set->form == ISO_SET_ROW)
         write_row(output, history, o, o + set->count);
     else if (set->form == ISO_SET_QUERY)

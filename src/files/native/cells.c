@@ -27,10 +27,10 @@ static void add_waiting(struct iso_history *history, struct native_operation *op
                         uint8_t mark, iso_atom part, iso_atom value)
 {
     iso_history_reserve_operations(history, 1);
-    uint32_t o = history->operation_count++;
-    history->kind[o] = mark;
-    history->key[o] = part;
-    history->value[o] = value;
+    uint32_t o = history->ops.count++;
+    history->ops.kind[o] = mark;
+    history->ops.key[o] = part;
+    history->ops.value[o] = value;
     operation->rows++;
 }
 
@@ -96,16 +96,16 @@ static void make_keys(struct iso_history *history, uint32_t first, uint8_t kind,
                       struct iso_text *text, size_t row)
 {
     size_t table = text->used;
-    for (uint32_t o = first; o < history->operation_count; o++) {
-        bool is_row = history->kind[o] == MARK_ROW;
+    for (uint32_t o = first; o < history->ops.count; o++) {
+        bool is_row = history->ops.kind[o] == MARK_ROW;
         text->used = is_row ? table : row;
         if (is_row)
-            put_atom(text, history, history->key[o]);
+            put_atom(text, history, history->ops.key[o]);
         else
-            put_column(text, history, history->key[o]);
+            put_column(text, history, history->ops.key[o]);
         row = is_row ? text->used : row;
-        history->key[o] = key_of(history, text);
-        history->kind[o] = kind;
+        history->ops.key[o] = key_of(history, text);
+        history->ops.kind[o] = kind;
     }
 }
 
@@ -113,10 +113,11 @@ static void make_keys(struct iso_history *history, uint32_t first, uint8_t kind,
 static uint32_t insert_operation(struct iso_history *history, uint32_t rows)
 {
     iso_history_reserve_operations(history, 1);
-    uint32_t at = history->operation_count++ - rows;
-    memmove(history->kind + at + 1, history->kind + at, rows * sizeof *history->kind);
-    memmove(history->key + at + 1, history->key + at, rows * sizeof *history->key);
-    memmove(history->value + at + 1, history->value + at, rows * sizeof *history->value);
+    uint32_t at = history->ops.count++ - rows;
+    memmove(history->ops.kind + at + 1, history->ops.kind + at, rows * sizeof *history->ops.kind);
+    memmove(history->ops.key + at + 1, history->ops.key + at, rows * sizeof *history->ops.key);
+    memmove(history->ops.value + at + 1, history->ops.value + at,
+            rows * sizeof *history->ops.value);
     return at;
 }
 
@@ -126,9 +127,9 @@ void native_take_row(struct iso_history *history, struct native_operation *opera
     bool is_there = operation->kind == ISO_WRITE || operation->has_cells;
     uint32_t at = insert_operation(history, operation->rows);
     put_atom(&text, history, operation->row);
-    history->kind[at] = (uint8_t)operation->kind;
-    history->key[at] = key_of(history, &text);
-    history->value[at] = is_there ? true_atom(history) : ISO_ABSENT;
+    history->ops.kind[at] = (uint8_t)operation->kind;
+    history->ops.key[at] = key_of(history, &text);
+    history->ops.value[at] = is_there ? true_atom(history) : ISO_ABSENT;
     make_keys(history, at + 1, (uint8_t)operation->kind, &text, text.used);
     iso_text_release(&text);
     operation->rows++;
@@ -143,9 +144,9 @@ void native_take_query(struct iso_history *history, struct native_operation *ope
     put_atom(&text, history, operation->range.table);
     size_t table = text.used;
     iso_text_put(&text, "#");
-    history->kind[at] = ISO_READ;
-    history->key[at] = key_of(history, &text);
-    history->value[at] = ISO_ABSENT;
+    history->ops.kind[at] = ISO_READ;
+    history->ops.key[at] = key_of(history, &text);
+    history->ops.value[at] = ISO_ABSENT;
     text.used = table;
     iso_text_put(&text, "/");
     make_keys(history, at + 1, ISO_READ, &text, text.used);
@@ -156,7 +157,7 @@ void native_take_query(struct iso_history *history, struct native_operation *ope
 
 bool native_has_query_rows(const struct iso_history *history, uint32_t rows)
 {
-    return rows && history->kind[history->operation_count - rows] == MARK_ROW;
+    return rows && history->ops.kind[history->ops.count - rows] == MARK_ROW;
 }
 
 /* ---- what else a query says ---- */

@@ -79,12 +79,12 @@ static bool add_operation(struct iso_native *native, struct iso_history *history
     transaction->clock = read.clock;
     if (read.is_set)
         return add_set(history, &read);
-    if (history->operation_count == history->operation_capacity)
+    if (history->ops.count == history->ops.capacity)
         iso_history_reserve_operations(history, 1);
-    uint32_t operation = history->operation_count++;
-    history->kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
-    history->key[operation] = iso_history_key(history, read.key);
-    history->value[operation] = read.value;
+    uint32_t operation = history->ops.count++;
+    history->ops.kind[operation] = (uint8_t)(read.is_list ? ISO_READ_LIST : read.kind);
+    history->ops.key[operation] = iso_history_key(history, read.key);
+    history->ops.value[operation] = read.value;
     if (read.has_ots) {
         iso_history_set_ots(history, read.ots);
         return true;
@@ -294,9 +294,9 @@ static bool check_clock(struct iso_native *native, struct iso_history *history,
 static void store(struct iso_history *history, uint32_t index,
                   const struct transaction *transaction, bool leaves_cells)
 {
-    history->tid[index] = transaction->tid;
-    history->session[index] = iso_history_session(history, transaction->sid);
-    history->flags[index] |= transaction->status;
+    history->txns.tid[index] = transaction->tid;
+    history->txns.session[index] = iso_history_session(history, transaction->sid);
+    history->txns.flags[index] |= transaction->status;
     if (transaction->present & HAS_STS)
         iso_history_set_sts(history, transaction->sts);
     if (transaction->present & HAS_CTS)
@@ -370,14 +370,15 @@ static bool add_initial(struct iso_native *native, struct iso_history *history)
         return native_refuse(native, at,
                              "a %s in the initial transaction, expected writes and appends only",
                              read.kind == ISO_DELETE ? "delete" : "read");
-    for (uint32_t o = history->operation_count - read.rows; o < history->operation_count; o++)
-        iso_history_initial(history, history->key_atom[history->key[o]], history->value[o], false);
-    history->operation_count -= read.rows;
+    for (uint32_t o = history->ops.count - read.rows; o < history->ops.count; o++)
+        iso_history_initial(history, history->keys.atom[history->ops.key[o]], history->ops.value[o],
+                            false);
+    history->ops.count -= read.rows;
     if (!read.is_list && !read.is_set)
         iso_history_initial(history, read.key, read.value, read.kind == ISO_APPEND);
-    for (uint64_t i = read.is_list ? history->list_first[read.value] : 0;
-         read.is_list && i < history->list_first[read.value + 1]; i++)
-        iso_history_initial(history, read.key, history->element[i], true);
+    for (uint64_t i = read.is_list ? history->lists.first[read.value] : 0;
+         read.is_list && i < history->lists.first[read.value + 1]; i++)
+        iso_history_initial(history, read.key, history->lists.element[i], true);
     return true;
 }
 

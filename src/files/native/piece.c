@@ -128,9 +128,8 @@ static bool take_total(struct piece *piece, const char *at, size_t size, uint64_
         return false;
     }
     ISO_GROW(piece->totals, piece->total_count, piece->total_capacity);
-    piece->totals[piece->total_count++] =
-        (struct piece_total){piece->block.transaction_count, line, counted.records,
-                             counted.has_ended, counted.of_stream};
+    piece->totals[piece->total_count++] = (struct piece_total){
+        piece->block.txns.count, line, counted.records, counted.has_ended, counted.of_stream};
     return true;
 }
 

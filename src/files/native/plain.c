@@ -55,11 +55,11 @@ static ALWAYS_INLINE bool start(const struct shape *shape, const char *at, uint8
 static inline void add_operation(struct iso_history *history, uint8_t kind, iso_atom key,
                                  iso_atom value)
 {
-    uint32_t operation = history->operation_count++,
-             known = iso_atom_index_known(history->key_index, key);
-    history->kind[operation] = kind;
-    history->value[operation] = value;
-    history->key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
+    uint32_t operation = history->ops.count++,
+             known = iso_atom_index_known(history->keys.index, key);
+    history->ops.kind[operation] = kind;
+    history->ops.value[operation] = value;
+    history->ops.key[operation] = known != ISO_NONE ? known : iso_history_key(history, key);
 }
 
 /* ---- runs of integers ---- */
@@ -95,7 +95,7 @@ static ALWAYS_INLINE const char *read_run(const struct shape *shape, const char 
         }
         if (!value_digits || value_at + value_digits != close)
             return behind;
-        if (history->operation_count == history->operation_capacity)
+        if (history->ops.count == history->ops.capacity)
             iso_history_reserve_operations(history, 1);
         add_operation(history, kind, (iso_atom)key, (iso_atom)value);
         behind = close + 1;
@@ -150,7 +150,7 @@ static ALWAYS_INLINE const char *read_one(const struct shape *shape, const char 
         at = plain_atom(at, end, &history->atoms, &value);
     if (!at || at >= end || *at != '}')
         return NULL;
-    if (history->operation_count == history->operation_capacity)
+    if (history->ops.count == history->ops.capacity)
         iso_history_reserve_operations(history, 1);
     add_operation(history, kind, key, value);
     return at + 1;

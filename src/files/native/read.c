@@ -190,11 +190,11 @@ static bool read_piece(struct reader *reader, struct piece *piece)
 
 static bool has_stamp(const struct iso_history *history, uint32_t transaction)
 {
-    if (history->flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
+    if (history->txns.flags[transaction] & (ISO_HAS_STS | ISO_HAS_CTS))
         return true;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (history->kind[o] & ISO_OPERATION_OTS)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (history->ops.kind[o] & ISO_OPERATION_OTS)
             return true;
     }
     return false;
@@ -253,12 +253,12 @@ static void end_counting(struct reader *reader)
 /* The piece's transactions are the last ones. */
 static void count_records(struct reader *reader, const struct piece *piece)
 {
-    uint64_t first = reader->history->transaction_count - piece->block.transaction_count;
+    uint64_t first = reader->history->txns.count - piece->block.txns.count;
     for (uint32_t i = 0; i < piece->total_count; i++) {
         const struct piece_total *total = &piece->totals[i];
         uint64_t origin =
             iso_origin(reader->first_input + piece->file, reader->lines + total->line);
-        reader->history->of_stream |= total->of_stream;
+        reader->history->streamed.is_needed |= total->of_stream;
         uint64_t came = first + total->at - reader->counted_from;
         if (total->has_ended && reader->counts) {
             add_lost(reader, total->records > came ? total->records - came : 0, true, origin);
@@ -284,7 +284,7 @@ static bool append(struct reader *reader, struct piece *piece)
     if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE &&
         block->clock != history->clock) {
         mixed_clocks(reader, piece,
-                     reader->lines + iso_origin_offset(block->origin[first_stamped(block)]));
+                     reader->lines + iso_origin_offset(block->txns.origin[first_stamped(block)]));
         return false;
     }
     iso_history_append(history, block, reader->first_input + piece->file, reader->lines);
@@ -423,7 +423,7 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
         .history = history,
         .error = error,
     };
-    if (history->input_count + count > ISO_INPUTS_LIMIT)
+    if (history->inputs.count + count > ISO_INPUTS_LIMIT)
         return iso_error_set(error, ISO_BAD_INPUT, "%zu files, expected at most %d", count,
                              ISO_INPUTS_LIMIT);
     reader_init(&reader, threads);

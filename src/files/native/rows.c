@@ -39,10 +39,10 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history,
             return native_refuse(
                 native, at, "a row that is null, expected a value: what is not there is left out");
         iso_history_reserve_operations(history, 1);
-        uint32_t o = history->operation_count++;
-        history->kind[o] = row.is_list ? ISO_READ_LIST : ISO_READ;
-        history->key[o] = iso_history_key(history, key);
-        history->value[o] = row.value;
+        uint32_t o = history->ops.count++;
+        history->ops.kind[o] = row.is_list ? ISO_READ_LIST : ISO_READ;
+        history->ops.key[o] = iso_history_key(history, key);
+        history->ops.value[o] = row.value;
         operation->rows++;
     }
     return native->json.code == ISO_JSON_FINE || native_scanner_fault(native);
@@ -51,7 +51,7 @@ bool native_read_rows(struct iso_native *native, struct iso_history *history,
 /* A key of the last `rows` operations that stands there twice, or ISO_NONE. */
 static uint32_t repeated_key(const struct iso_history *history, uint32_t rows)
 {
-    const uint32_t *keys = history->key + history->operation_count - rows;
+    const uint32_t *keys = history->ops.key + history->ops.count - rows;
     uint32_t found = ISO_NONE, ascending = 1;
     while (ascending < rows && keys[ascending - 1] < keys[ascending])
         ascending++;
@@ -71,7 +71,7 @@ static bool refuse_row(struct iso_native *native, const char *at, const struct i
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    const char *text = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
     return native_refuse(native, at, "row %.*s %s", (int)(length < 60 ? length : 60), text, why);
 }
 
@@ -87,13 +87,12 @@ static bool check_bounds(struct iso_native *native, const char *at,
             native, at,
             "a row set from above its end, expected \"from\" at or below \"to\": integers "
             "by size, then texts by bytes");
-    for (uint32_t o = history->operation_count - operation->rows; o < history->operation_count;
-         o++) {
-        iso_atom key = history->key_atom[history->key[o]];
+    for (uint32_t o = history->ops.count - operation->rows; o < history->ops.count; o++) {
+        iso_atom key = history->keys.atom[history->ops.key[o]];
         if ((range->from == ISO_ABSENT || iso_atom_compare(atoms, range->from, key) <= 0) &&
             (range->to == ISO_ABSENT || iso_atom_compare(atoms, key, range->to) <= 0))
             continue;
-        return refuse_row(native, at, history, history->key[o],
+        return refuse_row(native, at, history, history->ops.key[o],
                           "lies outside of the bounds of its set");
     }
     return true;

@@ -91,7 +91,7 @@ static enum iso_status feed_engine(struct iso_aion *engine, const struct bench_a
                                    uint32_t batch, double *numbers, struct iso_error *error)
 {
     enum { LOOK_EVERY = 64 };
-    uint32_t count = arrivals->history.transaction_count, batches = 0;
+    uint32_t count = arrivals->history.txns.count, batches = 0;
     uint64_t bytes = 0, now = 0;
     double started = cli_seconds();
     for (uint32_t first = 0; first < count; first += batch) {
@@ -158,7 +158,7 @@ static double microseconds_since(double started)
 static enum iso_status feed_by_clock(struct iso_aion *engine, const struct bench_arrivals *arrivals,
                                      uint32_t batch, struct turns *turns, struct iso_error *error)
 {
-    uint32_t count = arrivals->history.transaction_count, first = 0;
+    uint32_t count = arrivals->history.txns.count, first = 0;
     struct iso_aion_stats stats;
     double clock = 0;
     while (first < count) {
@@ -220,7 +220,7 @@ static void fill_latencies(const struct bench_arrivals *arrivals, const struct t
             uint64_t arrived = arrivals->arrivals[t].microseconds;
             if (iso_status_of(&arrivals->history, t) != ISO_COMMITTED)
                 continue;
-            uint32_t judged = turn_judging(turns, turn, arrivals->history.cts[t]);
+            uint32_t judged = turn_judging(turns, turn, arrivals->history.txns.cts[t]);
             uint32_t final = turn_reaching(turns, turn, arrivals->settled[t]);
             add_latency(tentative, turns->list[judged < final ? judged : final].clock, arrived);
             add_latency(settled, turns->list[final].clock, arrived);
@@ -240,7 +240,7 @@ static enum iso_status run_by_clock(void *context, double *numbers, struct iso_e
     struct bench_arrivals arrivals;
     struct iso_aion_stats stats;
     if (bench_arrivals_init(&arrivals, point, true, error) == ISO_OK) {
-        uint32_t count = arrivals.history.transaction_count;
+        uint32_t count = arrivals.history.txns.count;
         struct turns turns = {.list = iso_allocate(((size_t)count + 1) * sizeof *turns.list)};
         struct iso_team *team = iso_team_new((uint32_t)point->bench.threads);
         struct iso_aion *engine = new_engine(&point->bench, team, &arrivals.history);

@@ -17,17 +17,17 @@ ISO_ORDER_BY_TWO(compare_arrivals, struct place, time, transaction)
 /* When a transaction ended, as far as its timestamps say. */
 static uint64_t end_of(const struct iso_history *history, uint32_t t)
 {
-    return history->flags[t] & ISO_HAS_CTS   ? history->cts[t]
-           : history->flags[t] & ISO_HAS_STS ? history->sts[t]
-                                             : 0;
+    return history->txns.flags[t] & ISO_HAS_CTS   ? history->txns.cts[t]
+           : history->txns.flags[t] & ISO_HAS_STS ? history->txns.sts[t]
+                                                  : 0;
 }
 
 static struct place *order_commits(const struct iso_history *history)
 {
-    struct place *places = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *places);
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    struct place *places = iso_allocate(((size_t)history->txns.count + 1) * sizeof *places);
+    for (uint32_t t = 0; t < history->txns.count; t++)
         places[t] = (struct place){end_of(history, t), t};
-    qsort(places, history->transaction_count, sizeof *places, compare_arrivals);
+    qsort(places, history->txns.count, sizeof *places, compare_arrivals);
     return places;
 }
 
@@ -50,43 +50,44 @@ static void copy_operation(const struct copier *copier, uint32_t o)
 {
     const struct iso_history *from = copier->from;
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
-    uint32_t value = from->value[o];
+    uint32_t value = from->ops.value[o];
     if (kind == ISO_READ_LIST) {
         uint32_t list = value;
         value = iso_history_list(copier->to);
-        for (uint64_t i = from->list_first[list]; i < from->list_first[list + 1]; i++)
-            iso_history_element(copier->to, copy_atom(copier, from->element[i]));
+        for (uint64_t i = from->lists.first[list]; i < from->lists.first[list + 1]; i++)
+            iso_history_element(copier->to, copy_atom(copier, from->lists.element[i]));
     } else {
         value = copy_atom(copier, value);
     }
-    iso_history_operation(copier->to, kind, copy_atom(copier, from->key_atom[from->key[o]]), value);
-    if (from->kind[o] & ISO_OPERATION_OTS)
-        iso_history_set_ots(copier->to, (struct iso_stamp){.physical = from->ots[o]});
-    if (from->kind[o] & ISO_OPERATION_LOCK)
+    iso_history_operation(copier->to, kind, copy_atom(copier, from->keys.atom[from->ops.key[o]]),
+                          value);
+    if (from->ops.kind[o] & ISO_OPERATION_OTS)
+        iso_history_set_ots(copier->to, (struct iso_stamp){.physical = from->ops.ots[o]});
+    if (from->ops.kind[o] & ISO_OPERATION_LOCK)
         iso_history_set_lock(copier->to);
 }
 
 static void copy_transaction(const struct copier *copier, uint32_t t)
 {
     const struct iso_history *from = copier->from;
-    iso_history_begin(copier->to, copy_atom(copier, from->tid[t]),
-                      copy_atom(copier, from->session_atom[from->session[t]]),
-                      iso_status_of(from, t), from->origin[t]);
+    iso_history_begin(copier->to, copy_atom(copier, from->txns.tid[t]),
+                      copy_atom(copier, from->sessions.atom[from->txns.session[t]]),
+                      iso_status_of(from, t), from->txns.origin[t]);
     iso_history_set_sno(copier->to, copier->sno[t]);
-    if (from->flags[t] & ISO_HAS_STS)
-        iso_history_set_sts(copier->to, (struct iso_stamp){.physical = from->sts[t]});
-    if (from->flags[t] & ISO_HAS_CTS)
-        iso_history_set_cts(copier->to, (struct iso_stamp){.physical = from->cts[t]});
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++)
+    if (from->txns.flags[t] & ISO_HAS_STS)
+        iso_history_set_sts(copier->to, (struct iso_stamp){.physical = from->txns.sts[t]});
+    if (from->txns.flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(copier->to, (struct iso_stamp){.physical = from->txns.cts[t]});
+    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++)
         copy_operation(copier, o);
 }
 
 static uint64_t *place_in_sessions(const struct iso_history *history)
 {
-    uint64_t *sno = iso_allocate(((size_t)history->transaction_count + 1) * sizeof *sno);
-    for (uint32_t s = 0; s < history->session_count; s++) {
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++)
-            sno[history->session_order[i]] = i - history->session_first[s];
+    uint64_t *sno = iso_allocate(((size_t)history->txns.count + 1) * sizeof *sno);
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++)
+            sno[history->sessions.order[i]] = i - history->sessions.first[s];
     }
     return sno;
 }
@@ -95,10 +96,10 @@ static void copy_in_order(struct bench_arrivals *arrivals, const struct iso_hist
 {
     struct place *commits = order_commits(from);
     struct copier copier = {from, &arrivals->history, place_in_sessions(from)};
-    for (uint32_t i = 0; i < from->input_count; i++)
-        iso_history_input(&arrivals->history, from->inputs[i]);
+    for (uint32_t i = 0; i < from->inputs.count; i++)
+        iso_history_input(&arrivals->history, from->inputs.names[i]);
     arrivals->history.clock = ISO_CLOCK_SCALAR;
-    for (uint32_t i = 0; i < from->transaction_count; i++)
+    for (uint32_t i = 0; i < from->txns.count; i++)
         copy_transaction(&copier, commits[arrivals->arrivals[i].number].transaction);
     iso_free(copier.sno);
     iso_free(commits);
@@ -108,20 +109,20 @@ static void copy_in_order(struct bench_arrivals *arrivals, const struct iso_hist
 
 static uint64_t settled_by(const struct iso_history *history, uint32_t t, enum iso_level level)
 {
-    bool at_start =
-        level == ISO_SI && !(history->flags[t] & ISO_OWN_TIMES) && history->flags[t] & ISO_HAS_STS;
-    return at_start ? history->sts[t] : end_of(history, t);
+    bool at_start = level == ISO_SI && !(history->txns.flags[t] & ISO_OWN_TIMES) &&
+                    history->txns.flags[t] & ISO_HAS_STS;
+    return at_start ? history->txns.sts[t] : end_of(history, t);
 }
 
 static void look_ahead(struct bench_arrivals *arrivals, enum iso_level level)
 {
     const struct iso_history *history = &arrivals->history;
     uint64_t least = UINT64_MAX;
-    for (uint32_t t = history->transaction_count; t-- > 0;) {
+    for (uint32_t t = history->txns.count; t-- > 0;) {
         arrivals->watermark[t] = least ? least - 1 : 0;
         arrivals->settled[t] = settled_by(history, t, level);
-        if (history->flags[t] & ISO_HAS_CTS && history->cts[t] < least)
-            least = history->cts[t];
+        if (history->txns.flags[t] & ISO_HAS_CTS && history->txns.cts[t] < least)
+            least = history->txns.cts[t];
     }
 }
 
@@ -149,7 +150,7 @@ enum iso_status bench_arrivals_init(struct bench_arrivals *arrivals,
     iso_history_init(&arrivals->history);
     iso_history_init(&history);
     if (make_history(point, &history, error) == ISO_OK) {
-        size_t count = history.transaction_count;
+        size_t count = history.txns.count;
         arrivals->arrivals = iso_allocate((count + 1) * sizeof *arrivals->arrivals);
         arrivals->watermark = iso_allocate((count + 1) * sizeof *arrivals->watermark);
         arrivals->settled = iso_allocate((count + 1) * sizeof *arrivals->settled);

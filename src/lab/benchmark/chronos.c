@@ -36,8 +36,8 @@ static void fill_in(const struct bench_point *point, const struct iso_verdict *v
                     double *numbers)
 {
     double seconds = verdict->seconds_total;
-    numbers[TRANSACTIONS] = verdict->history->transaction_count / seconds;
-    numbers[OPERATIONS] = verdict->history->operation_count / seconds;
+    numbers[TRANSACTIONS] = verdict->history->txns.count / seconds;
+    numbers[OPERATIONS] = verdict->history->ops.count / seconds;
     numbers[MEGABYTES] = (double)point->bytes / 1e6 / seconds;
     numbers[LOAD] = verdict->seconds_load;
     numbers[SORT] = verdict->seconds_sort;

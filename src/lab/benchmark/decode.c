@@ -80,7 +80,7 @@ static enum iso_status decode_messages(struct decoding *decoding,
     }
     decoding->seconds += processor_seconds() - started;
     decoding->records += done;
-    decoding->operations += decoding->events.block.operation_count;
+    decoding->operations += decoding->events.block.ops.count;
     for (uint32_t i = 0; i < decoding->events.count; i++)
         decoding->operations += decoding->events.list[i].type == ISO_EVENT_ROW;
     iso_events_clear(&decoding->events);

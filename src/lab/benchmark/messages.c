@@ -36,14 +36,15 @@ static void add_message(struct bench_messages *messages, const char *data, size_
 static void note_transactions(struct sink *sink, const struct iso_history *block)
 {
     struct bench_messages *messages = sink->messages;
-    size_t count = sink->timed + block->transaction_count;
+    size_t count = sink->timed + block->txns.count;
     messages->cts = iso_reallocate(messages->cts, count * sizeof *messages->cts);
     messages->session = iso_reallocate(messages->session, count * sizeof *messages->session);
-    for (uint32_t t = 0; t < block->transaction_count; t++, sink->timed++) {
-        uint64_t before = sink->timed ? messages->cts[sink->timed - 1] : 0, cts = block->cts[t];
+    for (uint32_t t = 0; t < block->txns.count; t++, sink->timed++) {
+        uint64_t before = sink->timed ? messages->cts[sink->timed - 1] : 0,
+                 cts = block->txns.cts[t];
         messages->cts[sink->timed] = cts > before ? cts : before;
         /* a small number: its own atom */
-        messages->session[sink->timed] = block->session_atom[block->session[t]];
+        messages->session[sink->timed] = block->sessions.atom[block->txns.session[t]];
     }
 }
 
@@ -52,11 +53,11 @@ static bool encode_transaction(void *context, const struct iso_history *block)
     struct sink *sink = context;
     note_transactions(sink, block);
     struct iso_text *text = &sink->messages->payloads;
-    sink->messages->operations += block->operation_count;
+    sink->messages->operations += block->ops.count;
     if (sink->encoding == BENCH_JSON)
         return iso_history_writer_add(&sink->writer, block, sink->error) == ISO_OK &&
                !sink->lines.error;
-    for (uint32_t t = 0; t < block->transaction_count; t++) {
+    for (uint32_t t = 0; t < block->txns.count; t++) {
         size_t start = text->used;
         if (sink->encoding == BENCH_PROTOBUF)
             iso_record_write_protobuf(block, t, text);

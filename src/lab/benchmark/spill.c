@@ -156,7 +156,7 @@ static void begin_transaction(struct simulation *simulation, uint64_t sts, uint6
     uint32_t t = iso_history_begin(block, iso_atoms_unsigned(&block->atoms, simulation->done),
                                    session, ISO_COMMITTED, simulation->done);
     if (alone)
-        block->session[t] = ISO_NONE;
+        block->txns.session[t] = ISO_NONE;
     iso_history_set_sts(block, (struct iso_stamp){.physical = sts});
     iso_history_set_cts(block, (struct iso_stamp){.physical = cts});
     simulation->done++;
@@ -352,7 +352,7 @@ static enum iso_status feed_engine(struct run *run, uint32_t count, struct iso_e
 {
     struct simulation *simulation = &run->simulation;
     iso_history_clear(&simulation->block);
-    while (simulation->block.transaction_count < count)
+    while (simulation->block.txns.count < count)
         execute_transaction(simulation);
     double started = cli_seconds(), processor = processor_seconds();
     iso_aion_block(run->engine, &simulation->block);

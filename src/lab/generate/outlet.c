@@ -59,7 +59,7 @@ void transaction_element(struct transaction *transaction, uint64_t element)
 
 static void hand_over(struct outlet *outlet)
 {
-    if (outlet->block.transaction_count && !outlet->ended)
+    if (outlet->block.txns.count && !outlet->ended)
         outlet->ended = !outlet->sink(outlet->context, &outlet->block);
     iso_history_clear(&outlet->block);
     outlet->block.clock = ISO_CLOCK_SCALAR;
@@ -104,7 +104,7 @@ static void put_into_block(struct outlet *outlet, const struct transaction *tran
 static void leave(struct outlet *outlet, struct transaction *transaction)
 {
     put_into_block(outlet, transaction);
-    if (outlet->block.transaction_count == BLOCK_TRANSACTIONS)
+    if (outlet->block.txns.count == BLOCK_TRANSACTIONS)
         hand_over(outlet);
     ISO_GROW(outlet->spare, outlet->spare_count, outlet->spare_capacity);
     outlet->spare[outlet->spare_count++] = transaction;

@@ -24,21 +24,21 @@ ISO_ORDER_BY_TWO(compare, struct history_addition, transaction, key)
 
 static void copy(struct iso_history *history, uint32_t to, uint32_t from)
 {
-    history->kind[to] = history->kind[from];
-    history->key[to] = history->key[from];
-    history->value[to] = history->value[from];
-    if (history->ots)
-        history->ots[to] = history->ots[from];
+    history->ops.kind[to] = history->ops.kind[from];
+    history->ops.key[to] = history->ops.key[from];
+    history->ops.value[to] = history->ops.value[from];
+    if (history->ops.ots)
+        history->ops.ots[to] = history->ops.ots[from];
 }
 
 static void put(struct iso_history *history, uint32_t to, const struct history_addition *addition,
                 uint8_t moment, uint64_t ots)
 {
-    history->kind[to] = (uint8_t)(addition->kind | moment);
-    history->key[to] = addition->key;
-    history->value[to] = addition->value;
-    if (history->ots)
-        history->ots[to] = ots;
+    history->ops.kind[to] = (uint8_t)(addition->kind | moment);
+    history->ops.key[to] = addition->key;
+    history->ops.value[to] = addition->value;
+    if (history->ops.ots)
+        history->ops.ots[to] = ots;
 }
 
 /* From the last transaction to the first, since operations move up. Moments are looked up before
@@ -46,24 +46,25 @@ static void put(struct iso_history *history, uint32_t to, const struct history_a
 void history_add(struct iso_history *history, struct history_additions *additions)
 {
     assert(history->finished);
-    uint32_t left = additions->count, end = history->operation_count + left;
+    uint32_t left = additions->count, end = history->ops.count + left;
     if (!left)
         return;
     qsort(additions->list, left, sizeof *additions->list, compare);
     iso_history_reserve_operations(history, left);
-    for (uint32_t t = history->transaction_count; t-- > 0 && left;) {
-        uint32_t first = history->first_operation[t], o = history->first_operation[t + 1];
-        history->first_operation[t + 1] = end;
+    for (uint32_t t = history->txns.count; t-- > 0 && left;) {
+        uint32_t first = history->txns.first_op[t], o = history->txns.first_op[t + 1];
+        history->txns.first_op[t + 1] = end;
         for (; left && additions->list[left - 1].transaction == t; left--) {
             const struct history_addition *addition = &additions->list[left - 1];
             uint8_t moment =
-                addition->like == ISO_NONE ? 0 : history->kind[addition->like] & ~ISO_KIND_MASK;
+                addition->like == ISO_NONE ? 0 : history->ops.kind[addition->like] & ~ISO_KIND_MASK;
             put(history, --end, addition, moment,
-                addition->like == ISO_NONE || !history->ots ? 0 : history->ots[addition->like]);
-            history->key_use[addition->key] |= ISO_KEY_SCALAR;
+                addition->like == ISO_NONE || !history->ops.ots ? 0
+                                                                : history->ops.ots[addition->like]);
+            history->keys.use[addition->key] |= ISO_KEY_SCALAR;
         }
         while (o > first)
             copy(history, --end, --o);
     }
-    history->operation_count += additions->count;
+    history->ops.count += additions->count;
 }

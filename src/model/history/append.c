@@ -15,10 +15,10 @@ static iso_atom *copy_atoms(struct iso_history *history, const struct iso_histor
 static uint32_t *copy_keys(struct iso_history *history, const struct iso_history *block,
                            const iso_atom *atoms)
 {
-    uint32_t *map = iso_allocate(((size_t)block->key_count + 1) * sizeof *map);
-    for (uint32_t i = 0; i < block->key_count; i++) {
-        map[i] = iso_history_key(history, history_translate(atoms, block->key_atom[i]));
-        history->key_use[map[i]] |= block->key_use[i];
+    uint32_t *map = iso_allocate(((size_t)block->keys.count + 1) * sizeof *map);
+    for (uint32_t i = 0; i < block->keys.count; i++) {
+        map[i] = iso_history_key(history, history_translate(atoms, block->keys.atom[i]));
+        history->keys.use[map[i]] |= block->keys.use[i];
     }
     return map;
 }
@@ -26,56 +26,57 @@ static uint32_t *copy_keys(struct iso_history *history, const struct iso_history
 static uint32_t *copy_sessions(struct iso_history *history, const struct iso_history *block,
                                const iso_atom *atoms)
 {
-    uint32_t *map = iso_allocate(((size_t)block->session_count + 1) * sizeof *map);
-    for (uint32_t i = 0; i < block->session_count; i++)
-        map[i] = iso_history_session(history, history_translate(atoms, block->session_atom[i]));
+    uint32_t *map = iso_allocate(((size_t)block->sessions.count + 1) * sizeof *map);
+    for (uint32_t i = 0; i < block->sessions.count; i++)
+        map[i] = iso_history_session(history, history_translate(atoms, block->sessions.atom[i]));
     return map;
 }
 
 static void append_lists(struct iso_history *history, const struct iso_history *block,
                          const iso_atom *atoms)
 {
-    if (!block->list_count)
+    if (!block->lists.count)
         return;
-    uint32_t lists = block->list_count;
-    uint64_t elements = block->element_count;
+    uint32_t lists = block->lists.count;
+    uint64_t elements = block->lists.element_count;
     history_reserve_lists(history, lists);
     history_reserve_elements(history, elements);
     for (uint32_t i = 0; i < lists; i++)
-        history->list_first[history->list_count + 1 + i] =
-            history->element_count + block->list_first[i + 1];
+        history->lists.first[history->lists.count + 1 + i] =
+            history->lists.element_count + block->lists.first[i + 1];
     for (uint64_t i = 0; i < elements; i++)
-        history->element[history->element_count + i] = history_translate(atoms, block->element[i]);
-    history->list_count += lists;
-    history->element_count += elements;
+        history->lists.element[history->lists.element_count + i] =
+            history_translate(atoms, block->lists.element[i]);
+    history->lists.count += lists;
+    history->lists.element_count += elements;
 }
 
 static void append_snapshots(struct iso_history *history, const struct iso_history *block)
 {
-    history_reserve_snapshots(history, block->snapshot_count, block->xip_count);
-    for (uint32_t i = 0; i < block->snapshot_count; i++) {
-        struct iso_snapshot snapshot = block->snapshots[i];
-        snapshot.first_xip += history->xip_count;
-        history->snapshots[history->snapshot_count + i] = snapshot;
+    history_reserve_snapshots(history, block->snapshots.count, block->snapshots.xip_count);
+    for (uint32_t i = 0; i < block->snapshots.count; i++) {
+        struct iso_snapshot snapshot = block->snapshots.list[i];
+        snapshot.first_xip += history->snapshots.xip_count;
+        history->snapshots.list[history->snapshots.count + i] = snapshot;
     }
-    if (block->xip_count)
-        memcpy(history->snapshot_xips + history->xip_count, block->snapshot_xips,
-               block->xip_count * sizeof *block->snapshot_xips);
-    history->snapshot_count += block->snapshot_count;
-    history->xip_count += block->xip_count;
+    if (block->snapshots.xip_count)
+        memcpy(history->snapshots.xips + history->snapshots.xip_count, block->snapshots.xips,
+               block->snapshots.xip_count * sizeof *block->snapshots.xips);
+    history->snapshots.count += block->snapshots.count;
+    history->snapshots.xip_count += block->snapshots.xip_count;
 }
 
 /* Values are atoms but where a list read has the index of its list. */
 static void append_values(struct iso_history *history, const struct iso_history *block,
                           const iso_atom *atoms, uint32_t list_base)
 {
-    uint32_t *to = history->value + history->operation_count;
-    if (!block->atoms.count && !block->list_count) {
-        memcpy(to, block->value, block->operation_count * sizeof *to);
+    uint32_t *to = history->ops.value + history->ops.count;
+    if (!block->atoms.count && !block->lists.count) {
+        memcpy(to, block->ops.value, block->ops.count * sizeof *to);
         return;
     }
-    for (uint32_t i = 0; i < block->operation_count; i++) {
-        uint32_t value = block->value[i];
+    for (uint32_t i = 0; i < block->ops.count; i++) {
+        uint32_t value = block->ops.value[i];
         if (iso_kind_of(block, i) == ISO_READ_LIST)
             to[i] = value + list_base;
         else
@@ -86,32 +87,33 @@ static void append_values(struct iso_history *history, const struct iso_history 
 static void append_ots(struct iso_history *history, const struct iso_history *block,
                        uint32_t snapshot_base)
 {
-    if (!block->ots)
+    if (!block->ops.ots)
         return;
-    history_need_operation_column(history, &history->ots);
-    for (uint32_t i = 0; i < block->operation_count; i++) {
-        bool snapshot = block->kind[i] & ISO_OPERATION_SNAPSHOT;
-        history->ots[history->operation_count + i] = block->ots[i] + (snapshot ? snapshot_base : 0);
+    history_need_operation_column(history, &history->ops.ots);
+    for (uint32_t i = 0; i < block->ops.count; i++) {
+        bool snapshot = block->ops.kind[i] & ISO_OPERATION_SNAPSHOT;
+        history->ops.ots[history->ops.count + i] =
+            block->ops.ots[i] + (snapshot ? snapshot_base : 0);
     }
-    if (!block->ots_logical)
+    if (!block->ops.ots_logical)
         return;
-    history_need_operation_column(history, &history->ots_logical);
-    memcpy(history->ots_logical + history->operation_count, block->ots_logical,
-           block->operation_count * sizeof *block->ots_logical);
+    history_need_operation_column(history, &history->ops.ots_logical);
+    memcpy(history->ops.ots_logical + history->ops.count, block->ops.ots_logical,
+           block->ops.count * sizeof *block->ops.ots_logical);
 }
 
 static void append_operations(struct iso_history *history, const struct iso_history *block,
                               const iso_atom *atoms, const uint32_t *keys)
 {
-    uint32_t at = history->operation_count, count = block->operation_count;
+    uint32_t at = history->ops.count, count = block->ops.count;
     if (!count)
         return;
     iso_history_reserve_operations(history, count);
-    memcpy(history->kind + at, block->kind, count);
+    memcpy(history->ops.kind + at, block->ops.kind, count);
     for (uint32_t i = 0; i < count; i++)
-        history->key[at + i] = keys[block->key[i]];
-    append_values(history, block, atoms, history->list_count);
-    append_ots(history, block, history->snapshot_count);
+        history->ops.key[at + i] = keys[block->ops.key[i]];
+    append_values(history, block, atoms, history->lists.count);
+    append_ots(history, block, history->snapshots.count);
 }
 
 static void append_extra(struct iso_history *history, uint64_t **to, const uint64_t *from,
@@ -120,49 +122,48 @@ static void append_extra(struct iso_history *history, uint64_t **to, const uint6
     if (!from)
         return;
     history_need_transaction_column(history, to);
-    memcpy(*to + history->transaction_count, from, count * sizeof *from);
+    memcpy(*to + history->txns.count, from, count * sizeof *from);
 }
 
 static void append_snapshot_column(struct iso_history *history, const struct iso_history *block)
 {
-    if (block->snapshot)
+    if (block->txns.snapshot)
         history_need_snapshot_column(history);
-    if (!history->snapshot)
+    if (!history->txns.snapshot)
         return;
-    for (uint32_t i = 0; i < block->transaction_count; i++) {
-        uint32_t snapshot = block->snapshot ? block->snapshot[i] : ISO_NONE;
-        history->snapshot[history->transaction_count + i] =
-            snapshot == ISO_NONE ? ISO_NONE : snapshot + history->snapshot_count;
+    for (uint32_t i = 0; i < block->txns.count; i++) {
+        uint32_t snapshot = block->txns.snapshot ? block->txns.snapshot[i] : ISO_NONE;
+        history->txns.snapshot[history->txns.count + i] =
+            snapshot == ISO_NONE ? ISO_NONE : snapshot + history->snapshots.count;
     }
 }
 
 static void append_marks(struct iso_history *history, const struct iso_history *block)
 {
-    if (!block->marks)
+    if (!block->txns.marks)
         return;
     history_need_marks_column(history);
-    memcpy(history->marks + history->transaction_count, block->marks, block->transaction_count);
+    memcpy(history->txns.marks + history->txns.count, block->txns.marks, block->txns.count);
 }
 
 static void append_transactions(struct iso_history *history, const struct iso_history *block,
                                 const iso_atom *atoms, const uint32_t *sessions)
 {
-    uint32_t at = history->transaction_count, count = block->transaction_count;
-    memcpy(history->flags + at, block->flags, count);
-    memcpy(history->sts + at, block->sts, count * sizeof *block->sts);
-    memcpy(history->cts + at, block->cts, count * sizeof *block->cts);
+    uint32_t at = history->txns.count, count = block->txns.count;
+    memcpy(history->txns.flags + at, block->txns.flags, count);
+    memcpy(history->txns.sts + at, block->txns.sts, count * sizeof *block->txns.sts);
+    memcpy(history->txns.cts + at, block->txns.cts, count * sizeof *block->txns.cts);
     for (uint32_t i = 0; i < count; i++) {
-        history->tid[at + i] = history_translate(atoms, block->tid[i]);
-        history->session[at + i] = sessions[block->session[i]];
-        history->first_operation[at + i + 1] =
-            history->operation_count + block->first_operation[i + 1];
+        history->txns.tid[at + i] = history_translate(atoms, block->txns.tid[i]);
+        history->txns.session[at + i] = sessions[block->txns.session[i]];
+        history->txns.first_op[at + i + 1] = history->ops.count + block->txns.first_op[i + 1];
     }
-    append_extra(history, &history->sno, block->sno, count);
-    append_extra(history, &history->xid, block->xid, count);
-    append_extra(history, &history->begun, block->begun, count);
-    append_extra(history, &history->ended, block->ended, count);
-    append_extra(history, &history->sts_logical, block->sts_logical, count);
-    append_extra(history, &history->cts_logical, block->cts_logical, count);
+    append_extra(history, &history->txns.sno, block->txns.sno, count);
+    append_extra(history, &history->txns.xid, block->txns.xid, count);
+    append_extra(history, &history->txns.begun, block->txns.begun, count);
+    append_extra(history, &history->txns.ended, block->txns.ended, count);
+    append_extra(history, &history->txns.sts_logical, block->txns.sts_logical, count);
+    append_extra(history, &history->txns.cts_logical, block->txns.cts_logical, count);
     append_snapshot_column(history, block);
     append_marks(history, block);
     history->whole_rows |= block->whole_rows;
@@ -171,7 +172,7 @@ static void append_transactions(struct iso_history *history, const struct iso_hi
 void iso_history_append(struct iso_history *history, const struct iso_history *block,
                         uint32_t input, uint64_t line_base)
 {
-    if (!block->transaction_count)
+    if (!block->txns.count)
         return;
     assert(history->clock == ISO_CLOCK_NONE || block->clock == ISO_CLOCK_NONE ||
            history->clock == block->clock);
@@ -182,17 +183,17 @@ void iso_history_append(struct iso_history *history, const struct iso_history *b
              *sessions = copy_sessions(history, block, atoms);
 
     /* operations and transactions first: they use the bases that lists and snapshots then move */
-    history_reserve_transactions(history, block->transaction_count);
+    history_reserve_transactions(history, block->txns.count);
     append_operations(history, block, atoms, keys);
     append_transactions(history, block, atoms, sessions);
-    for (uint32_t i = 0; i < block->transaction_count; i++)
-        history->origin[history->transaction_count + i] =
-            iso_origin(input, iso_origin_offset(block->origin[i]) + line_base);
+    for (uint32_t i = 0; i < block->txns.count; i++)
+        history->txns.origin[history->txns.count + i] =
+            iso_origin(input, iso_origin_offset(block->txns.origin[i]) + line_base);
     history_append_ranges(history, block, atoms);
     append_lists(history, block, atoms);
     append_snapshots(history, block);
-    history->operation_count += block->operation_count;
-    history->transaction_count += block->transaction_count;
+    history->ops.count += block->ops.count;
+    history->txns.count += block->txns.count;
 
     iso_free(atoms);
     iso_free(keys);

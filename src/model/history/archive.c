@@ -38,10 +38,10 @@ void iso_atom_index_archive(struct iso_archive *archive, struct iso_atom_index *
 
 static void archive_transactions(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t *count = &history->transaction_count, *capacity = &history->transaction_capacity;
+    uint32_t *count = &history->txns.count, *capacity = &history->txns.capacity;
 #define TWIN(column)                                                                               \
-    ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->column, *count, *capacity)
-    ISO_ARCHIVE_ANY(archive, "flags", ISO_ARCHIVE_COLUMN, history->flags, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, #column, ISO_ARCHIVE_TWIN, history->txns.column, *count, *capacity)
+    ISO_ARCHIVE_ANY(archive, "flags", ISO_ARCHIVE_COLUMN, history->txns.flags, *count, *capacity);
     TWIN(tid);
     TWIN(session);
     TWIN(sts);
@@ -58,26 +58,26 @@ static void archive_transactions(struct iso_archive *archive, struct iso_history
 #undef TWIN
     uint64_t starts = *capacity ? (uint64_t)*count + 1 : 0;
     uint64_t room = *capacity ? (uint64_t)*capacity + 1 : 0;
-    history->first_operation =
-        iso_archive_column(archive, "first_operation", ISO_ARCHIVE_TWIN, history->first_operation,
+    history->txns.first_op =
+        iso_archive_column(archive, "first_operation", ISO_ARCHIVE_TWIN, history->txns.first_op,
                            &starts, &room, sizeof(uint32_t));
 }
 
 static void archive_operations(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t *count = &history->operation_count, *capacity = &history->operation_capacity;
-    ISO_ARCHIVE_ANY(archive, "kind", ISO_ARCHIVE_COLUMN, history->kind, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "key", ISO_ARCHIVE_TWIN, history->key, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "value", ISO_ARCHIVE_TWIN, history->value, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "ots", ISO_ARCHIVE_TWIN, history->ots, *count, *capacity);
-    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ots_logical, *count,
+    uint32_t *count = &history->ops.count, *capacity = &history->ops.capacity;
+    ISO_ARCHIVE_ANY(archive, "kind", ISO_ARCHIVE_COLUMN, history->ops.kind, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "key", ISO_ARCHIVE_TWIN, history->ops.key, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "value", ISO_ARCHIVE_TWIN, history->ops.value, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "ots", ISO_ARCHIVE_TWIN, history->ops.ots, *count, *capacity);
+    ISO_ARCHIVE_ANY(archive, "ots_logical", ISO_ARCHIVE_TWIN, history->ops.ots_logical, *count,
                     *capacity);
-    uint32_t starts = history->list_first ? history->list_count + 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->list_first, starts,
-                    history->list_capacity);
-    history->list_count = starts ? starts - 1 : 0;
-    ISO_ARCHIVE_ANY(archive, "element", ISO_ARCHIVE_COLUMN, history->element,
-                    history->element_count, history->element_capacity);
+    uint32_t starts = history->lists.first ? history->lists.count + 1 : 0;
+    ISO_ARCHIVE_ANY(archive, "list_first", ISO_ARCHIVE_COLUMN, history->lists.first, starts,
+                    history->lists.capacity);
+    history->lists.count = starts ? starts - 1 : 0;
+    ISO_ARCHIVE_ANY(archive, "element", ISO_ARCHIVE_COLUMN, history->lists.element,
+                    history->lists.element_count, history->lists.element_capacity);
 }
 
 static void archive_sets(struct iso_archive *archive, struct iso_history *history)
@@ -87,49 +87,49 @@ static void archive_sets(struct iso_archive *archive, struct iso_history *histor
                     ranges->capacity);
     for (uint32_t i = 0;
          archive->restoring && archive->error->status == ISO_OK && i < ranges->count; i++)
-        iso_archive_expect(archive, ranges->list[i].transaction < history->transaction_count &&
+        iso_archive_expect(archive, ranges->list[i].transaction < history->txns.count &&
                                         ranges->list[i].form <= ISO_SET_ROW);
 }
 
 static void archive_names(struct iso_archive *archive, struct iso_history *history)
 {
-    ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->key_atom, history->key_count,
-                    history->key_capacity);
-    ISO_ARCHIVE_ANY(archive, "key_use", ISO_ARCHIVE_TWIN, history->key_use, history->key_count,
-                    history->key_capacity);
-    ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->session_atom,
-                    history->session_count, history->session_capacity);
-    iso_atom_index_archive(archive, history->key_index);
-    iso_atom_index_archive(archive, history->session_index);
+    ISO_ARCHIVE_ANY(archive, "key_atom", ISO_ARCHIVE_COLUMN, history->keys.atom,
+                    history->keys.count, history->keys.capacity);
+    ISO_ARCHIVE_ANY(archive, "key_use", ISO_ARCHIVE_TWIN, history->keys.use, history->keys.count,
+                    history->keys.capacity);
+    ISO_ARCHIVE_ANY(archive, "session_atom", ISO_ARCHIVE_COLUMN, history->sessions.atom,
+                    history->sessions.count, history->sessions.capacity);
+    iso_atom_index_archive(archive, history->keys.index);
+    iso_atom_index_archive(archive, history->sessions.index);
     iso_atoms_archive(archive, &history->atoms);
 }
 
 static void archive_snapshots(struct iso_archive *archive, struct iso_history *history)
 {
-    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots,
-                    history->snapshot_count, history->snapshot_capacity);
-    ISO_ARCHIVE_ANY(archive, "xips", ISO_ARCHIVE_COLUMN, history->snapshot_xips, history->xip_count,
-                    history->xip_capacity);
+    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_COLUMN, history->snapshots.list,
+                    history->snapshots.count, history->snapshots.capacity);
+    ISO_ARCHIVE_ANY(archive, "xips", ISO_ARCHIVE_COLUMN, history->snapshots.xips,
+                    history->snapshots.xip_count, history->snapshots.xip_capacity);
 }
 
 static void archive_initial(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t *count = &history->initial_count;
-    ISO_ARCHIVE_VALUE(archive, history->initial_value);
-    ISO_ARCHIVE_ANY(archive, "initial_key", ISO_ARCHIVE_HEAP, history->initial_key, *count, *count);
-    ISO_ARCHIVE_ANY(archive, "initial_of_key", ISO_ARCHIVE_HEAP_TWIN, history->initial_of_key,
+    uint32_t *count = &history->initial.count;
+    ISO_ARCHIVE_VALUE(archive, history->initial.other_value);
+    ISO_ARCHIVE_ANY(archive, "initial_key", ISO_ARCHIVE_HEAP, history->initial.key, *count, *count);
+    ISO_ARCHIVE_ANY(archive, "initial_of_key", ISO_ARCHIVE_HEAP_TWIN, history->initial.value,
                     *count, *count);
-    ISO_ARCHIVE_ANY(archive, "initial_is_append", ISO_ARCHIVE_HEAP_TWIN, history->initial_is_append,
+    ISO_ARCHIVE_ANY(archive, "initial_is_append", ISO_ARCHIVE_HEAP_TWIN, history->initial.is_append,
                     *count, *count);
-    iso_archive_expect(archive, !*count || (history->initial_of_key && history->initial_is_append));
+    iso_archive_expect(archive, !*count || (history->initial.value && history->initial.is_append));
 }
 
 static void archive_inputs(struct iso_archive *archive, struct iso_history *history)
 {
-    uint32_t count = history->input_count;
+    uint32_t count = history->inputs.count;
     iso_archive_value(archive, "inputs", &count, sizeof count);
     for (uint32_t i = 0; i < count && archive->error->status == ISO_OK; i++) {
-        char *name = archive->restoring ? NULL : history->inputs[i];
+        char *name = archive->restoring ? NULL : history->inputs.names[i];
         uint64_t length = name ? strlen(name) + 1 : 0, capacity = length;
         name = iso_archive_column(archive, "input", ISO_ARCHIVE_HEAP, name, &length, &capacity, 1);
         if (!archive->restoring)
@@ -144,7 +144,7 @@ static void archive_inputs(struct iso_archive *archive, struct iso_history *hist
 void iso_history_archive(struct iso_archive *archive, struct iso_history *history)
 {
     uint32_t clock = history->clock, whole_rows = history->whole_rows;
-    assert(!history->finished && (!archive->restoring || !history->input_count));
+    assert(!history->finished && (!archive->restoring || !history->inputs.count));
     archive_inputs(archive, history);
     archive_initial(archive, history);
     archive_snapshots(archive, history);

@@ -8,19 +8,20 @@
 static uint32_t copy_list(struct iso_history *into, const struct iso_history *from, uint32_t list)
 {
     uint32_t copy = iso_history_list(into);
-    for (uint64_t i = from->list_first[list]; i < from->list_first[list + 1]; i++)
-        iso_history_element(into, iso_atoms_copy(&into->atoms, &from->atoms, from->element[i]));
+    for (uint64_t i = from->lists.first[list]; i < from->lists.first[list + 1]; i++)
+        iso_history_element(into,
+                            iso_atoms_copy(&into->atoms, &from->atoms, from->lists.element[i]));
     return copy;
 }
 
 void iso_history_copy_moment(struct iso_history *into, const struct iso_history *from, uint32_t o)
 {
-    if (from->kind[o] & ISO_OPERATION_SNAPSHOT)
-        iso_history_set_operation_snapshot(into,
-                                           iso_snapshot_copy(into, from, (uint32_t)from->ots[o]));
-    else if (from->kind[o] & ISO_OPERATION_OTS)
-        iso_history_set_ots(into, (struct iso_stamp){.physical = from->ots[o]});
-    if (from->kind[o] & ISO_OPERATION_LOCK)
+    if (from->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
+        iso_history_set_operation_snapshot(
+            into, iso_snapshot_copy(into, from, (uint32_t)from->ops.ots[o]));
+    else if (from->ops.kind[o] & ISO_OPERATION_OTS)
+        iso_history_set_ots(into, (struct iso_stamp){.physical = from->ops.ots[o]});
+    if (from->ops.kind[o] & ISO_OPERATION_LOCK)
         iso_history_set_lock(into);
 }
 
@@ -53,14 +54,14 @@ static void copy_set(struct iso_history *into, const struct iso_history *from, u
                      bool timed)
 {
     const struct iso_range *set = iso_history_set_of(from, o);
-    uint32_t transaction = into->transaction_count - 1,
-             at = into->operation_count - into->first_operation[transaction];
+    uint32_t transaction = into->txns.count - 1,
+             at = into->ops.count - into->txns.first_op[transaction];
     if (!set)
         return;
     struct iso_range *last = into->ranges.count ? &into->ranges.list[into->ranges.count - 1] : NULL;
-    bool begins = o - from->first_operation[set->transaction] == set->first;
+    bool begins = o - from->txns.first_op[set->transaction] == set->first;
     if (!begins && last && last->transaction == transaction && last->first + last->count == at) {
-        last->rows += o - from->first_operation[set->transaction] - set->first < set->rows;
+        last->rows += o - from->txns.first_op[set->transaction] - set->first < set->rows;
         last->count++;
     } else if (begins || set->form == ISO_SET_ROW) {
         struct iso_range *added = add_set(into, from, set, timed);
@@ -73,10 +74,10 @@ void iso_history_copy_operation(struct iso_history *into, const struct iso_histo
                                 uint32_t o, bool timed)
 {
     enum iso_operation_kind kind = (enum iso_operation_kind)iso_kind_of(from, o);
-    iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->key[o]]);
+    iso_atom key = iso_atoms_copy(&into->atoms, &from->atoms, from->keys.atom[from->ops.key[o]]);
     uint32_t value = kind == ISO_READ_LIST
-                         ? copy_list(into, from, from->value[o])
-                         : iso_atoms_copy(&into->atoms, &from->atoms, from->value[o]);
+                         ? copy_list(into, from, from->ops.value[o])
+                         : iso_atoms_copy(&into->atoms, &from->atoms, from->ops.value[o]);
     copy_set(into, from, o, timed);
     iso_history_operation(into, kind, key, value);
     if (timed)
@@ -99,7 +100,7 @@ static uint32_t copy_empty_sets(struct iso_history *into, const struct iso_histo
 void iso_history_copy_operations(struct iso_history *into, const struct iso_history *from,
                                  uint32_t t, bool timed)
 {
-    uint32_t first = from->first_operation[t], end = from->first_operation[t + 1];
+    uint32_t first = from->txns.first_op[t], end = from->txns.first_op[t + 1];
     uint32_t next = history_ranges_of(from, t, 0, from->ranges.count).first;
     for (uint32_t o = first; o < end; o++) {
         next = copy_empty_sets(into, from, next, t, o - first, timed);
@@ -110,32 +111,33 @@ void iso_history_copy_operations(struct iso_history *into, const struct iso_hist
 
 void iso_history_copy_initial(struct iso_history *into, const struct iso_history *from)
 {
-    into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
-    for (uint32_t i = 0; i < from->initial_count; i++)
+    into->initial.other_value =
+        iso_atoms_copy(&into->atoms, &from->atoms, from->initial.other_value);
+    for (uint32_t i = 0; i < from->initial.count; i++)
         iso_history_initial(
-            into, iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]),
-            iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
-            from->initial_is_append[i]);
+            into, iso_atoms_copy(&into->atoms, &from->atoms, from->keys.atom[from->initial.key[i]]),
+            iso_atoms_copy(&into->atoms, &from->atoms, from->initial.value[i]),
+            from->initial.is_append[i]);
 }
 
 /* All but the operations. */
 static void copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
     assert(!from->finished && !into->finished);
-    while (into->input_count < from->input_count)
-        iso_history_input(into, from->inputs[into->input_count]);
-    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
+    while (into->inputs.count < from->inputs.count)
+        iso_history_input(into, from->inputs.names[into->inputs.count]);
+    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]);
     iso_atom session =
-        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
-    iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
-    if (from->flags[t] & ISO_HAS_SNO)
-        iso_history_set_sno(into, from->sno[t]);
-    if (from->begun && from->begun[t])
-        iso_history_set_begun(into, from->begun[t] - 1);
-    if (from->ended && from->ended[t])
-        iso_history_set_ended(into, from->ended[t] - 1);
+        iso_atoms_copy(&into->atoms, &from->atoms, from->sessions.atom[from->txns.session[t]]);
+    iso_history_begin(into, tid, session, iso_status_of(from, t), from->txns.origin[t]);
+    if (from->txns.flags[t] & ISO_HAS_SNO)
+        iso_history_set_sno(into, from->txns.sno[t]);
+    if (from->txns.begun && from->txns.begun[t])
+        iso_history_set_begun(into, from->txns.begun[t] - 1);
+    if (from->txns.ended && from->txns.ended[t])
+        iso_history_set_ended(into, from->txns.ended[t] - 1);
     if (iso_marks_of(from, t))
-        iso_history_set_marks(into, from->marks[t]);
+        iso_history_set_marks(into, from->txns.marks[t]);
     into->whole_rows |= from->whole_rows;
 }
 
@@ -155,22 +157,21 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
     if (from->clock != ISO_CLOCK_NONE)
         into->clock = from->clock;
     copy_head(into, from, t);
-    if (from->flags[t] & ISO_HAS_STS)
-        iso_history_set_sts(into, stamp_of(from->sts, from->sts_logical, t));
-    if (from->flags[t] & ISO_HAS_CTS)
-        iso_history_set_cts(into, stamp_of(from->cts, from->cts_logical, t));
-    if (from->xid && from->xid[t])
-        iso_history_set_xid(into, from->xid[t]);
-    if (from->snapshot && from->snapshot[t] != ISO_NONE)
-        iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->snapshot[t]));
+    if (from->txns.flags[t] & ISO_HAS_STS)
+        iso_history_set_sts(into, stamp_of(from->txns.sts, from->txns.sts_logical, t));
+    if (from->txns.flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(into, stamp_of(from->txns.cts, from->txns.cts_logical, t));
+    if (from->txns.xid && from->txns.xid[t])
+        iso_history_set_xid(into, from->txns.xid[t]);
+    if (from->txns.snapshot && from->txns.snapshot[t] != ISO_NONE)
+        iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->txns.snapshot[t]));
     iso_history_copy_operations(into, from, t, true);
 }
 
 uint64_t iso_history_size(const struct iso_history *history)
 {
     enum { TRANSACTION = 42, OPERATION = 9, KEY = 13, ATOM = 20 }; /* bytes; see iso/history.h */
-    return TRANSACTION * (uint64_t)history->transaction_count +
-           OPERATION * (uint64_t)history->operation_count +
-           sizeof(iso_atom) * history->element_count + KEY * (uint64_t)history->key_count +
+    return TRANSACTION * (uint64_t)history->txns.count + OPERATION * (uint64_t)history->ops.count +
+           sizeof(iso_atom) * history->lists.element_count + KEY * (uint64_t)history->keys.count +
            ATOM * (uint64_t)history->atoms.count + history->atoms.text_size;
 }

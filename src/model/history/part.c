@@ -11,10 +11,10 @@
 static void group_writes(struct iso_part *part, struct iso_number_map *groups)
 {
     const struct iso_history *history = part->history;
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        if (!iso_kind_writes(history->kind[o]))
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        if (!iso_kind_writes(history->ops.kind[o]))
             continue;
-        uint64_t pair = iso_number_pair(history->key[o], history->value[o]);
+        uint64_t pair = iso_number_pair(history->ops.key[o], history->ops.value[o]);
         part->group[o] = iso_number_map_add(groups, pair, part->group_count);
         part->group_count += part->group[o] == part->group_count;
     }
@@ -26,14 +26,14 @@ static void list_writes(struct iso_part *part)
     uint32_t count = part->group_count;
     part->kept = iso_allocate_zeroed(count + 1u, sizeof *part->kept);
     part->first_write = iso_allocate_zeroed(count + 2u, sizeof *part->first_write);
-    part->writes = iso_allocate((history->operation_count + (size_t)1) * sizeof *part->writes);
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    part->writes = iso_allocate((history->ops.count + (size_t)1) * sizeof *part->writes);
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         if (part->group[o] != ISO_NONE)
             part->first_write[part->group[o] + 2]++;
     }
     for (uint32_t g = 0; g < count; g++)
         part->first_write[g + 2] += part->first_write[g + 1];
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         if (part->group[o] != ISO_NONE)
             part->writes[part->first_write[part->group[o] + 1]++] = o;
     }
@@ -42,28 +42,29 @@ static void list_writes(struct iso_part *part)
 static void group_reads(struct iso_part *part, const struct iso_number_map *groups)
 {
     const struct iso_history *history = part->history;
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         uint8_t kind = iso_kind_of(history, o);
-        uint32_t key = history->key[o], value = history->value[o];
+        uint32_t key = history->ops.key[o], value = history->ops.value[o];
         if (kind == ISO_READ)
             part->group[o] = iso_number_map_get(groups, iso_number_pair(key, value));
-        for (uint64_t i = kind == ISO_READ_LIST ? history->list_first[value] : 1;
-             kind == ISO_READ_LIST && i < history->list_first[value + 1]; i++)
+        for (uint64_t i = kind == ISO_READ_LIST ? history->lists.first[value] : 1;
+             kind == ISO_READ_LIST && i < history->lists.first[value + 1]; i++)
             part->element_group[i] =
-                iso_number_map_get(groups, iso_number_pair(key, history->element[i]));
+                iso_number_map_get(groups, iso_number_pair(key, history->lists.element[i]));
     }
 }
 
 void iso_part_init(struct iso_part *part, const struct iso_history *history)
 {
-    size_t operations = (size_t)history->operation_count + 1;
+    size_t operations = (size_t)history->ops.count + 1;
     struct iso_number_map groups = {0};
     *part = (struct iso_part){.history = history};
-    part->transactions = iso_allocate((size_t)history->transaction_count + 1);
+    part->transactions = iso_allocate((size_t)history->txns.count + 1);
     part->operations = iso_allocate(operations);
     part->group = iso_allocate(operations * sizeof *part->group);
     memset(part->group, 0xff, operations * sizeof *part->group);
-    part->element_group = iso_allocate((history->element_count + 1) * sizeof *part->element_group);
+    part->element_group =
+        iso_allocate((history->lists.element_count + 1) * sizeof *part->element_group);
     group_writes(part, &groups);
     list_writes(part);
     group_reads(part, &groups);
@@ -85,8 +86,8 @@ void iso_part_release(struct iso_part *part)
 
 void iso_part_reset(struct iso_part *part, bool stays)
 {
-    memset(part->transactions, stays, part->history->transaction_count);
-    memset(part->operations, stays, part->history->operation_count);
+    memset(part->transactions, stays, part->history->txns.count);
+    memset(part->operations, stays, part->history->ops.count);
 }
 
 /* ---- building ---- */
@@ -120,8 +121,8 @@ static bool writes_stay(const struct iso_part *part, uint32_t group)
 static bool list_is_sure(const struct builder *builder, uint32_t key, uint32_t list)
 {
     const struct iso_history *from = builder->from;
-    for (uint64_t i = from->list_first[list] + builder->initial_length[key];
-         i < from->list_first[list + 1]; i++) {
+    for (uint64_t i = from->lists.first[list] + builder->initial_length[key];
+         i < from->lists.first[list + 1]; i++) {
         uint32_t group = builder->part->element_group[i];
         if (!writes_stay(builder->part, group) && builder->part->kept[group])
             return false;
@@ -133,12 +134,12 @@ static uint32_t copy_list(const struct builder *builder, uint32_t key, uint32_t 
 {
     const struct iso_history *from = builder->from;
     uint32_t copy = iso_history_list(builder->into);
-    uint64_t first = from->list_first[list], written = first + builder->initial_length[key];
-    for (uint64_t i = builder->initial ? written : first; i < from->list_first[list + 1]; i++) {
+    uint64_t first = from->lists.first[list], written = first + builder->initial_length[key];
+    for (uint64_t i = builder->initial ? written : first; i < from->lists.first[list + 1]; i++) {
         if (!builder->part || i < written ||
             writes_stay(builder->part, builder->part->element_group[i]))
             iso_history_element(builder->into, iso_atoms_copy(&builder->into->atoms, &from->atoms,
-                                                              from->element[i]));
+                                                              from->lists.element[i]));
     }
     return copy;
 }
@@ -153,23 +154,23 @@ static bool operation_stays(const struct builder *builder, uint32_t operation)
         return false;
     if (kind == ISO_READ)
         return writes_stay(part, part->group[operation]);
-    return kind != ISO_READ_LIST ||
-           list_is_sure(builder, builder->from->key[operation], builder->from->value[operation]);
+    return kind != ISO_READ_LIST || list_is_sure(builder, builder->from->ops.key[operation],
+                                                 builder->from->ops.value[operation]);
 }
 
 static void copy_operation(const struct builder *builder, uint32_t operation)
 {
     const struct iso_history *from = builder->from;
     uint8_t kind = iso_kind_of(from, operation);
-    uint32_t key = from->key[operation];
-    iso_atom name = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->key_atom[key]);
+    uint32_t key = from->ops.key[operation];
+    iso_atom name = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->keys.atom[key]);
     uint32_t value;
     if (kind == ISO_READ_LIST)
-        value = copy_list(builder, key, from->value[operation]);
+        value = copy_list(builder, key, from->ops.value[operation]);
     else if (kind == ISO_APPEND)
-        value = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->value[operation]);
+        value = iso_atoms_copy(&builder->into->atoms, &from->atoms, from->ops.value[operation]);
     else
-        value = copy_value(builder, key, from->value[operation]);
+        value = copy_value(builder, key, from->ops.value[operation]);
     if (kind == ISO_WRITE || kind == ISO_DELETE)
         kind = value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE;
     iso_history_operation(builder->into, kind, name, value);
@@ -179,18 +180,18 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
 {
     const struct iso_history *from = builder->from;
     struct iso_history *into = builder->into;
-    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]);
+    iso_atom tid = iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]);
     iso_atom session =
-        iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
-    iso_history_begin(into, tid, session, iso_status_of(from, t), from->origin[t]);
-    if (from->begun && from->begun[t])
-        iso_history_set_begun(into, from->begun[t] - 1);
-    if (from->ended && from->ended[t])
-        iso_history_set_ended(into, from->ended[t] - 1);
+        iso_atoms_copy(&into->atoms, &from->atoms, from->sessions.atom[from->txns.session[t]]);
+    iso_history_begin(into, tid, session, iso_status_of(from, t), from->txns.origin[t]);
+    if (from->txns.begun && from->txns.begun[t])
+        iso_history_set_begun(into, from->txns.begun[t] - 1);
+    if (from->txns.ended && from->txns.ended[t])
+        iso_history_set_ended(into, from->txns.ended[t] - 1);
     if (iso_marks_of(from, t))
-        iso_history_set_marks(into, from->marks[t]);
+        iso_history_set_marks(into, from->txns.marks[t]);
     into->whole_rows |= from->whole_rows;
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
+    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++) {
         if (operation_stays(builder, o))
             copy_operation(builder, o);
     }
@@ -201,12 +202,12 @@ static void copy_transaction(const struct builder *builder, uint32_t t)
 static void copy_transactions(const struct builder *builder)
 {
     const struct iso_history *from = builder->from;
-    uint32_t *next = iso_allocate(((size_t)from->session_count + 1) * sizeof *next);
-    memcpy(next, from->session_first, from->session_count * sizeof *next);
-    for (uint32_t i = 0; i < from->input_count; i++)
-        iso_history_input(builder->into, from->inputs[i]);
-    for (uint32_t place = 0; place < from->transaction_count; place++) {
-        uint32_t t = from->session_order[next[from->session[place]]++];
+    uint32_t *next = iso_allocate(((size_t)from->sessions.count + 1) * sizeof *next);
+    memcpy(next, from->sessions.first, from->sessions.count * sizeof *next);
+    for (uint32_t i = 0; i < from->inputs.count; i++)
+        iso_history_input(builder->into, from->inputs.names[i]);
+    for (uint32_t place = 0; place < from->txns.count; place++) {
+        uint32_t t = from->sessions.order[next[from->txns.session[place]]++];
         if (!builder->part || builder->part->transactions[t])
             copy_transaction(builder, t);
     }
@@ -216,22 +217,23 @@ static void copy_transactions(const struct builder *builder)
 /* The initial values of keys that the part knows. */
 static void copy_initial(const struct iso_history *from, struct iso_history *into)
 {
-    into->initial_value = iso_atoms_copy(&into->atoms, &from->atoms, from->initial_value);
-    for (uint32_t i = 0; i < from->initial_count; i++) {
+    into->initial.other_value =
+        iso_atoms_copy(&into->atoms, &from->atoms, from->initial.other_value);
+    for (uint32_t i = 0; i < from->initial.count; i++) {
         iso_atom key =
-            iso_atoms_copy(&into->atoms, &from->atoms, from->key_atom[from->initial_key[i]]);
-        if (iso_atom_index_find(into->key_index, key) != ISO_NONE)
+            iso_atoms_copy(&into->atoms, &from->atoms, from->keys.atom[from->initial.key[i]]);
+        if (iso_atom_index_find(into->keys.index, key) != ISO_NONE)
             iso_history_initial(into, key,
-                                iso_atoms_copy(&into->atoms, &from->atoms, from->initial_of_key[i]),
-                                from->initial_is_append[i]);
+                                iso_atoms_copy(&into->atoms, &from->atoms, from->initial.value[i]),
+                                from->initial.is_append[i]);
     }
 }
 
 static uint32_t *measure_initial(const struct iso_history *history)
 {
-    uint32_t *length = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *length);
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        length[history->initial_key[i]] += history->initial_is_append[i];
+    uint32_t *length = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *length);
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        length[history->initial.key[i]] += history->initial.is_append[i];
     return length;
 }
 
@@ -239,11 +241,11 @@ static void count_kept(struct iso_part *part)
 {
     const struct iso_history *history = part->history;
     memset(part->kept, 0, part->group_count * sizeof *part->kept);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!part->transactions[t])
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (part->operations[o] && iso_kind_writes(history->kind[o]))
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (part->operations[o] && iso_kind_writes(history->ops.kind[o]))
                 part->kept[part->group[o]]++;
         }
     }
@@ -263,12 +265,13 @@ void iso_part_build(struct iso_part *part, struct iso_history *into)
 
 static bool begins_with_initial(const struct iso_history *history, uint32_t operation)
 {
-    uint32_t list = history->value[operation];
-    uint64_t at = history->list_first[list], end = history->list_first[list + 1];
-    for (uint32_t i = 0; i < history->initial_count; i++) {
-        if (history->initial_key[i] != history->key[operation] || !history->initial_is_append[i])
+    uint32_t list = history->ops.value[operation];
+    uint64_t at = history->lists.first[list], end = history->lists.first[list + 1];
+    for (uint32_t i = 0; i < history->initial.count; i++) {
+        if (history->initial.key[i] != history->ops.key[operation] ||
+            !history->initial.is_append[i])
             continue;
-        if (at == end || history->element[at++] != history->initial_of_key[i])
+        if (at == end || history->lists.element[at++] != history->initial.value[i])
             return false;
     }
     return true;
@@ -277,20 +280,20 @@ static bool begins_with_initial(const struct iso_history *history, uint32_t oper
 static void find_initial(struct builder *builder)
 {
     const struct iso_history *from = builder->from;
-    builder->initial = iso_allocate(((size_t)from->key_count + 1) * sizeof *builder->initial);
+    builder->initial = iso_allocate(((size_t)from->keys.count + 1) * sizeof *builder->initial);
     builder->initial_length = measure_initial(from);
-    for (uint32_t key = 0; key < from->key_count; key++)
-        builder->initial[key] = from->initial_value;
-    for (uint32_t i = 0; i < from->initial_count; i++) {
-        if (!from->initial_is_append[i])
-            builder->initial[from->initial_key[i]] = from->initial_of_key[i];
+    for (uint32_t key = 0; key < from->keys.count; key++)
+        builder->initial[key] = from->initial.other_value;
+    for (uint32_t i = 0; i < from->initial.count; i++) {
+        if (!from->initial.is_append[i])
+            builder->initial[from->initial.key[i]] = from->initial.value[i];
     }
 }
 
 bool iso_part_without_initial(const struct iso_history *history, struct iso_history *into)
 {
     struct builder builder = {.from = history, .into = into};
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         if (iso_kind_of(history, o) == ISO_READ_LIST && !begins_with_initial(history, o))
             return false;
     }

@@ -9,26 +9,26 @@
 
 void iso_history_range(struct iso_history *history, const struct iso_range *range, uint32_t rows)
 {
-    uint32_t transaction = history->transaction_count - 1, at = history->ranges.count++;
+    uint32_t transaction = history->txns.count - 1, at = history->ranges.count++;
     ISO_RESERVE_COLUMN(history->ranges.list, (size_t)at + 1, history->ranges.capacity);
     history->ranges.list[at] = *range;
     history->ranges.list[at].transaction = transaction;
     history->ranges.list[at].first =
-        history->operation_count - history->first_operation[transaction] - rows;
+        history->ops.count - history->txns.first_op[transaction] - rows;
     history->ranges.list[at].count = history->ranges.list[at].rows = rows;
     if (!range->kind)
         return;
-    history->flags[transaction] |= ISO_OWN_TIMES;
+    history->txns.flags[transaction] |= ISO_OWN_TIMES;
     if (range->kind & (ISO_OPERATION_OTS | ISO_OPERATION_SNAPSHOT))
-        history_need_operation_column(history, &history->ots);
+        history_need_operation_column(history, &history->ops.ots);
     if (history->clock == ISO_CLOCK_PAIR && range->kind & ISO_OPERATION_OTS)
-        history_need_operation_column(history, &history->ots_logical);
-    for (uint32_t o = history->operation_count - rows; o < history->operation_count; o++) {
-        history->kind[o] |= range->kind;
-        if (history->ots)
-            history->ots[o] = range->ots;
-        if (history->ots_logical)
-            history->ots_logical[o] = range->ots_logical;
+        history_need_operation_column(history, &history->ops.ots_logical);
+    for (uint32_t o = history->ops.count - rows; o < history->ops.count; o++) {
+        history->ops.kind[o] |= range->kind;
+        if (history->ops.ots)
+            history->ops.ots[o] = range->ots;
+        if (history->ops.ots_logical)
+            history->ops.ots_logical[o] = range->ots_logical;
     }
 }
 
@@ -41,14 +41,14 @@ void history_append_ranges(struct iso_history *history, const struct iso_history
                        history->ranges.capacity);
     for (uint32_t i = 0; i < block->ranges.count; i++) {
         struct iso_range range = block->ranges.list[i];
-        range.transaction += history->transaction_count;
+        range.transaction += history->txns.count;
         range.from = history_translate(atoms, range.from);
         range.to = history_translate(atoms, range.to);
         range.table = history_translate(atoms, range.table);
         range.where = history_translate(atoms, range.where);
         range.returned = history_translate(atoms, range.returned);
         if (range.kind & ISO_OPERATION_SNAPSHOT)
-            range.ots += history->snapshot_count;
+            range.ots += history->snapshots.count;
         history->ranges.list[history->ranges.count++] = range;
     }
 }
@@ -129,7 +129,7 @@ const struct iso_range *iso_history_set_of(const struct iso_history *history, ui
     if (!history->ranges.count)
         return NULL;
     uint32_t transaction = iso_history_owner(history, operation);
-    uint32_t at = operation - history->first_operation[transaction];
+    uint32_t at = operation - history->txns.first_op[transaction];
     struct history_range_run run =
         history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end; i++)
@@ -143,14 +143,14 @@ bool iso_history_in_range(const struct iso_history *history, uint32_t operation,
     const struct iso_range *range = iso_history_set_of(history, operation);
     if (!range || range->form == ISO_SET_ROW)
         return false;
-    *is_row = operation - history->first_operation[range->transaction] - range->first < range->rows;
+    *is_row = operation - history->txns.first_op[range->transaction] - range->first < range->rows;
     return true;
 }
 
 uint32_t iso_history_step(const struct iso_history *history, uint32_t transaction,
                           uint32_t operation)
 {
-    uint32_t at = operation - history->first_operation[transaction], step = at;
+    uint32_t at = operation - history->txns.first_op[transaction], step = at;
     struct history_range_run run =
         history_ranges_of(history, transaction, 0, history->ranges.count);
     for (uint32_t i = run.first; i < run.end && history->ranges.list[i].first <= at; i++) {

@@ -28,29 +28,29 @@ struct universe {
 static int compare_keys(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = context;
-    return iso_atom_compare(&history->atoms, history->key_atom[*(const uint32_t *)left],
-                            history->key_atom[*(const uint32_t *)right]);
+    return iso_atom_compare(&history->atoms, history->keys.atom[*(const uint32_t *)left],
+                            history->keys.atom[*(const uint32_t *)right]);
 }
 
 static void take_all_keys(struct universe *universe)
 {
     struct iso_history *history = universe->history;
-    universe->key_count = history->key_count;
-    universe->keys = iso_numbers(history->key_count);
-    for (uint32_t key = 0; key < history->key_count; key++)
+    universe->key_count = history->keys.count;
+    universe->keys = iso_numbers(history->keys.count);
+    for (uint32_t key = 0; key < history->keys.count; key++)
         universe->keys[key] = key;
-    qsort_r(universe->keys, history->key_count, sizeof *universe->keys, compare_keys, history);
+    qsort_r(universe->keys, history->keys.count, sizeof *universe->keys, compare_keys, history);
 }
 
 static void take_keys_of(struct universe *universe, uint32_t t)
 {
     struct iso_history *history = universe->history;
-    uint32_t first = history->first_operation[t], count = history->first_operation[t + 1] - first;
+    uint32_t first = history->txns.first_op[t], count = history->txns.first_op[t + 1] - first;
     ISO_RESERVE(universe->keys, count, universe->key_capacity);
     universe->key_count = 0;
     if (!count)
         return;
-    memcpy(universe->keys, history->key + first, count * sizeof *universe->keys);
+    memcpy(universe->keys, history->ops.key + first, count * sizeof *universe->keys);
     qsort_r(universe->keys, count, sizeof *universe->keys, compare_keys, history);
     for (uint32_t i = 0; i < count; i++)
         if (!universe->key_count || universe->keys[universe->key_count - 1] != universe->keys[i])
@@ -63,8 +63,8 @@ static uint32_t keys_before(const struct universe *universe, iso_atom bound, boo
     const struct iso_history *history = universe->history;
     uint32_t low = 0, high = universe->key_count;
     ISO_BISECT(low, high, middle,
-               iso_atom_compare(&history->atoms, history->key_atom[universe->keys[middle]], bound) <
-                   (int)too);
+               iso_atom_compare(&history->atoms, history->keys.atom[universe->keys[middle]],
+                                bound) < (int)too);
     return low;
 }
 
@@ -83,9 +83,9 @@ static void note_returned(const struct universe *universe, uint32_t number)
 {
     const struct iso_history *history = universe->history;
     const struct iso_range *range = &history->ranges.list[number];
-    uint32_t first = history->first_operation[range->transaction] + range->first;
+    uint32_t first = history->txns.first_op[range->transaction] + range->first;
     for (uint32_t o = first; o < first + range->count; o++)
-        universe->returned_by[history->key[o]] = number + 1;
+        universe->returned_by[history->ops.key[o]] = number + 1;
 }
 
 static bool is_skipped(const struct universe *universe, struct iso_range *range, uint32_t keys,
@@ -125,14 +125,14 @@ static uint64_t count_implied(struct universe *universe)
 
 static void move_operations(struct iso_history *history, uint32_t to, uint32_t from, uint32_t count)
 {
-    memmove(history->kind + to, history->kind + from, count * sizeof *history->kind);
-    memmove(history->key + to, history->key + from, count * sizeof *history->key);
-    memmove(history->value + to, history->value + from, count * sizeof *history->value);
-    if (history->ots)
-        memmove(history->ots + to, history->ots + from, count * sizeof *history->ots);
-    if (history->ots_logical)
-        memmove(history->ots_logical + to, history->ots_logical + from,
-                count * sizeof *history->ots_logical);
+    memmove(history->ops.kind + to, history->ops.kind + from, count * sizeof *history->ops.kind);
+    memmove(history->ops.key + to, history->ops.key + from, count * sizeof *history->ops.key);
+    memmove(history->ops.value + to, history->ops.value + from, count * sizeof *history->ops.value);
+    if (history->ops.ots)
+        memmove(history->ops.ots + to, history->ops.ots + from, count * sizeof *history->ops.ots);
+    if (history->ops.ots_logical)
+        memmove(history->ops.ots_logical + to, history->ops.ots_logical + from,
+                count * sizeof *history->ops.ots_logical);
 }
 
 /* The reads of null of a row set, in the order of keys, from operation `at` on. */
@@ -144,13 +144,13 @@ static void imply_reads(const struct universe *universe, uint32_t number, uint32
     for (uint32_t k = range_start(universe, range); k < end; k++) {
         if (universe->returned_by[universe->keys[k]] == number + 1)
             continue;
-        history->kind[at] = (uint8_t)(ISO_READ | range->kind);
-        history->key[at] = universe->keys[k];
-        history->value[at] = ISO_ABSENT;
-        if (history->ots)
-            history->ots[at] = range->ots;
-        if (history->ots_logical)
-            history->ots_logical[at] = range->ots_logical;
+        history->ops.kind[at] = (uint8_t)(ISO_READ | range->kind);
+        history->ops.key[at] = universe->keys[k];
+        history->ops.value[at] = ISO_ABSENT;
+        if (history->ops.ots)
+            history->ops.ots[at] = range->ots;
+        if (history->ops.ots_logical)
+            history->ops.ots_logical[at] = range->ots_logical;
         at++;
     }
 }
@@ -161,7 +161,7 @@ static uint32_t expand_transaction(const struct universe *universe, uint32_t t,
                                    struct history_range_run run, uint32_t end)
 {
     struct iso_history *history = universe->history;
-    uint32_t first = history->first_operation[t], tail = history->first_operation[t + 1];
+    uint32_t first = history->txns.first_op[t], tail = history->txns.first_op[t + 1];
     for (uint32_t i = run.end; i-- > run.first;) {
         const struct iso_range *range = &history->ranges.list[i];
         uint32_t behind = first + range->first + range->count;
@@ -180,9 +180,9 @@ static uint32_t expand_transaction(const struct universe *universe, uint32_t t,
 static void expand_all(struct universe *universe, uint32_t from, uint32_t total)
 {
     struct iso_history *history = universe->history;
-    uint32_t ranges = history->ranges.count, end = history->operation_count + total;
+    uint32_t ranges = history->ranges.count, end = history->ops.count + total;
     iso_history_reserve_operations(history, total);
-    for (uint32_t t = history->transaction_count; t-- > from && ranges > universe->first_set;) {
+    for (uint32_t t = history->txns.count; t-- > from && ranges > universe->first_set;) {
         struct history_range_run run = {ranges, ranges};
         while (run.first > universe->first_set &&
                history->ranges.list[run.first - 1].transaction == t)
@@ -190,11 +190,11 @@ static void expand_all(struct universe *universe, uint32_t from, uint32_t total)
         if (universe->own && run.first < run.end)
             take_keys_of(universe, t);
         uint32_t begins = expand_transaction(universe, t, run, end);
-        history->first_operation[t + 1] = end;
+        history->txns.first_op[t + 1] = end;
         end = begins;
         ranges = run.first;
     }
-    history->operation_count += total;
+    history->ops.count += total;
 }
 
 /* Where the sets stand now, with what was implied. */
@@ -218,12 +218,12 @@ static void expand(struct universe *universe, uint32_t from)
     struct iso_history *history = universe->history;
     if (universe->first_set == history->ranges.count)
         return;
-    universe->returned_by = iso_numbers_zero(history->key_count);
+    universe->returned_by = iso_numbers_zero(history->keys.count);
     universe->implied = iso_numbers_zero(history->ranges.count);
     if (!universe->own)
         take_all_keys(universe);
     uint64_t total = count_implied(universe);
-    if (total && total < UINT32_MAX - history->operation_count) {
+    if (total && total < UINT32_MAX - history->ops.count) {
         expand_all(universe, from, (uint32_t)total);
         place_ranges(universe);
     }

@@ -16,18 +16,18 @@ typedef void visit(uint64_t *physical, uint64_t *logical, struct stamps *stamps)
 /* Calls `visitor` for every timestamp of the history, in place. */
 static void for_each_stamp(struct iso_history *history, visit *visitor, struct stamps *stamps)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (history->flags[t] & ISO_HAS_STS)
-            visitor(&history->sts[t], history->sts_logical ? &history->sts_logical[t] : NULL,
-                    stamps);
-        if (history->flags[t] & ISO_HAS_CTS)
-            visitor(&history->cts[t], history->cts_logical ? &history->cts_logical[t] : NULL,
-                    stamps);
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (history->txns.flags[t] & ISO_HAS_STS)
+            visitor(&history->txns.sts[t],
+                    history->txns.sts_logical ? &history->txns.sts_logical[t] : NULL, stamps);
+        if (history->txns.flags[t] & ISO_HAS_CTS)
+            visitor(&history->txns.cts[t],
+                    history->txns.cts_logical ? &history->txns.cts_logical[t] : NULL, stamps);
     }
-    for (uint32_t o = 0; history->ots && o < history->operation_count; o++) {
-        if (history->kind[o] & ISO_OPERATION_OTS)
-            visitor(&history->ots[o], history->ots_logical ? &history->ots_logical[o] : NULL,
-                    stamps);
+    for (uint32_t o = 0; history->ops.ots && o < history->ops.count; o++) {
+        if (history->ops.kind[o] & ISO_OPERATION_OTS)
+            visitor(&history->ops.ots[o],
+                    history->ops.ots_logical ? &history->ops.ots_logical[o] : NULL, stamps);
     }
 }
 
@@ -71,14 +71,14 @@ static bool needs_ranks(struct iso_history *history)
 static void keep_originals(struct iso_history *history, const struct stamps *stamps)
 {
     bool pairs = history->clock == ISO_CLOCK_PAIR;
-    history->rank_count = stamps->count;
-    history->rank_physical = iso_allocate((stamps->count + 1) * sizeof *history->rank_physical);
-    history->rank_logical =
-        pairs ? iso_allocate((stamps->count + 1) * sizeof *history->rank_logical) : NULL;
+    history->ranks.count = stamps->count;
+    history->ranks.physical = iso_allocate((stamps->count + 1) * sizeof *history->ranks.physical);
+    history->ranks.logical =
+        pairs ? iso_allocate((stamps->count + 1) * sizeof *history->ranks.logical) : NULL;
     for (size_t i = 0; i < stamps->count; i++) {
-        history->rank_physical[i + 1] = stamps->values[i].physical;
+        history->ranks.physical[i + 1] = stamps->values[i].physical;
         if (pairs)
-            history->rank_logical[i + 1] = stamps->values[i].logical;
+            history->ranks.logical[i + 1] = stamps->values[i].logical;
     }
 }
 

@@ -27,7 +27,7 @@ static bool read_xips(struct iso_history *history, const char *at, const char *e
         if (!read_number(&at, end, &xip))
             return false;
         history_reserve_snapshots(history, 0, 1);
-        history->snapshot_xips[history->xip_count++] = xip;
+        history->snapshots.xips[history->snapshots.xip_count++] = xip;
         if (at < end && *at++ != ',')
             return false;
         if (at == end && end[-1] == ',')
@@ -40,21 +40,21 @@ bool iso_history_snapshot(struct iso_history *history, const char *text, size_t 
                           uint32_t *snapshot)
 {
     const char *at = text, *end = text + length;
-    struct iso_snapshot one = {.first_xip = history->xip_count};
+    struct iso_snapshot one = {.first_xip = history->snapshots.xip_count};
     if (!read_number(&at, end, &one.xmin) || at == end || *at++ != ':' ||
         !read_number(&at, end, &one.xmax) || at == end || *at++ != ':' || one.xmin > one.xmax)
         return false;
     if (!read_xips(history, at, end)) {
-        history->xip_count = one.first_xip;
+        history->snapshots.xip_count = one.first_xip;
         return false;
     }
-    one.xip_count = (uint32_t)(history->xip_count - one.first_xip);
+    one.xip_count = (uint32_t)(history->snapshots.xip_count - one.first_xip);
     if (one.xip_count)
-        qsort(history->snapshot_xips + one.first_xip, one.xip_count, sizeof one.xmin,
+        qsort(history->snapshots.xips + one.first_xip, one.xip_count, sizeof one.xmin,
               iso_order_u64);
     history_reserve_snapshots(history, 1, 0);
-    *snapshot = history->snapshot_count;
-    history->snapshots[history->snapshot_count++] = one;
+    *snapshot = history->snapshots.count;
+    history->snapshots.list[history->snapshots.count++] = one;
     return true;
 }
 
@@ -64,8 +64,8 @@ static void hide(struct iso_history *history, struct iso_snapshot *snapshot, uin
 {
     uint32_t count = snapshot->xip_count, smaller = 0;
     history_reserve_snapshots(history, 0, count + 1);
-    const uint64_t *old = history->snapshot_xips + snapshot->first_xip;
-    uint64_t *new = history->snapshot_xips + history->xip_count;
+    const uint64_t *old = history->snapshots.xips + snapshot->first_xip;
+    uint64_t *new = history->snapshots.xips + history->snapshots.xip_count;
     while (smaller < count && old[smaller] < xid)
         smaller++;
     if (smaller)
@@ -73,27 +73,27 @@ static void hide(struct iso_history *history, struct iso_snapshot *snapshot, uin
     new[smaller] = xid;
     if (count > smaller)
         memcpy(new + smaller + 1, old + smaller, (count - smaller) * sizeof *new);
-    snapshot->first_xip = history->xip_count;
+    snapshot->first_xip = history->snapshots.xip_count;
     snapshot->xip_count = count + 1;
     snapshot->xmin = xid < snapshot->xmin ? xid : snapshot->xmin;
-    history->xip_count += count + 1;
+    history->snapshots.xip_count += count + 1;
 }
 
 void history_hide_own(struct iso_history *history, uint32_t transaction)
 {
-    uint64_t xid = history->xid ? history->xid[transaction] : 0;
+    uint64_t xid = history->txns.xid ? history->txns.xid[transaction] : 0;
     if (!xid)
         return;
-    if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
-        struct iso_snapshot *own = &history->snapshots[history->snapshot[transaction]];
+    if (history->txns.snapshot && history->txns.snapshot[transaction] != ISO_NONE) {
+        struct iso_snapshot *own = &history->snapshots.list[history->txns.snapshot[transaction]];
         if (iso_snapshot_sees(history, own, xid))
             hide(history, own, xid);
     }
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (!(history->ops.kind[o] & ISO_OPERATION_SNAPSHOT))
             continue;
-        struct iso_snapshot *its = &history->snapshots[history->ots[o]];
+        struct iso_snapshot *its = &history->snapshots.list[history->ops.ots[o]];
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }
@@ -101,7 +101,7 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
          i-- > 0 && history->ranges.list[i].transaction == transaction;) {
         if (!(history->ranges.list[i].kind & ISO_OPERATION_SNAPSHOT))
             continue;
-        struct iso_snapshot *its = &history->snapshots[history->ranges.list[i].ots];
+        struct iso_snapshot *its = &history->snapshots.list[history->ranges.list[i].ots];
         if (iso_snapshot_sees(history, its, xid))
             hide(history, its, xid);
     }
@@ -110,16 +110,16 @@ void history_hide_own(struct iso_history *history, uint32_t transaction)
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from,
                            uint32_t snapshot)
 {
-    struct iso_snapshot one = from->snapshots[snapshot];
+    struct iso_snapshot one = from->snapshots.list[snapshot];
     uint64_t first = one.first_xip;
     history_reserve_snapshots(into, 1, one.xip_count);
-    one.first_xip = into->xip_count;
+    one.first_xip = into->snapshots.xip_count;
     if (one.xip_count)
-        memcpy(into->snapshot_xips + into->xip_count, &from->snapshot_xips[first],
-               one.xip_count * sizeof *into->snapshot_xips);
-    into->xip_count += one.xip_count;
-    into->snapshots[into->snapshot_count] = one;
-    return into->snapshot_count++;
+        memcpy(into->snapshots.xips + into->snapshots.xip_count, &from->snapshots.xips[first],
+               one.xip_count * sizeof *into->snapshots.xips);
+    into->snapshots.xip_count += one.xip_count;
+    into->snapshots.list[into->snapshots.count] = one;
+    return into->snapshots.count++;
 }
 
 static bool in_progress(const struct iso_history *history, const struct iso_snapshot *snapshot,
@@ -143,5 +143,5 @@ void iso_snapshot_text(const struct iso_history *history, const struct iso_snaps
                         (unsigned long long)snapshot->xmax);
     for (uint32_t i = 0; i < snapshot->xip_count && used > 0 && (size_t)used < size; i++)
         used += snprintf(text + used, size - (size_t)used, i ? ",%llu" : "%llu",
-                         (unsigned long long)history->snapshot_xips[snapshot->first_xip + i]);
+                         (unsigned long long)history->snapshots.xips[snapshot->first_xip + i]);
 }

@@ -25,7 +25,7 @@ struct iso_snapshot_violation {
 static inline const uint64_t *iso_snapshot_xips(const struct iso_history *history,
                                                 const struct iso_snapshot *snapshot)
 {
-    return snapshot->xip_count ? &history->snapshot_xips[snapshot->first_xip] : NULL;
+    return snapshot->xip_count ? &history->snapshots.xips[snapshot->first_xip] : NULL;
 }
 
 /* True if the snapshot sees `xid`, provided that it committed. */

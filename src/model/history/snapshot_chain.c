@@ -34,11 +34,11 @@ ISO_ORDER_BY(compare_committed, struct committed, xid)
 static enum iso_status collect_committed(struct chain *chain, struct iso_error *error)
 {
     struct iso_history *history = chain->history;
-    chain->committed =
-        iso_allocate(((size_t)history->transaction_count + 1) * sizeof *chain->committed);
-    for (uint32_t t = 0; history->xid && t < history->transaction_count; t++) {
-        if (history->xid[t] && iso_status_of(history, t) == ISO_COMMITTED)
-            chain->committed[chain->committed_count++] = (struct committed){history->xid[t], t};
+    chain->committed = iso_allocate(((size_t)history->txns.count + 1) * sizeof *chain->committed);
+    for (uint32_t t = 0; history->txns.xid && t < history->txns.count; t++) {
+        if (history->txns.xid[t] && iso_status_of(history, t) == ISO_COMMITTED)
+            chain->committed[chain->committed_count++] =
+                (struct committed){history->txns.xid[t], t};
     }
     qsort(chain->committed, chain->committed_count, sizeof *chain->committed, compare_committed);
     for (uint32_t i = 1; i < chain->committed_count; i++) {
@@ -87,23 +87,23 @@ static uint64_t count_seen(const struct chain *chain, const struct iso_snapshot 
 static void add_link(struct chain *chain, uint32_t snapshot, uint32_t owner)
 {
     ISO_GROW_COLUMN(chain->links, chain->link_count, chain->link_capacity);
-    chain->links[chain->link_count++] =
-        (struct link){snapshot, owner, count_seen(chain, &chain->history->snapshots[snapshot])};
+    chain->links[chain->link_count++] = (struct link){
+        snapshot, owner, count_seen(chain, &chain->history->snapshots.list[snapshot])};
 }
 
 static void collect_links(struct chain *chain)
 {
     const struct iso_history *history = chain->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
-        if (history->snapshot && history->snapshot[t] != ISO_NONE)
-            add_link(chain, history->snapshot[t], t);
-        if (!(history->flags[t] & ISO_OWN_TIMES) || !history->ots)
+        if (history->txns.snapshot && history->txns.snapshot[t] != ISO_NONE)
+            add_link(chain, history->txns.snapshot[t], t);
+        if (!(history->txns.flags[t] & ISO_OWN_TIMES) || !history->ops.ots)
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            if (history->kind[o] & ISO_OPERATION_SNAPSHOT)
-                add_link(chain, (uint32_t)history->ots[o], t);
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            if (history->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
+                add_link(chain, (uint32_t)history->ops.ots[o], t);
         }
     }
 }
@@ -114,8 +114,8 @@ static int compare_links(const void *left, const void *right, void *context)
 {
     const struct link *a = left, *b = right;
     const struct iso_history *history = context;
-    const struct iso_snapshot *x = &history->snapshots[a->snapshot],
-                              *y = &history->snapshots[b->snapshot];
+    const struct iso_snapshot *x = &history->snapshots.list[a->snapshot],
+                              *y = &history->snapshots.list[b->snapshot];
     if (a->seen != b->seen)
         return a->seen < b->seen ? -1 : 1;
     int order = iso_snapshot_compare(history, x, y);
@@ -127,9 +127,9 @@ static int compare_links(const void *left, const void *right, void *context)
 static void add_violation(struct chain *chain, struct iso_snapshot_violation snapshot_violation)
 {
     struct iso_history *history = chain->history;
-    ISO_GROW(history->snapshot_violations, history->snapshot_violation_count,
+    ISO_GROW(history->snapshots.violations, history->snapshots.violation_count,
              chain->violation_capacity);
-    history->snapshot_violations[history->snapshot_violation_count++] = snapshot_violation;
+    history->snapshots.violations[history->snapshots.violation_count++] = snapshot_violation;
 }
 
 /* Sees what link i sees; same place as the one before where both see the same. */
@@ -140,10 +140,11 @@ static void place_links(struct chain *chain)
     uint32_t previous = ISO_NONE; /* the last link of the place before */
     uint64_t only_earlier = 0, only_later = 0;
     for (uint32_t i = 0; i < chain->link_count; i++) {
-        const struct iso_snapshot *here = &history->snapshots[chain->links[i].snapshot];
+        const struct iso_snapshot *here = &history->snapshots.list[chain->links[i].snapshot];
         uint64_t lost = 0, gained = 0;
         if (i) {
-            const struct iso_snapshot *before = &history->snapshots[chain->links[i - 1].snapshot];
+            const struct iso_snapshot *before =
+                &history->snapshots.list[chain->links[i - 1].snapshot];
             lost = only_in(chain, before, here);
             gained = lost || chain->links[i].seen != chain->links[i - 1].seen
                          ? only_in(chain, here, before)
@@ -165,8 +166,8 @@ static void place_links(struct chain *chain)
 
 static void set_cts(struct iso_history *history, uint32_t transaction, uint64_t position)
 {
-    history->cts[transaction] = position;
-    history->flags[transaction] |= ISO_HAS_CTS;
+    history->txns.cts[transaction] = position;
+    history->txns.flags[transaction] |= ISO_HAS_CTS;
 }
 
 /* cts: just below the first snapshot of the chain that sees the xid. Few xids are in progress at a
@@ -178,7 +179,7 @@ static void place_commits(struct chain *chain)
     uint32_t pending_count = 0, next = 0;
     uint64_t last = 0;
     for (uint32_t i = 0; i < chain->link_count; i++) {
-        const struct iso_snapshot *snapshot = &history->snapshots[chain->links[i].snapshot];
+        const struct iso_snapshot *snapshot = &history->snapshots.list[chain->links[i].snapshot];
         uint64_t place = chain->place[chain->links[i].snapshot];
         uint32_t kept = 0;
         while (next < chain->committed_count && chain->committed[next].xid < snapshot->xmax)
@@ -215,32 +216,33 @@ static uint64_t place_of(const struct chain *chain, uint32_t snapshot)
 {
     if (chain->place[snapshot])
         return chain->place[snapshot];
-    uint32_t links = links_up_to(chain, count_seen(chain, &chain->history->snapshots[snapshot]));
+    uint32_t links =
+        links_up_to(chain, count_seen(chain, &chain->history->snapshots.list[snapshot]));
     return links ? chain->place[chain->links[links - 1].snapshot] : 0;
 }
 
 static void place_owners(struct chain *chain)
 {
     struct iso_history *history = chain->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) == ISO_ABORTED)
             continue;
-        if (history->snapshot && history->snapshot[t] != ISO_NONE) {
-            history->sts[t] = place_of(chain, history->snapshot[t]);
-            history->flags[t] |= ISO_HAS_STS;
+        if (history->txns.snapshot && history->txns.snapshot[t] != ISO_NONE) {
+            history->txns.sts[t] = place_of(chain, history->txns.snapshot[t]);
+            history->txns.flags[t] |= ISO_HAS_STS;
             /* Snapshots of one place differ in transactions of unknown outcome: one that began
              * there may have committed before another snapshot of that place was taken, which then
              * sees it. */
-            if (iso_status_of(history, t) == ISO_UNKNOWN && history->sts[t])
-                history->sts[t]--;
+            if (iso_status_of(history, t) == ISO_UNKNOWN && history->txns.sts[t])
+                history->txns.sts[t]--;
         }
-        for (uint32_t o = history->first_operation[t];
-             history->ots && o < history->first_operation[t + 1]; o++) {
-            if (!(history->kind[o] & ISO_OPERATION_SNAPSHOT))
+        for (uint32_t o = history->txns.first_op[t];
+             history->ops.ots && o < history->txns.first_op[t + 1]; o++) {
+            if (!(history->ops.kind[o] & ISO_OPERATION_SNAPSHOT))
                 continue;
-            history->ots[o] = place_of(chain, (uint32_t)history->ots[o]);
-            history->kind[o] =
-                (uint8_t)((history->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+            history->ops.ots[o] = place_of(chain, (uint32_t)history->ops.ots[o]);
+            history->ops.kind[o] =
+                (uint8_t)((history->ops.kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
         }
     }
 }
@@ -250,7 +252,8 @@ enum iso_status history_place_snapshots(struct iso_history *history, struct iso_
     struct chain chain = {.history = history};
     enum iso_status status = collect_committed(&chain, error);
     if (status == ISO_OK) {
-        chain.place = iso_allocate_zeroed((size_t)history->snapshot_count + 1, sizeof *chain.place);
+        chain.place =
+            iso_allocate_zeroed((size_t)history->snapshots.count + 1, sizeof *chain.place);
         collect_links(&chain);
         if (chain.link_count)
             qsort_r(chain.links, chain.link_count, sizeof *chain.links, compare_links, history);

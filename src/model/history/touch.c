@@ -34,13 +34,13 @@ static void find_rows(struct touches *touches)
     const struct iso_history *history = touches->history;
     char buffer[ISO_ATOM_TEXT_MAX];
     iso_atom atom;
-    for (uint32_t key = 0; key < history->key_count; key++) {
+    for (uint32_t key = 0; key < history->keys.count; key++) {
         struct iso_json_text text, row, column;
-        text.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &text.length);
+        text.at = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &text.length);
         if (!iso_cell_key_split(text, &row, &column) || !column.length ||
             !iso_atoms_find(&history->atoms, row.at, row.length, &atom))
             continue;
-        uint32_t found = iso_atom_index_find(history->key_index, atom);
+        uint32_t found = iso_atom_index_find(history->keys.index, atom);
         if (found != ISO_NONE)
             touches->is_row[found] = true;
     }
@@ -49,18 +49,18 @@ static void find_rows(struct touches *touches)
 static void collect(struct touches *touches)
 {
     const struct iso_history *history = touches->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->flags[t] & ISO_HAS_CTS) ||
-            !(history->flags[t] & ISO_WRITES))
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        if (iso_status_of(history, t) != ISO_COMMITTED || !(history->txns.flags[t] & ISO_HAS_CTS) ||
+            !(history->txns.flags[t] & ISO_WRITES))
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t key = history->key[o];
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t key = history->ops.key[o];
             if (!touches->is_row[key] ||
-                (!iso_kind_writes(history->kind[o]) && touches->writer[key] != t + 1))
+                (!iso_kind_writes(history->ops.kind[o]) && touches->writer[key] != t + 1))
                 continue;
             touches->writer[key] = t + 1;
             ISO_GROW(touches->list, touches->count, touches->capacity);
-            touches->list[touches->count++] = (struct touch){key, t, o, history->cts[t]};
+            touches->list[touches->count++] = (struct touch){key, t, o, history->txns.cts[t]};
         }
     }
 }
@@ -78,19 +78,19 @@ static int compare(const void *left, const void *right)
 static bool starts_there(const struct touches *touches, uint32_t key)
 {
     const struct iso_history *history = touches->history;
-    for (uint32_t i = history->initial_count; i-- > 0;)
-        if (history->initial_key[i] == key)
-            return history->initial_of_key[i] == touches->there;
-    return history->initial_value == touches->there;
+    for (uint32_t i = history->initial.count; i-- > 0;)
+        if (history->initial.key[i] == key)
+            return history->initial.value[i] == touches->there;
+    return history->initial.other_value == touches->there;
 }
 
 /* What the operations from `first` to before `end`, one transaction's of one key, leave there. */
 static iso_atom left_by(const struct touches *touches, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = touches->history;
-    while (end > first + 1 && !iso_kind_writes(history->kind[touches->list[end - 1].operation]))
+    while (end > first + 1 && !iso_kind_writes(history->ops.kind[touches->list[end - 1].operation]))
         end--;
-    return history->value[touches->list[end - 1].operation];
+    return history->ops.value[touches->list[end - 1].operation];
 }
 
 /* Whether they only touch a row that is there: writes of `true`, deletions with one behind them,
@@ -103,10 +103,10 @@ static bool only_touch(const struct touches *touches, uint32_t first, uint32_t e
         uint32_t o = touches->list[i].operation;
         uint8_t kind = iso_kind_of(history, o);
         if (kind == ISO_WRITE || kind == ISO_DELETE) {
-            now = kind == ISO_WRITE ? history->value[o] : ISO_ABSENT;
+            now = kind == ISO_WRITE ? history->ops.value[o] : ISO_ABSENT;
             if (kind == ISO_WRITE && now != touches->there)
                 return false;
-        } else if (kind != ISO_READ || history->value[o] != now) {
+        } else if (kind != ISO_READ || history->ops.value[o] != now) {
             return false;
         }
     }
@@ -120,13 +120,13 @@ static void read_run(const struct touches *touches, uint32_t first, uint32_t end
 {
     struct iso_history *history = touches->history;
     uint32_t t = touches->list[first].transaction;
-    if (!was_there || !(history->flags[t] & ISO_HAS_STS) || since > history->sts[t] ||
+    if (!was_there || !(history->txns.flags[t] & ISO_HAS_STS) || since > history->txns.sts[t] ||
         !only_touch(touches, first, end))
         return;
     for (uint32_t i = first; i < end; i++) {
         uint32_t o = touches->list[i].operation;
-        history->kind[o] = ISO_READ;
-        history->value[o] = touches->there;
+        history->ops.kind[o] = ISO_READ;
+        history->ops.value[o] = touches->there;
     }
 }
 
@@ -161,8 +161,8 @@ void iso_history_read_touches(struct iso_history *history)
     struct touches touches = {.history = history};
     if (!iso_atoms_find(&history->atoms, "true", 4, &touches.there))
         return;
-    touches.is_row = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.is_row);
-    touches.writer = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *touches.writer);
+    touches.is_row = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *touches.is_row);
+    touches.writer = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *touches.writer);
     find_rows(&touches);
     collect(&touches);
     if (touches.count)

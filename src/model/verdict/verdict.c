@@ -40,12 +40,12 @@ static int compare_named(const struct iso_history *history, const iso_atom *name
 int iso_violation_compare(const struct iso_history *history, const struct iso_violation *left,
                           const struct iso_violation *right)
 {
-    int order = compare_named(history, history->tid, left->transaction, right->transaction);
+    int order = compare_named(history, history->txns.tid, left->transaction, right->transaction);
     if (!order && left->axiom != right->axiom)
         order = left->axiom < right->axiom ? -1 : 1;
     if (!order)
-        order = compare_named(history, history->key_atom, left->key, right->key);
-    return order ? order : compare_named(history, history->tid, left->other, right->other);
+        order = compare_named(history, history->keys.atom, left->key, right->key);
+    return order ? order : compare_named(history, history->txns.tid, left->other, right->other);
 }
 
 static bool comes_before(const struct iso_verdict *verdict, const struct iso_violation *left,
@@ -179,11 +179,11 @@ struct iso_value iso_verdict_text(struct iso_verdict *verdict, const char *text,
 
 struct iso_value iso_value_of_list(const struct iso_history *history, uint32_t list)
 {
-    uint64_t first = history->list_first[list];
+    uint64_t first = history->lists.first[list];
     return (struct iso_value){.is_list = true,
                               .first = first,
-                              .count = (uint32_t)(history->list_first[list + 1] - first),
-                              .elements = (const iso_atom *const *)&history->element};
+                              .count = (uint32_t)(history->lists.first[list + 1] - first),
+                              .elements = (const iso_atom *const *)&history->lists.element};
 }
 
 static void adopt_value(struct iso_verdict *verdict, const struct iso_verdict *from,
@@ -228,7 +228,7 @@ static bool is_cell(const struct iso_history *history, uint32_t key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    const char *text = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
     return memchr(text, '#', length);
 }
 
@@ -252,19 +252,19 @@ static void name_row_sets(struct iso_verdict *verdict)
                                              : violation->expected.atom == ISO_ABSENT)
             violation->kind = ISO_EXTRA_ROW;
     }
-    verdict->reads_unjudged += history->ranges.skipped + history->reads_of_stream;
-    verdict->unjudged[ISO_UNJUDGED_NO_STREAM] += history->reads_of_stream;
+    verdict->reads_unjudged += history->ranges.skipped + history->streamed.left_out;
+    verdict->unjudged[ISO_UNJUDGED_NO_STREAM] += history->streamed.left_out;
     verdict->unjudged[ISO_UNJUDGED_SCAN_LIMIT] += history->ranges.skipped;
 }
 
 /* Whether committed transactions read anything. */
 static bool has_reads(const struct iso_history *history)
 {
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) != ISO_COMMITTED)
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-            if (history->kind[o] == ISO_READ || history->kind[o] == ISO_READ_LIST)
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+            if (history->ops.kind[o] == ISO_READ || history->ops.kind[o] == ISO_READ_LIST)
                 return true;
     }
     return false;
@@ -272,8 +272,8 @@ static bool has_reads(const struct iso_history *history)
 
 bool iso_verdict_judged_nothing(const struct iso_history *history, uint64_t reads_judged)
 {
-    return !history->committed_count ||
-           (!reads_judged && (history->writer_of_stream != ISO_NONE || has_reads(history)));
+    return !history->totals.committed ||
+           (!reads_judged && (history->streamed.writer != ISO_NONE || has_reads(history)));
 }
 
 void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
@@ -289,7 +289,7 @@ void iso_verdict_conclude(struct iso_verdict *verdict, bool allow_unjudged)
     verdict->reason = NULL;
     if (found) {
         verdict->outcome = ISO_IS_VIOLATED;
-    } else if (verdict->history->committed_count && verdict->reads_unjudged && !allow_unjudged) {
+    } else if (verdict->history->totals.committed && verdict->reads_unjudged && !allow_unjudged) {
         verdict->outcome = ISO_IS_UNDECIDED;
         verdict->reason = iso_unjudged_largest(verdict->unjudged);
     } else if (iso_verdict_judged_nothing(verdict->history, verdict->reads_judged)) {
@@ -309,12 +309,12 @@ void iso_verdict_cut(struct iso_verdict *verdict, uint32_t per_key)
     uint32_t kept = 0;
     if (!per_key || verdict->violation_count <= per_key)
         return;
-    uint32_t *of_key = iso_allocate_zeroed((size_t)history->key_count + 1, sizeof *of_key);
+    uint32_t *of_key = iso_allocate_zeroed((size_t)history->keys.count + 1, sizeof *of_key);
     uint32_t *of_session =
-        iso_allocate_zeroed((size_t)history->session_count + 1, sizeof *of_session);
+        iso_allocate_zeroed((size_t)history->sessions.count + 1, sizeof *of_session);
     for (uint32_t i = 0; i < verdict->violation_count; i++) {
         const struct iso_violation *violation = &verdict->violations[i];
-        uint32_t session = history->session[violation->transaction], none = 0, *count = &none;
+        uint32_t session = history->txns.session[violation->transaction], none = 0, *count = &none;
         if (violation->key != ISO_NONE)
             count = &of_key[violation->key];
         else if (violation->axiom == ISO_SESSION && session != ISO_NONE)

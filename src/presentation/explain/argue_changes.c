@@ -66,9 +66,9 @@ static void put_row(struct iso_argument *argument, const struct iso_party *party
 {
     const struct iso_history *history = argument->facts->history;
     bool is_timed =
-        party->transaction != ISO_NONE && (history->flags[party->transaction] & ISO_HAS_CTS);
+        party->transaction != ISO_NONE && (history->txns.flags[party->transaction] & ISO_HAS_CTS);
     argue_row(argument,
-              (struct iso_argument_row){.when = is_timed ? history->cts[party->transaction]
+              (struct iso_argument_row){.when = is_timed ? history->txns.cts[party->transaction]
                                                          : ISO_ROW_UNTIMED,
                                         .tie = mark == ISO_MARK_ACTUAL,
                                         .mark = mark,

@@ -14,9 +14,9 @@ static uint32_t read_from(const struct iso_history *history, uint32_t writer, ui
     uint32_t first = argue_external_read(history, reader, key),
              write = argue_last_write(history, writer, key);
     for (uint32_t o = first;
-         first != ISO_NONE && write != ISO_NONE && o < history->first_operation[reader + 1]; o++) {
-        if (history->key[o] == key && iso_kind_of(history, o) == ISO_READ &&
-            history->value[o] == history->value[write])
+         first != ISO_NONE && write != ISO_NONE && o < history->txns.first_op[reader + 1]; o++) {
+        if (history->ops.key[o] == key && iso_kind_of(history, o) == ISO_READ &&
+            history->ops.value[o] == history->ops.value[write])
             return o;
     }
     return first;
@@ -28,10 +28,10 @@ static uint32_t write_that_was_read(const struct iso_history *history, uint32_t 
                                     uint32_t reader, uint32_t key)
 {
     uint32_t read = read_from(history, writer, reader, key);
-    for (uint32_t o = history->first_operation[writer + 1];
-         read != ISO_NONE && o-- > history->first_operation[writer];)
-        if (history->key[o] == key && iso_kind_writes(history->kind[o]) &&
-            history->value[o] == history->value[read])
+    for (uint32_t o = history->txns.first_op[writer + 1];
+         read != ISO_NONE && o-- > history->txns.first_op[writer];)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]) &&
+            history->ops.value[o] == history->ops.value[read])
             return o;
     return argue_last_write(history, writer, key);
 }
@@ -74,7 +74,7 @@ static void put_edge(struct iso_argument *argument, const struct iso_claim_edge 
                    "%s%T < %T, because %T %W, and did not see that %T %W%s.");
     else if (!strcmp(type, "so"))
         argue_step(argument, "%s%T < %T, because %T came before %T in session %A%s.", begin, from,
-                   to, from, to, history->session_atom[history->session[from]], end);
+                   to, from, to, history->sessions.atom[history->txns.session[from]], end);
     else if (!strcmp(type, "rt"))
         argue_step(argument,
                    "%s%T < %T, because by their clients' clocks %T had ended when %T began%s.",
@@ -138,13 +138,12 @@ static uint32_t missing_read(const struct iso_history *history, uint32_t reader,
 {
     uint32_t first = argue_external_read(history, reader, key);
     for (uint32_t o = first;
-         !strcmp(level, "rc") && first != ISO_NONE && o < history->first_operation[reader + 1];
-         o++) {
-        if (history->key[o] != key)
+         !strcmp(level, "rc") && first != ISO_NONE && o < history->txns.first_op[reader + 1]; o++) {
+        if (history->ops.key[o] != key)
             continue;
-        if (iso_kind_writes(history->kind[o]))
+        if (iso_kind_writes(history->ops.kind[o]))
             break;
-        if (history->value[o] != history->value[first])
+        if (history->ops.value[o] != history->ops.value[first])
             return ISO_NONE;
     }
     return first;

@@ -12,7 +12,7 @@ struct own {
 static void add_row(struct iso_argument *argument, const struct own *own, uint32_t operation,
                     enum iso_mark mark)
 {
-    bool writes = iso_kind_writes(own->history->kind[operation]);
+    bool writes = iso_kind_writes(own->history->ops.kind[operation]);
     argue_row(
         argument,
         (struct iso_argument_row){.when = ISO_ROW_UNTIMED,
@@ -31,9 +31,9 @@ static void add_row(struct iso_argument *argument, const struct own *own, uint32
 static uint32_t start_of(const struct own *own)
 {
     uint32_t found = ISO_NONE;
-    for (uint32_t o = own->history->first_operation[own->reader]; o < own->operation; o++) {
+    for (uint32_t o = own->history->txns.first_op[own->reader]; o < own->operation; o++) {
         bool appends = iso_kind_of(own->history, o) == ISO_APPEND;
-        if (own->history->key[o] == own->key && (!appends || found == ISO_NONE))
+        if (own->history->ops.key[o] == own->key && (!appends || found == ISO_NONE))
             found = o;
     }
     return found;
@@ -45,9 +45,9 @@ static void argue_internal(struct iso_argument *argument, const struct own *own)
     uint32_t start = start_of(own);
     bool is_list = iso_key_is_list(history, own->key);
     argument->line_title =
-        argue_text(argument, "%K within transaction %A", own->key, history->tid[own->reader]);
+        argue_text(argument, "%K within transaction %A", own->key, history->txns.tid[own->reader]);
     for (uint32_t o = start; o < own->operation && start != ISO_NONE; o++) {
-        if (history->key[o] != own->key)
+        if (history->ops.key[o] != own->key)
             continue;
         argue_step(argument, "%T %W in its %O.", own->reader, o, own->reader, o);
         add_row(argument, own, o, ISO_MARK_EXPECTED);
@@ -116,9 +116,9 @@ static void argue_thin_air(struct iso_argument *argument, const struct own *own)
 static uint32_t list_read_of(const struct own *own, uint32_t transaction)
 {
     const struct iso_history *history = own->history;
-    uint32_t end = history->first_operation[transaction + 1];
-    for (uint32_t o = history->first_operation[transaction]; o < end; o++)
-        if (history->key[o] == own->key && o != own->operation &&
+    uint32_t end = history->txns.first_op[transaction + 1];
+    for (uint32_t o = history->txns.first_op[transaction]; o < end; o++)
+        if (history->ops.key[o] == own->key && o != own->operation &&
             iso_kind_of(history, o) == ISO_READ_LIST)
             return o;
     return ISO_NONE;
@@ -128,10 +128,10 @@ static uint32_t list_read_of(const struct own *own, uint32_t transaction)
  * beginning. */
 static uint64_t first_difference(const struct iso_history *history, uint32_t left, uint32_t right)
 {
-    const iso_atom *a = history->element + history->list_first[left],
-                   *b = history->element + history->list_first[right];
-    uint64_t a_count = history->list_first[left + 1] - history->list_first[left];
-    uint64_t b_count = history->list_first[right + 1] - history->list_first[right], i = 0;
+    const iso_atom *a = history->lists.element + history->lists.first[left],
+                   *b = history->lists.element + history->lists.first[right];
+    uint64_t a_count = history->lists.first[left + 1] - history->lists.first[left];
+    uint64_t b_count = history->lists.first[right + 1] - history->lists.first[right], i = 0;
     while (i < a_count && i < b_count && a[i] == b[i])
         i++;
     return i;
@@ -156,8 +156,9 @@ static void argue_incompatible(struct iso_argument *argument, const struct own *
     argue_step(
         argument,
         "A list only grows at its end, so one of the two has to be the beginning of the other.");
-    argue_step(argument, "However, they differ at index %u (from 0): a contradiction.",
-               first_difference(history, history->value[own->operation], history->value[theirs]));
+    argue_step(
+        argument, "However, they differ at index %u (from 0): a contradiction.",
+        first_difference(history, history->ops.value[own->operation], history->ops.value[theirs]));
 }
 
 static void argue_update(struct iso_argument *argument, const struct own *own)
@@ -197,7 +198,7 @@ void argue_own(struct iso_argument *argument)
         .operation = claim->operation,
         .key = claim->key};
     argue_title(argument, "%s of %K by transaction %A", claim->wrong->name, own.key,
-                own.history->tid[own.reader]);
+                own.history->txns.tid[own.reader]);
     if (!strcmp(axiom, "INT"))
         argue_internal(argument, &own);
     else if (!strcmp(axiom, "THINAIR"))

@@ -20,7 +20,7 @@ static bool is_header(const struct iso_history *history, uint32_t key)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &length);
+    const char *text = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &length);
     return iso_history_is_header(text, length);
 }
 
@@ -31,7 +31,7 @@ bool argue_is_query(const struct iso_argument *argument)
     const struct iso_range *set =
         claim->operation == ISO_NONE ? NULL : iso_history_set_of(history, claim->operation);
     return set && set->form == ISO_SET_QUERY && claim->key != ISO_NONE &&
-           is_header(history, history->key[claim->operation]);
+           is_header(history, history->ops.key[claim->operation]);
 }
 
 static struct query query_of(const struct iso_argument *argument)
@@ -117,17 +117,17 @@ static void put_writer(struct iso_argument *argument, const struct query *query)
 {
     const struct iso_party *writer = &query->claim->writer_expected;
     if (writer->transaction == ISO_NONE || writer->transaction == query->reader ||
-        !(query->history->flags[writer->transaction] & ISO_HAS_CTS))
+        !(query->history->txns.flags[writer->transaction] & ISO_HAS_CTS))
         return;
     argue_row(
         argument,
-        (struct iso_argument_row){.when = query->history->cts[writer->transaction],
+        (struct iso_argument_row){.when = query->history->txns.cts[writer->transaction],
                                   .mark = ISO_MARK_EXPECTED,
                                   .transaction = writer->transaction,
                                   .point = argue_text(argument, "%C", &query->claim->expected)},
         "%T commits", writer->transaction);
     argue_step(argument, "%T wrote it last, and committed at %M: %T sees it.", writer->transaction,
-               query->history->cts[writer->transaction], query->reader);
+               query->history->txns.cts[writer->transaction], query->reader);
 }
 
 void argue_query(struct iso_argument *argument)
@@ -136,10 +136,10 @@ void argue_query(struct iso_argument *argument)
     struct query query = query_of(argument);
     if (is_header(query.history, query.claim->key))
         argue_title(argument, "%s of table %A by transaction %A", argument->claim->wrong->name,
-                    query.set->table, query.history->tid[query.reader]);
+                    query.set->table, query.history->txns.tid[query.reader]);
     else
         argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name,
-                    query.claim->key, query.history->tid[query.reader]);
+                    query.claim->key, query.history->txns.tid[query.reader]);
     put_question(argument, &query);
     argument->line_title = argue_text(argument, "%A over time", query.set->table);
     put_writer(argument, &query);

@@ -87,7 +87,7 @@ static void put_moment(struct iso_argument *argument, const struct read *read)
 static bool has_version(const struct read *read, const struct iso_party *writer)
 {
     return writer->transaction != ISO_NONE &&
-           (read->history->flags[writer->transaction] & ISO_HAS_CTS) &&
+           (read->history->txns.flags[writer->transaction] & ISO_HAS_CTS) &&
            iso_status_of(read->history, writer->transaction) == ISO_COMMITTED;
 }
 
@@ -102,7 +102,7 @@ static uint32_t versions_after(const struct iso_argument *argument, const struct
         writer == ISO_NONE ? ISO_NONE : iso_facts_version_of(argument->facts, read->key, writer);
     for (uint32_t i = number == ISO_NONE ? 0 : number + 1; i < count; i++)
         after += versions[i].transaction != read->reader &&
-                 iso_moment_sees(&read->moment, read->history->cts[versions[i].transaction]);
+                 iso_moment_sees(&read->moment, read->history->txns.cts[versions[i].transaction]);
     return after;
 }
 
@@ -112,17 +112,18 @@ static void put_knowledge(struct iso_argument *argument, const struct read *read
 {
     const struct iso_history *history = read->history;
     bool is_read = false;
-    for (uint32_t o = history->first_operation[read->reader];
-         o < history->first_operation[read->reader + 1]; o++) {
-        for (uint32_t w = history->first_operation[writer];
-             w < history->first_operation[writer + 1]; w++)
-            is_read |= history->key[o] == history->key[w] && !iso_kind_writes(history->kind[o]) &&
+    for (uint32_t o = history->txns.first_op[read->reader];
+         o < history->txns.first_op[read->reader + 1]; o++) {
+        for (uint32_t w = history->txns.first_op[writer]; w < history->txns.first_op[writer + 1];
+             w++)
+            is_read |= history->ops.key[o] == history->ops.key[w] &&
+                       !iso_kind_writes(history->ops.kind[o]) &&
                        iso_kind_of(history, w) == ISO_WRITE &&
-                       history->value[o] == history->value[w];
+                       history->ops.value[o] == history->ops.value[w];
     }
     argue_step(argument, "%T %W and committed at %M. %T has to know of it: %s.", writer, write,
-               history->cts[writer], read->reader,
-               history->session[writer] == history->session[read->reader]
+               history->txns.cts[writer], read->reader,
+               history->txns.session[writer] == history->txns.session[read->reader]
                    ? "it is of the same session, and came before"
                : is_read ? "it read what that wrote"
                          : "its session, or what it had read, knew of it");
@@ -147,7 +148,7 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
         return;
     }
     uint32_t write = argue_last_write(read->history, writer->transaction, read->key);
-    uint64_t cts = read->history->cts[writer->transaction];
+    uint64_t cts = read->history->txns.cts[writer->transaction];
     if (write == ISO_NONE)
         return;
     if (read->claim->knowledge) {
@@ -169,7 +170,7 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
     const struct iso_party *writer = &claim->writer_actual;
     const char *kind = claim->wrong->kind ? claim->wrong->kind : "";
     uint32_t by = writer->transaction;
-    uint64_t cts = has_version(read, writer) ? read->history->cts[by] : 0;
+    uint64_t cts = has_version(read, writer) ? read->history->txns.cts[by] : 0;
     if (read->claim->has_moments && !read->claim->is_past && read->last != read->moment.at)
         argue_step(argument,
                    "Nor is what it read, %C, the newest version at any later one of these moments.",
@@ -243,7 +244,7 @@ static void add_version(struct iso_argument *argument, const struct read *read, 
     uint32_t write = argue_last_write(read->history, writer, read->key);
     if (write != ISO_NONE)
         argue_row(argument,
-                  (struct iso_argument_row){.when = read->history->cts[writer],
+                  (struct iso_argument_row){.when = read->history->txns.cts[writer],
                                             .mark = mark,
                                             .transaction = writer,
                                             .point = argue_written(argument, write)},
@@ -272,8 +273,9 @@ static void add_versions_around(struct iso_argument *argument, const struct read
     uint32_t count, seen = 0;
     const struct iso_key_version *versions = iso_facts_versions(facts, read->key, &count);
     uint32_t unseen = count;
-    ISO_BISECT(seen, unseen, middle,
-               iso_moment_sees(&read->moment, read->history->cts[versions[middle].transaction]));
+    ISO_BISECT(
+        seen, unseen, middle,
+        iso_moment_sees(&read->moment, read->history->txns.cts[versions[middle].transaction]));
     uint32_t low = seen ? seen - 1 : 0, end = seen, drawn = 0;
     const uint32_t writers[] = {expected, actual};
     for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
@@ -293,11 +295,11 @@ static void add_versions_around(struct iso_argument *argument, const struct read
         drawn += i >= low;
         argue_row(
             argument,
-            (struct iso_argument_row){.when = read->history->cts[writer],
+            (struct iso_argument_row){.when = read->history->txns.cts[writer],
                                       .transaction = writer,
                                       .point = argue_written(argument, versions[i].last_write),
                                       .only_drawn = true},
-            "%A %W", read->history->tid[writer], versions[i].last_write);
+            "%A %W", read->history->txns.tid[writer], versions[i].last_write);
     }
 }
 
@@ -330,7 +332,7 @@ static void add_rows(struct iso_argument *argument, const struct read *read)
     uint32_t behind_expected = is_older ? versions_after(argument, read, expected) : 0;
     if (behind_actual > behind_expected + 1)
         argue_row(argument,
-                  (struct iso_argument_row){.when = read->history->cts[actual],
+                  (struct iso_argument_row){.when = read->history->txns.cts[actual],
                                             .tie = TIE_MORE,
                                             .mark = ISO_MARK_MORE,
                                             .transaction = ISO_NONE},
@@ -368,7 +370,7 @@ void argue_read(struct iso_argument *argument)
     }
     struct read read = read_of(argument);
     argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name, read.key,
-                read.history->tid[read.reader]);
+                read.history->txns.tid[read.reader]);
     put_moment(argument, &read);
     put_expected(argument, &read);
     put_actual(argument, &read);

@@ -15,7 +15,7 @@ static uint32_t party(const struct iso_argument *argument, uint32_t index)
 
 static bool has(const struct iso_history *history, uint32_t transaction, uint8_t flag)
 {
-    return history->flags[transaction] & flag;
+    return history->txns.flags[transaction] & flag;
 }
 
 /* ---- NOCONFLICT ---- */
@@ -28,11 +28,12 @@ static uint64_t open_from(const struct iso_history *history, uint32_t transactio
 static void add_holder(struct iso_argument *argument, uint32_t transaction, uint32_t write)
 {
     const struct iso_history *history = argument->facts->history;
-    uint64_t from = open_from(history, transaction, write), to = history->cts[transaction];
+    uint64_t from = open_from(history, transaction, write), to = history->txns.cts[transaction];
     argue_step(argument, "%T %W in its %O. It was at work on %k from %M to %M.", transaction, write,
-               transaction, write, history->key[write], from, to);
-    bool is_late = !has(history, transaction, ISO_HAS_STS) || from != history->sts[transaction];
-    uint32_t last = argue_last_write(history, transaction, history->key[write]);
+               transaction, write, history->ops.key[write], from, to);
+    bool is_late =
+        !has(history, transaction, ISO_HAS_STS) || from != history->txns.sts[transaction];
+    uint32_t last = argue_last_write(history, transaction, history->ops.key[write]);
     argue_row(argument,
               (struct iso_argument_row){.when = from,
                                         .tie = 1,
@@ -51,8 +52,8 @@ static uint32_t read_of_other(const struct iso_history *history, uint32_t reader
                               uint32_t key)
 {
     uint32_t own = argue_first_write(history, reader, key);
-    for (uint32_t o = history->first_operation[reader]; o < own; o++)
-        if (history->key[o] == key && argue_write_found(history, o, other) != ISO_NONE)
+    for (uint32_t o = history->txns.first_op[reader]; o < own; o++)
+        if (history->ops.key[o] == key && argue_write_found(history, o, other) != ISO_NONE)
             return o;
     return ISO_NONE;
 }
@@ -88,20 +89,21 @@ static void argue_conflict(struct iso_argument *argument)
     uint32_t later_write = argue_first_write(history, later, key),
              write = argue_first_write(history, earlier, key);
     argue_title(argument, "%s of %K by transactions %A and %A", argument->claim->wrong->name, key,
-                history->tid[later], history->tid[earlier]);
+                history->txns.tid[later], history->txns.tid[earlier]);
     if (later_write == ISO_NONE || write == ISO_NONE)
         return;
     argument->line_title = argue_text(argument, "%K over time", key);
     add_holder(argument, earlier, write);
     add_holder(argument, later, later_write);
     argue_step(argument, "%M is before %M and %M is before %M: the two overlap.",
-               open_from(history, later, later_write), history->cts[earlier],
-               open_from(history, earlier, write), history->cts[later]);
+               open_from(history, later, later_write), history->txns.cts[earlier],
+               open_from(history, earlier, write), history->txns.cts[later]);
     uint64_t from = open_from(history, later, later_write),
              other = open_from(history, earlier, write);
     argument->overlap_from = from > other ? from : other;
-    argument->overlap_to =
-        history->cts[later] < history->cts[earlier] ? history->cts[later] : history->cts[earlier];
+    argument->overlap_to = history->txns.cts[later] < history->txns.cts[earlier]
+                               ? history->txns.cts[later]
+                               : history->txns.cts[earlier];
     put_visible(argument, earlier, later, key);
     argue_step(
         argument,
@@ -118,15 +120,15 @@ static void argue_session(struct iso_argument *argument)
     uint32_t later = party(argument, 0), earlier = party(argument, 1);
     bool is_serial = argument->claim->is_serial;
     argue_title(argument, "%s: transaction %A does not follow its session's past",
-                argument->claim->wrong->name, history->tid[later]);
+                argument->claim->wrong->name, history->txns.tid[later]);
     if (earlier == ISO_NONE)
         return;
-    uint64_t position = is_serial ? history->cts[later] : history->sts[later],
-             before = history->cts[earlier];
+    uint64_t position = is_serial ? history->txns.cts[later] : history->txns.sts[later],
+             before = history->txns.cts[earlier];
     argument->line_title = argue_text(argument, "session %A over time",
-                                      history->session_atom[history->session[later]]);
+                                      history->sessions.atom[history->txns.session[later]]);
     argue_step(argument, "%T came before %T in session %A.", earlier, later,
-               history->session_atom[history->session[later]]);
+               history->sessions.atom[history->txns.session[later]]);
     argue_step(argument,
                "%T committed at %M, so what follows it in its session has to %s at %M or later.",
                earlier, before, is_serial ? "commit" : "begin", before);
@@ -153,9 +155,9 @@ static void argue_session(struct iso_argument *argument)
 static void argue_interval(struct iso_argument *argument, uint32_t transaction)
 {
     const struct iso_history *history = argument->facts->history;
-    uint64_t sts = history->sts[transaction], cts = history->cts[transaction];
+    uint64_t sts = history->txns.sts[transaction], cts = history->txns.cts[transaction];
     argument->line_title =
-        argue_text(argument, "transaction %A over time", history->tid[transaction]);
+        argue_text(argument, "transaction %A over time", history->txns.tid[transaction]);
     argue_step(argument, "%T has sts %M and cts %M.", transaction, sts, cts);
     argue_row(argument,
               (struct iso_argument_row){
@@ -173,9 +175,9 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
         argue_step(
             argument,
             "However, it writes, and what writes has to commit after its snapshot: a contradiction.");
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint64_t ots = history->kind[o] & ISO_OPERATION_OTS ? history->ots[o] : sts;
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint64_t ots = history->ops.kind[o] & ISO_OPERATION_OTS ? history->ops.ots[o] : sts;
         if (ots >= sts && ots <= cts)
             continue;
         if (ots != sts) {
@@ -199,14 +201,14 @@ static void argue_interval(struct iso_argument *argument, uint32_t transaction)
 static void add_xid(struct iso_argument *argument, uint64_t xid)
 {
     const struct iso_history *history = argument->facts->history;
-    for (uint32_t t = 0; t < history->transaction_count && xid; t++) {
-        if (!history->xid || history->xid[t] != xid || !has(history, t, ISO_HAS_CTS))
+    for (uint32_t t = 0; t < history->txns.count && xid; t++) {
+        if (!history->txns.xid || history->txns.xid[t] != xid || !has(history, t, ISO_HAS_CTS))
             continue;
         argue_row(argument,
-                  (struct iso_argument_row){.when = history->cts[t],
+                  (struct iso_argument_row){.when = history->txns.cts[t],
                                             .transaction = t,
                                             .point = argue_text(argument, "xid %u commits", xid)},
-                  "transaction %A commits, xid %u", history->tid[t], xid);
+                  "transaction %A commits, xid %u", history->txns.tid[t], xid);
         return;
     }
 }
@@ -221,7 +223,7 @@ static void add_snapshot(struct iso_argument *argument, uint32_t transaction, ui
     add_xid(argument, seen);
     if (has(history, transaction, ISO_HAS_STS))
         argue_row(argument,
-                  (struct iso_argument_row){.when = history->sts[transaction],
+                  (struct iso_argument_row){.when = history->txns.sts[transaction],
                                             .tie = 2,
                                             .mark = ISO_MARK_READ,
                                             .transaction = transaction,
@@ -235,13 +237,13 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
     const struct iso_history *history = argument->facts->history;
     enum { SNAPSHOT_TEXT = 240 };
     char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
-    for (uint32_t i = 0; i < history->snapshot_violation_count; i++) {
-        const struct iso_snapshot_violation *snapshot_violation = &history->snapshot_violations[i];
+    for (uint32_t i = 0; i < history->snapshots.violation_count; i++) {
+        const struct iso_snapshot_violation *snapshot_violation = &history->snapshots.violations[i];
         if (snapshot_violation->transaction != transaction)
             continue;
-        iso_snapshot_text(history, &history->snapshots[snapshot_violation->earlier], earlier,
+        iso_snapshot_text(history, &history->snapshots.list[snapshot_violation->earlier], earlier,
                           sizeof earlier);
-        iso_snapshot_text(history, &history->snapshots[snapshot_violation->later], later,
+        iso_snapshot_text(history, &history->snapshots.list[snapshot_violation->later], later,
                           sizeof later);
         argue_step(
             argument,
@@ -275,7 +277,7 @@ static void argue_snapshots(struct iso_argument *argument, uint32_t transaction)
 static void add_commit(struct iso_argument *argument, uint32_t transaction, uint32_t write)
 {
     argue_row(argument,
-              (struct iso_argument_row){.when = argument->facts->history->cts[transaction],
+              (struct iso_argument_row){.when = argument->facts->history->txns.cts[transaction],
                                         .transaction = transaction,
                                         .point = argue_text(argument, "%W", write)},
               "%T commits, and %W", transaction, write);
@@ -285,11 +287,11 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
 {
     const struct iso_history *history = argument->facts->history;
     argument->line_title = argue_text(argument, "commits over time");
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        uint32_t key = history->key[o];
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        uint32_t key = history->ops.key[o];
         uint32_t theirs = other == ISO_NONE ? ISO_NONE : argue_last_write(history, other, key);
-        if (theirs == ISO_NONE || !iso_kind_writes(history->kind[o]) ||
+        if (theirs == ISO_NONE || !iso_kind_writes(history->ops.kind[o]) ||
             argue_last_write(history, transaction, key) != o)
             continue;
         argue_step(argument, "%T %W.", transaction, o);
@@ -297,7 +299,7 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
         argue_step(
             argument,
             "However, both committed at %M: nothing says which version of %k comes first, a contradiction.",
-            history->cts[transaction], key);
+            history->txns.cts[transaction], key);
         add_commit(argument, transaction, o);
         add_commit(argument, other, theirs);
         argue_edge(argument, transaction, other, "ww", "%k: one cts", key);
@@ -310,11 +312,10 @@ static void argue_shared(struct iso_argument *argument, uint32_t transaction, ui
 
 static uint32_t key_before(const struct iso_history *history, uint32_t reader, uint32_t writer)
 {
-    for (uint32_t o = history->first_operation[reader]; o < history->first_operation[reader + 1];
-         o++)
-        if (argue_external_read(history, reader, history->key[o]) == o &&
-            argue_first_write(history, writer, history->key[o]) != ISO_NONE)
-            return history->key[o];
+    for (uint32_t o = history->txns.first_op[reader]; o < history->txns.first_op[reader + 1]; o++)
+        if (argue_external_read(history, reader, history->ops.key[o]) == o &&
+            argue_first_write(history, writer, history->ops.key[o]) != ISO_NONE)
+            return history->ops.key[o];
     return ISO_NONE;
 }
 
@@ -322,12 +323,12 @@ static uint32_t key_before(const struct iso_history *history, uint32_t reader, u
 static uint32_t *find_equals(const struct iso_history *history, uint32_t transaction,
                              uint32_t *count)
 {
-    uint32_t *equals = iso_allocate((history->transaction_count + (size_t)1) * sizeof *equals);
+    uint32_t *equals = iso_allocate((history->txns.count + (size_t)1) * sizeof *equals);
     equals[0] = transaction;
     *count = 1;
-    for (uint32_t t = 0; t < history->transaction_count; t++)
+    for (uint32_t t = 0; t < history->txns.count; t++)
         if (t != transaction && has(history, t, ISO_HAS_CTS) &&
-            history->cts[t] == history->cts[transaction] &&
+            history->txns.cts[t] == history->txns.cts[transaction] &&
             iso_status_of(history, t) == ISO_COMMITTED)
             equals[(*count)++] = t;
     return equals;
@@ -403,7 +404,7 @@ void argue_times(struct iso_argument *argument)
         return;
     }
     argue_title(argument, "%s: transaction %A", wrong->name,
-                argument->facts->history->tid[transaction]);
+                argument->facts->history->txns.tid[transaction]);
     if (!strcmp(wrong->kind, "interval"))
         argue_interval(argument, transaction);
     else if (!strcmp(wrong->kind, "snapshot-order"))

@@ -15,19 +15,19 @@ static bool is_null(const struct iso_history *history, uint32_t operation)
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text key;
-    key.at = iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer,
+    key.at = iso_atom_text(&history->atoms, history->keys.atom[history->ops.key[operation]], buffer,
                            &key.length);
     return iso_kind_of(history, operation) != ISO_READ_LIST &&
-           history->value[operation] == ISO_ABSENT && explain_is_cell(key);
+           history->ops.value[operation] == ISO_ABSENT && explain_is_cell(key);
 }
 
 void argue_put_operation_value(struct iso_text *text, const struct iso_history *history,
                                uint32_t operation)
 {
-    uint32_t value = history->value[operation];
+    uint32_t value = history->ops.value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        argue_put_list(text, &history->atoms, history->element + history->list_first[value],
-                       history->list_first[value + 1] - history->list_first[value]);
+        argue_put_list(text, &history->atoms, history->lists.element + history->lists.first[value],
+                       history->lists.first[value + 1] - history->lists.first[value]);
     else if (is_null(history, operation))
         iso_text_put(text, "NULL");
     else
@@ -74,7 +74,7 @@ static void put_named_stamp(struct iso_text *text, const struct iso_argument *ar
 static void put_write(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
     const struct iso_atoms *atoms = &history->atoms;
-    iso_atom key = history->key_atom[history->key[operation]];
+    iso_atom key = history->keys.atom[history->ops.key[operation]];
     switch (iso_kind_of(history, operation)) {
     case ISO_DELETE:
         iso_text_put(text, is_null(history, operation) ? "wrote " : "deleted ");
@@ -88,7 +88,7 @@ static void put_write(struct iso_text *text, const struct iso_history *history, 
         argue_put_atom(text, atoms, key);
         break;
     default:
-        iso_text_put(text, iso_kind_writes(history->kind[operation]) ? "wrote " : "read ");
+        iso_text_put(text, iso_kind_writes(history->ops.kind[operation]) ? "wrote " : "read ");
         argue_put_atom(text, atoms, key);
         iso_text_put(text, " = ");
         argue_put_operation_value(text, history, operation);
@@ -99,7 +99,7 @@ static void put_key(struct iso_text *text, const struct iso_history *history, ui
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text name;
-    name.at = iso_atom_text(&history->atoms, history->key_atom[key], buffer, &name.length);
+    name.at = iso_atom_text(&history->atoms, history->keys.atom[key], buffer, &name.length);
     explain_put_key(text, name, argue_put_text);
 }
 
@@ -116,7 +116,7 @@ static void put_name(struct iso_argument *argument, struct iso_party party)
 
 static struct iso_party party_of(const struct iso_argument *argument, uint32_t transaction)
 {
-    return (struct iso_party){argument->facts->history->tid[transaction], transaction};
+    return (struct iso_party){argument->facts->history->txns.tid[transaction], transaction};
 }
 
 static void put_directive(struct iso_argument *argument, char directive, va_list *values)
@@ -135,7 +135,7 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
         put_key(text, history, va_arg(*values, uint32_t));
         break;
     case 'k':
-        argue_put_atom(text, &history->atoms, history->key_atom[va_arg(*values, uint32_t)]);
+        argue_put_atom(text, &history->atoms, history->keys.atom[va_arg(*values, uint32_t)]);
         break;
     case 'A':
         argue_put_atom(text, &history->atoms, va_arg(*values, iso_atom));
@@ -279,48 +279,47 @@ const char *iso_mark_word(enum iso_mark mark)
 
 uint32_t argue_first_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
-        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
             return o;
     return ISO_NONE;
 }
 
 uint32_t argue_last_write(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction + 1];
-         o-- > history->first_operation[transaction];)
-        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[transaction + 1];
+         o-- > history->txns.first_op[transaction];)
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
             return o;
     return ISO_NONE;
 }
 
 uint32_t argue_external_read(const struct iso_history *history, uint32_t transaction, uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
-        if (history->key[o] == key)
-            return iso_kind_writes(history->kind[o]) ? ISO_NONE : o;
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
+        if (history->ops.key[o] == key)
+            return iso_kind_writes(history->ops.kind[o]) ? ISO_NONE : o;
     return ISO_NONE;
 }
 
 static bool found(const struct iso_history *history, uint32_t read, iso_atom written)
 {
-    uint32_t value = history->value[read];
+    uint32_t value = history->ops.value[read];
     if (iso_kind_of(history, read) != ISO_READ_LIST)
         return value == written;
-    for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++)
-        if (history->element[i] == written)
+    for (uint64_t i = history->lists.first[value]; i < history->lists.first[value + 1]; i++)
+        if (history->lists.element[i] == written)
             return true;
     return false;
 }
 
 uint32_t argue_write_found(const struct iso_history *history, uint32_t read, uint32_t writer)
 {
-    for (uint32_t o = history->first_operation[writer]; o < history->first_operation[writer + 1];
-         o++)
-        if (history->key[o] == history->key[read] && iso_kind_writes(history->kind[o]) &&
-            found(history, read, history->value[o]))
+    for (uint32_t o = history->txns.first_op[writer]; o < history->txns.first_op[writer + 1]; o++)
+        if (history->ops.key[o] == history->ops.key[read] &&
+            iso_kind_writes(history->ops.kind[o]) && found(history, read, history->ops.value[o]))
             return o;
     return ISO_NONE;
 }
@@ -392,9 +391,9 @@ void iso_argument_put_tid(const struct iso_argument *argument, uint32_t index,
 
 static struct iso_argument_origin origin_of(const struct iso_history *history, uint32_t transaction)
 {
-    uint64_t origin = history->origin[transaction];
+    uint64_t origin = history->txns.origin[transaction];
     uint32_t input = iso_origin_input(origin);
-    const char *name = input < history->input_count ? history->inputs[input] : "?",
+    const char *name = input < history->inputs.count ? history->inputs.names[input] : "?",
                *bracket = strrchr(name, '[');
     size_t digits = bracket ? strspn(bracket + 1, "0123456789") : 0;
     return (struct iso_argument_origin){.name = name,
@@ -427,11 +426,11 @@ static void put_postgres_names(struct iso_text *text, const struct iso_history *
                                uint32_t transaction)
 {
     char snapshot[200];
-    if (history->xid && history->xid[transaction])
-        put_number(text, ", xid ", history->xid[transaction]);
-    if (history->snapshot && history->snapshot[transaction] != ISO_NONE) {
-        iso_snapshot_text(history, &history->snapshots[history->snapshot[transaction]], snapshot,
-                          sizeof snapshot);
+    if (history->txns.xid && history->txns.xid[transaction])
+        put_number(text, ", xid ", history->txns.xid[transaction]);
+    if (history->txns.snapshot && history->txns.snapshot[transaction] != ISO_NONE) {
+        iso_snapshot_text(history, &history->snapshots.list[history->txns.snapshot[transaction]],
+                          snapshot, sizeof snapshot);
         iso_text_put(text, ", snapshot ");
         iso_text_put(text, snapshot);
     }
@@ -455,15 +454,16 @@ void iso_argument_put_transaction(const struct iso_argument *argument, struct is
         iso_text_put(text, " (not in the history)");
         return;
     }
-    uint8_t flags = history->flags[transaction];
+    uint8_t flags = history->txns.flags[transaction];
     iso_text_put(text, " (session ");
-    argue_put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    argue_put_atom(text, &history->atoms,
+                   history->sessions.atom[history->txns.session[transaction]]);
     iso_text_put(text, ", ");
     put_origin(text, history, transaction);
     if (flags & ISO_HAS_STS)
-        put_named_stamp(text, argument, ", sts ", history->sts[transaction]);
+        put_named_stamp(text, argument, ", sts ", history->txns.sts[transaction]);
     if (flags & ISO_HAS_CTS)
-        put_named_stamp(text, argument, ", cts ", history->cts[transaction]);
+        put_named_stamp(text, argument, ", cts ", history->txns.cts[transaction]);
     put_postgres_names(text, history, transaction);
     iso_text_put(text, statuses[iso_status_of(history, transaction)]);
     iso_text_put(text, ")");

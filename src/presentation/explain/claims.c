@@ -12,8 +12,8 @@
 void iso_claims_init(struct iso_claims *claims, struct iso_history *finished)
 {
     *claims = (struct iso_claims){.history = finished, .by_tid = iso_atom_index_new()};
-    for (uint32_t t = 0; t < finished->transaction_count; t++)
-        iso_atom_index_get(claims->by_tid, finished->tid[t], t);
+    for (uint32_t t = 0; t < finished->txns.count; t++)
+        iso_atom_index_get(claims->by_tid, finished->txns.tid[t], t);
 }
 
 void iso_claims_release(struct iso_claims *claims)
@@ -78,7 +78,7 @@ static void add_edges(struct iso_claims *claims, const struct iso_reported *repo
         const struct iso_reported_edge *from = &reported->edges[i];
         struct iso_claim_edge edge = {
             party_of(claims, &from->from).transaction, party_of(claims, &from->to).transaction, "",
-            from->key.atoms ? iso_atom_index_find(claims->history->key_index, from->key.atom)
+            from->key.atoms ? iso_atom_index_find(claims->history->keys.index, from->key.atom)
                             : ISO_NONE};
         snprintf(edge.type, sizeof edge.type, "%s", from->type);
         ISO_GROW(claims->edges, claims->edge_count, claims->edge_capacity);
@@ -199,8 +199,8 @@ static uint32_t find_query(const struct reading *reading, uint32_t transaction)
 {
     const struct iso_history *history = reading->claims->history;
     uint32_t said = given_operation(reading);
-    for (uint32_t o = history->first_operation[transaction];
-         history->ranges.count && o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->txns.first_op[transaction];
+         history->ranges.count && o < history->txns.first_op[transaction + 1]; o++)
         if (said == iso_history_step(history, transaction, o) && is_of_query(reading, o))
             return o;
     return ISO_NONE;
@@ -215,16 +215,16 @@ static enum iso_status find_operation(struct reading *reading)
     const struct iso_party *party = iso_claim_party(reading->claims, claim, 0);
     bool is_read =
         claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
-    uint32_t first = history->first_operation[party->transaction];
-    uint32_t count = history->first_operation[party->transaction + 1] - first,
+    uint32_t first = history->txns.first_op[party->transaction];
+    uint32_t count = history->txns.first_op[party->transaction + 1] - first,
              said = given_operation(reading);
     for (uint32_t i = 0; i < count; i++) {
         bool is_it = said == ISO_NONE
-                         ? is_read && history->key[first + i] == claim->key &&
-                               !iso_kind_writes(history->kind[first + i])
+                         ? is_read && history->ops.key[first + i] == claim->key &&
+                               !iso_kind_writes(history->ops.kind[first + i])
                          : said == iso_history_step(history, party->transaction, first + i) &&
                                (!history->ranges.count || claim->key == ISO_NONE ||
-                                history->key[first + i] == claim->key);
+                                history->ops.key[first + i] == claim->key);
         if (is_it && claim->operation == ISO_NONE)
             claim->operation = first + i;
     }
@@ -234,10 +234,11 @@ static enum iso_status find_operation(struct reading *reading)
         return ISO_OK;
     }
     uint32_t found = claim->operation;
-    bool is_missing = found == ISO_NONE
-                          ? is_read || said != ISO_NONE
-                          : (reading->reported->key.atoms && history->key[found] != claim->key) ||
-                                (is_read && iso_kind_writes(history->kind[found]));
+    bool is_missing =
+        found == ISO_NONE
+            ? is_read || said != ISO_NONE
+            : (reading->reported->key.atoms && history->ops.key[found] != claim->key) ||
+                  (is_read && iso_kind_writes(history->ops.kind[found]));
     return is_missing ? misfit(reading,
                                is_read ? "a read of the key by transaction"
                                        : "an operation on the key of transaction",
@@ -269,7 +270,7 @@ static enum iso_status resolve(struct reading *reading)
         if (iso_claim_party(claims, claim, i)->transaction == ISO_NONE)
             return misfit(reading, "transaction", iso_claim_party(claims, claim, i)->tid);
     if (reported->key.atoms)
-        claim->key = iso_atom_index_find(claims->history->key_index, claim->key_atom);
+        claim->key = iso_atom_index_find(claims->history->keys.index, claim->key_atom);
     bool needs_key =
         claim->wrong->argument == ISO_ARGUE_READ || claim->wrong->argument == ISO_ARGUE_OWN;
     if (claim->key == ISO_NONE && !rows && (reported->key.atoms || needs_key))
@@ -291,12 +292,12 @@ static bool is_serial(const char *level)
 static uint64_t stamp_of(const struct iso_history *history, const char *text)
 {
     char here[ISO_STAMP_TEXT];
-    for (uint64_t rank = 1; history->rank_physical && rank <= history->rank_count; rank++) {
+    for (uint64_t rank = 1; history->ranks.physical && rank <= history->ranks.count; rank++) {
         iso_history_stamp_text(history, rank, here);
         if (!strcmp(here, text))
             return rank;
     }
-    return history->rank_physical ? 0 : strtoull(text, NULL, 10);
+    return history->ranks.physical ? 0 : strtoull(text, NULL, 10);
 }
 
 static void take_moments(struct reading *reading, const struct iso_reported *reported)

@@ -7,7 +7,7 @@
 
 static bool is_version(const struct iso_history *history, uint32_t transaction)
 {
-    uint8_t flags = history->flags[transaction];
+    uint8_t flags = history->txns.flags[transaction];
     return (flags & ISO_WRITES) && (flags & ISO_HAS_CTS) &&
            iso_status_of(history, transaction) == ISO_COMMITTED;
 }
@@ -18,12 +18,12 @@ typedef void visit(struct iso_facts *facts, uint32_t transaction, uint32_t opera
 static void for_each_write(struct iso_facts *facts, visit *visitor, uint32_t *filled)
 {
     const struct iso_history *history = facts->history;
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         if (!is_version(history, t))
             continue;
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-            uint32_t slot = facts->slot_of_key[history->key[o]];
-            if (slot != ISO_NONE && iso_kind_writes(history->kind[o]))
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+            uint32_t slot = facts->slot_of_key[history->ops.key[o]];
+            if (slot != ISO_NONE && iso_kind_writes(history->ops.kind[o]))
                 visitor(facts, t, o, slot, filled);
         }
     }
@@ -62,14 +62,14 @@ static int compare(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = context;
     const struct iso_key_version *a = left, *b = right;
-    uint64_t a_cts = history->cts[a->transaction], b_cts = history->cts[b->transaction];
+    uint64_t a_cts = history->txns.cts[a->transaction], b_cts = history->txns.cts[b->transaction];
     if (a_cts != b_cts)
         return a_cts < b_cts ? -1 : 1;
     uint64_t a_bound = bound_of(history, a), b_bound = bound_of(history, b);
     if (a_bound != b_bound)
         return a_bound < b_bound ? -1 : 1;
-    return iso_atom_compare(&history->atoms, history->tid[a->transaction],
-                            history->tid[b->transaction]);
+    return iso_atom_compare(&history->atoms, history->txns.tid[a->transaction],
+                            history->txns.tid[b->transaction]);
 }
 
 /* Closes the gaps that double writes left, and sorts. */
@@ -103,13 +103,13 @@ static void claim_range(struct iso_facts *facts, uint32_t operation)
         operation == ISO_NONE ? NULL : iso_history_set_of(history, operation);
     for (uint32_t i = 0; range && range->form != ISO_SET_ROW && i < range->count; i++)
         claim_key(facts,
-                  history->key[history->first_operation[range->transaction] + range->first + i]);
+                  history->ops.key[history->txns.first_op[range->transaction] + range->first + i]);
 }
 
 static void claim_keys(struct iso_facts *facts)
 {
     const struct iso_claims *claims = facts->claims;
-    for (uint32_t key = 0; key < facts->history->key_count; key++)
+    for (uint32_t key = 0; key < facts->history->keys.count; key++)
         facts->slot_of_key[key] = ISO_NONE;
     for (uint32_t i = 0; i < claims->count; i++) {
         claim_key(facts, claims->list[i].key);
@@ -121,23 +121,23 @@ static void claim_keys(struct iso_facts *facts)
 static void find_initial(struct iso_facts *facts)
 {
     const struct iso_history *history = facts->history;
-    for (uint32_t i = 0; history->ranges.count && i < history->initial_count; i++)
-        if (facts->slot_of_key[history->initial_key[i]] != ISO_NONE)
-            iso_number_map_put(&facts->initial, history->initial_key[i], i);
+    for (uint32_t i = 0; history->ranges.count && i < history->initial.count; i++)
+        if (facts->slot_of_key[history->initial.key[i]] != ISO_NONE)
+            iso_number_map_put(&facts->initial, history->initial.key[i], i);
 }
 
 iso_atom iso_facts_initial(const struct iso_facts *facts, uint32_t key)
 {
     uint32_t write = iso_number_map_get(&facts->initial, key);
-    return write == ISO_NUMBER_NONE ? facts->history->initial_value
-                                    : facts->history->initial_of_key[write];
+    return write == ISO_NUMBER_NONE ? facts->history->initial.other_value
+                                    : facts->history->initial.value[write];
 }
 
 void iso_facts_init(struct iso_facts *facts, const struct iso_claims *claims)
 {
     *facts = (struct iso_facts){.history = claims->history, .claims = claims};
     facts->slot_of_key =
-        iso_allocate((claims->history->key_count + 1) * sizeof *facts->slot_of_key);
+        iso_allocate((claims->history->keys.count + 1) * sizeof *facts->slot_of_key);
     claim_keys(facts);
     find_initial(facts);
     facts->first_version = iso_allocate_zeroed(facts->slot_count + 1, sizeof *facts->first_version);

@@ -34,15 +34,15 @@ static void put_stamp(struct iso_text *text, const struct iso_history *history, 
 
 static void put_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
-    uint32_t value = history->value[operation];
+    uint32_t value = history->ops.value[operation];
     if (iso_kind_of(history, operation) != ISO_READ_LIST) {
         put_atom(text, history, value);
         return;
     }
     iso_text_put(text, "[");
-    for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++) {
-        iso_text_put(text, i > history->list_first[value] ? "," : "");
-        put_atom(text, history, history->element[i]);
+    for (uint64_t i = history->lists.first[value]; i < history->lists.first[value + 1]; i++) {
+        iso_text_put(text, i > history->lists.first[value] ? "," : "");
+        put_atom(text, history, history->lists.element[i]);
     }
     iso_text_put(text, "]");
 }
@@ -64,17 +64,17 @@ static const char *letter_of(uint8_t kind)
 static void put_operation(struct iso_text *text, const struct iso_history *history,
                           uint32_t operation)
 {
-    uint8_t kind = history->kind[operation];
+    uint8_t kind = history->ops.kind[operation];
     iso_text_put(text, "{\"t\":\"");
     iso_text_put(text, letter_of(kind));
     iso_text_put(text, "\",\"k\":");
-    put_atom(text, history, history->key_atom[history->key[operation]]);
+    put_atom(text, history, history->keys.atom[history->ops.key[operation]]);
     if (iso_kind_of(history, operation) != ISO_DELETE) {
         iso_text_put(text, ",\"v\":");
         put_value(text, history, operation);
     }
     if (kind & ISO_OPERATION_OTS)
-        put_stamp(text, history, ",\"ots\":", history->ots[operation]);
+        put_stamp(text, history, ",\"ots\":", history->ops.ots[operation]);
     if (kind & ISO_OPERATION_LOCK)
         iso_text_put(text, ",\"lock\":true");
     iso_text_put(text, "}");
@@ -85,17 +85,17 @@ void iso_explain_record(const struct iso_history *history, uint32_t transaction,
 {
     static const char *const statuses[] = {"", ",\"status\":\"aborted\"",
                                            ",\"status\":\"unknown\""};
-    uint32_t first = history->first_operation[transaction],
-             end = history->first_operation[transaction + 1];
+    uint32_t first = history->txns.first_op[transaction],
+             end = history->txns.first_op[transaction + 1];
     uint32_t shown = end - first < ISO_RECORD_OPERATIONS ? end - first : ISO_RECORD_OPERATIONS;
     iso_text_put(text, "{\"tid\":");
-    put_atom(text, history, history->tid[transaction]);
+    put_atom(text, history, history->txns.tid[transaction]);
     iso_text_put(text, ",\"sid\":");
-    put_atom(text, history, history->session_atom[history->session[transaction]]);
-    if (history->flags[transaction] & ISO_HAS_STS)
-        put_stamp(text, history, ",\"sts\":", history->sts[transaction]);
-    if (history->flags[transaction] & ISO_HAS_CTS)
-        put_stamp(text, history, ",\"cts\":", history->cts[transaction]);
+    put_atom(text, history, history->sessions.atom[history->txns.session[transaction]]);
+    if (history->txns.flags[transaction] & ISO_HAS_STS)
+        put_stamp(text, history, ",\"sts\":", history->txns.sts[transaction]);
+    if (history->txns.flags[transaction] & ISO_HAS_CTS)
+        put_stamp(text, history, ",\"cts\":", history->txns.cts[transaction]);
     iso_text_put(text, statuses[iso_status_of(history, transaction)]);
     iso_text_put(text, ",\"ops\":[");
     for (uint32_t o = first; o < first + shown; o++) {

@@ -34,10 +34,10 @@ struct search {
 static void note_own_writes(struct search *search)
 {
     const struct iso_history *history = search->history;
-    uint32_t first = history->first_operation[search->range->transaction];
+    uint32_t first = history->txns.first_op[search->range->transaction];
     for (uint32_t o = first; o < first + search->range->first; o++)
-        if (iso_kind_writes(history->kind[o]))
-            iso_number_map_put(&search->own, history->key[o], o);
+        if (iso_kind_writes(history->ops.kind[o]))
+            iso_number_map_put(&search->own, history->ops.key[o], o);
 }
 
 static uint32_t visible_write(const struct search *search, uint32_t key)
@@ -48,7 +48,7 @@ static uint32_t visible_write(const struct search *search, uint32_t key)
     uint32_t high = count;
     ISO_BISECT(
         low, high, middle,
-        iso_moment_sees(&search->moment, search->history->cts[versions[middle].transaction]));
+        iso_moment_sees(&search->moment, search->history->txns.cts[versions[middle].transaction]));
     while (low && versions[low - 1].transaction == search->range->transaction)
         low--;
     return low ? versions[low - 1].last_write : ISO_NONE;
@@ -57,10 +57,10 @@ static uint32_t visible_write(const struct search *search, uint32_t key)
 static struct found find_row(const struct search *search, uint32_t operation)
 {
     const struct iso_history *history = search->history;
-    uint32_t key = history->key[operation], own = iso_number_map_get(&search->own, key);
+    uint32_t key = history->ops.key[operation], own = iso_number_map_get(&search->own, key);
     uint32_t write = own == ISO_NUMBER_NONE ? visible_write(search, key) : own;
-    iso_atom expected =
-        write == ISO_NONE ? iso_facts_initial(search->argument->facts, key) : history->value[write];
+    iso_atom expected = write == ISO_NONE ? iso_facts_initial(search->argument->facts, key)
+                                          : history->ops.value[write];
     bool is_compared =
         !iso_key_is_list(history, key) && !iso_atom_is_unknown(&history->atoms, expected);
     bool is_claimed = search->is_of_query ? key == search->argument->claim->key
@@ -70,8 +70,8 @@ static struct found find_row(const struct search *search, uint32_t operation)
                           .expected = expected,
                           .is_compared = is_compared,
                           .is_claimed = is_claimed,
-                          .differs =
-                              is_claimed || (is_compared && expected != history->value[operation])};
+                          .differs = is_claimed ||
+                                     (is_compared && expected != history->ops.value[operation])};
 }
 
 /* Neither there nor found. */
@@ -79,14 +79,15 @@ static bool is_empty(const struct search *search, const struct found *found)
 {
     const struct iso_history *history = search->history;
     return iso_kind_of(history, found->operation) == ISO_READ &&
-           history->value[found->operation] == ISO_ABSENT && found->expected == ISO_ABSENT;
+           history->ops.value[found->operation] == ISO_ABSENT && found->expected == ISO_ABSENT;
 }
 
 static int compare_keys(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = context;
     const struct found *a = left, *b = right;
-    return iso_atom_compare(&history->atoms, history->key_atom[a->key], history->key_atom[b->key]);
+    return iso_atom_compare(&history->atoms, history->keys.atom[a->key],
+                            history->keys.atom[b->key]);
 }
 
 /* A query begins with its header, which is no row. What it did not find is known of the claim
@@ -94,7 +95,7 @@ static int compare_keys(const void *left, const void *right, void *context)
 static void find_rows(struct search *search)
 {
     const struct iso_range *range = search->range;
-    uint32_t first = search->history->first_operation[range->transaction] + range->first;
+    uint32_t first = search->history->txns.first_op[range->transaction] + range->first;
     bool is_found = !search->is_of_query;
     search->found = iso_allocate(((size_t)range->count + 1) * sizeof *search->found);
     for (uint32_t i = range->form == ISO_SET_QUERY; i < range->count; i++) {
@@ -183,7 +184,7 @@ static void put_rows(const struct search *search, struct iso_row_set *set)
             continue;
         set->rows[set->row_count++] = (struct iso_row_set_row){
             .operation = found->operation,
-            .key = put_atom(search, &set->text, search->history->key_atom[found->key]),
+            .key = put_atom(search, &set->text, search->history->keys.atom[found->key]),
             .expected = put_expected(search, &set->text, found),
             .actual = put_actual(search, &set->text, found),
             .differs = found->differs,

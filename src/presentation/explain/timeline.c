@@ -153,13 +153,13 @@ static uint32_t add_lane(struct building *building, uint32_t session)
     const struct iso_history *history = building->history;
     for (uint32_t i = 0; i < timeline->bar_count; i++) {
         uint32_t other = timeline->bars[i].transaction;
-        if ((other == ISO_NONE ? ISO_NONE : history->session[other]) == session)
+        if ((other == ISO_NONE ? ISO_NONE : history->txns.session[other]) == session)
             return timeline->bars[i].lane;
     }
     timeline->lanes[timeline->lane_count] = start_text(building);
     iso_text_put(&timeline->text, session == ISO_NONE ? "not recorded" : "session ");
     if (session != ISO_NONE)
-        argue_put_atom(&timeline->text, &history->atoms, history->session_atom[session]);
+        argue_put_atom(&timeline->text, &history->atoms, history->sessions.atom[session]);
     end_text(building);
     return timeline->lane_count++;
 }
@@ -171,23 +171,23 @@ static bool has_untimed_rows(const struct iso_argument *argument)
 
 static uint64_t begin_of(const struct building *building, uint32_t transaction)
 {
-    uint8_t flags = transaction == ISO_NONE ? 0 : building->history->flags[transaction];
-    return flags & ISO_HAS_STS   ? building->history->sts[transaction]
-           : flags & ISO_HAS_CTS ? building->history->cts[transaction]
+    uint8_t flags = transaction == ISO_NONE ? 0 : building->history->txns.flags[transaction];
+    return flags & ISO_HAS_STS   ? building->history->txns.sts[transaction]
+           : flags & ISO_HAS_CTS ? building->history->txns.cts[transaction]
                                  : 0;
 }
 
 static void place_bar(struct building *building, struct iso_timeline_bar *bar)
 {
     const struct iso_history *history = building->history;
-    uint8_t flags = bar->transaction == ISO_NONE ? 0 : history->flags[bar->transaction];
+    uint8_t flags = bar->transaction == ISO_NONE ? 0 : history->txns.flags[bar->transaction];
     bar->from = bar->to = ISO_NONE;
     if (flags & ISO_HAS_STS)
-        bar->from = instant_of(building, history->sts[bar->transaction], AT_TIME, 0);
+        bar->from = instant_of(building, history->txns.sts[bar->transaction], AT_TIME, 0);
     if (!(flags & ISO_HAS_CTS))
         return;
     /* what it did stands between its beginning and its end, also where these are one moment */
-    uint64_t cts = history->cts[bar->transaction];
+    uint64_t cts = history->txns.cts[bar->transaction];
     bool is_behind =
         has_untimed_rows(building->argument) && cts == begin_of(building, bar->transaction);
     bar->to = instant_of(building, cts, is_behind ? AT_LAST : AT_TIME, 0);
@@ -207,8 +207,8 @@ static void add_bar(struct building *building, struct iso_party party, uint32_t 
         building->transactions_left++;
         return;
     }
-    uint32_t lane =
-        add_lane(building, is_known ? building->history->session[party.transaction] : ISO_NONE);
+    uint32_t lane = add_lane(building, is_known ? building->history->txns.session[party.transaction]
+                                                : ISO_NONE);
     struct iso_timeline_bar *bar = &timeline->bars[timeline->bar_count++];
     *bar = (struct iso_timeline_bar){
         .transaction = party.transaction,
@@ -258,7 +258,8 @@ static void add_bars(struct building *building)
         for (uint32_t p = 0; p < argument->party_count; p++)
             is_party = is_party || argument->parties[p].transaction == transaction;
         if (!is_party && find_bar(building->timeline, transaction) == ISO_NONE)
-            add_bar(building, (struct iso_party){building->history->tid[transaction], transaction},
+            add_bar(building,
+                    (struct iso_party){building->history->txns.tid[transaction], transaction},
                     ISO_NONE);
     }
 }

@@ -39,10 +39,10 @@ bool iso_wall_text(enum iso_wall wall, const struct iso_history *history, uint64
     unsigned bits = clocks[wall].counter_bits;
     if (!clocks[wall].per_second || history->clock == ISO_CLOCK_SNAPSHOT)
         return false;
-    if (history->rank_count)
-        physical = history->rank_physical[timestamp];
-    if (history->rank_count && history->rank_logical) {
-        counter = history->rank_logical[timestamp];
+    if (history->ranks.count)
+        physical = history->ranks.physical[timestamp];
+    if (history->ranks.count && history->ranks.logical) {
+        counter = history->ranks.logical[timestamp];
     } else if (bits) {
         counter = physical & ((UINT64_C(1) << bits) - 1);
         physical >>= bits;

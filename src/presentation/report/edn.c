@@ -24,10 +24,10 @@ static void put_elements(struct iso_text *text, const struct iso_atoms *atoms,
 
 static void put_value(struct iso_text *text, const struct iso_history *history, uint32_t operation)
 {
-    uint32_t value = history->value[operation];
+    uint32_t value = history->ops.value[operation];
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
-        put_elements(text, &history->atoms, history->element + history->list_first[value],
-                     history->list_first[value + 1] - history->list_first[value]);
+        put_elements(text, &history->atoms, history->lists.element + history->lists.first[value],
+                     history->lists.first[value + 1] - history->lists.first[value]);
     else
         put_atom(text, &history->atoms, value);
 }
@@ -38,7 +38,7 @@ static void put_operation(struct iso_text *text, const struct iso_history *histo
 {
     uint8_t kind = iso_kind_of(history, operation);
     iso_text_put(text, kind == ISO_APPEND ? "[:append " : iso_kind_writes(kind) ? "[:w " : "[:r ");
-    put_atom(text, &history->atoms, history->key_atom[history->key[operation]]);
+    put_atom(text, &history->atoms, history->keys.atom[history->ops.key[operation]]);
     iso_text_put(text, " ");
     put_value(text, history, operation);
     iso_text_put(text, "]");
@@ -50,13 +50,13 @@ static void put_transaction(struct iso_text *text, const struct iso_history *his
     static const char *const types[] = {":ok", ":fail", ":info"};
     iso_text_format(text, "{:type %s, :f :txn, :process ",
                     types[iso_status_of(history, transaction)]);
-    put_atom(text, &history->atoms, history->session_atom[history->session[transaction]]);
+    put_atom(text, &history->atoms, history->sessions.atom[history->txns.session[transaction]]);
     iso_text_put(text, ", :index ");
-    put_atom(text, &history->atoms, history->tid[transaction]);
+    put_atom(text, &history->atoms, history->txns.tid[transaction]);
     iso_text_put(text, ", :value [");
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        iso_text_put(text, o > history->first_operation[transaction] ? " " : "");
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        iso_text_put(text, o > history->txns.first_op[transaction] ? " " : "");
         put_operation(text, history, o);
     }
     iso_text_put(text, "]}");
@@ -105,7 +105,7 @@ static void put_step(const struct iso_facts *facts, const struct iso_claim_edge 
     iso_text_format(text, "{:type :%s", name[0] ? name : "implied");
     if (edge->key != ISO_NONE) {
         iso_text_put(text, ", :key ");
-        put_atom(text, &facts->history->atoms, facts->history->key_atom[edge->key]);
+        put_atom(text, &facts->history->atoms, facts->history->keys.atom[edge->key]);
     }
     iso_text_put(text, "}");
 }

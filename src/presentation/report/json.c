@@ -12,7 +12,8 @@ struct iso_reported_atom report_atom(const struct iso_history *history, iso_atom
 
 struct iso_reported_atom report_tid(const struct iso_history *history, uint32_t transaction)
 {
-    return report_atom(history, transaction == ISO_NONE ? ISO_ABSENT : history->tid[transaction]);
+    return report_atom(history,
+                       transaction == ISO_NONE ? ISO_ABSENT : history->txns.tid[transaction]);
 }
 
 struct iso_reported_value report_value(const struct iso_history *history,
@@ -30,9 +31,9 @@ struct iso_reported_value report_value(const struct iso_history *history,
 struct iso_reported_location report_location(const struct iso_history *history,
                                              uint32_t transaction, uint32_t operation)
 {
-    uint64_t origin = history->origin[transaction];
+    uint64_t origin = history->txns.origin[transaction];
     uint32_t input = iso_origin_input(origin);
-    const char *name = input < history->input_count ? history->inputs[input] : NULL;
+    const char *name = input < history->inputs.count ? history->inputs.names[input] : NULL;
     return (struct iso_reported_location){
         .name = name,
         .length = name ? strlen(name) : 0,
@@ -46,10 +47,10 @@ struct iso_reported_location report_location(const struct iso_history *history,
 static struct iso_reported_times times_of(const struct iso_history *history, uint32_t transaction)
 {
     struct iso_reported_times times = {.is_given = transaction != ISO_NONE};
-    if (times.is_given && history->flags[transaction] & ISO_HAS_STS)
-        iso_history_stamp_text(history, history->sts[transaction], times.sts);
-    if (times.is_given && history->flags[transaction] & ISO_HAS_CTS)
-        iso_history_stamp_text(history, history->cts[transaction], times.cts);
+    if (times.is_given && history->txns.flags[transaction] & ISO_HAS_STS)
+        iso_history_stamp_text(history, history->txns.sts[transaction], times.sts);
+    if (times.is_given && history->txns.flags[transaction] & ISO_HAS_CTS)
+        iso_history_stamp_text(history, history->txns.cts[transaction], times.cts);
     return times;
 }
 
@@ -98,7 +99,7 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
                                     .location_count = has_other ? 2 : 1};
     char note[NOTE];
     if (violation->key != ISO_NONE)
-        reported.key = report_atom(history, history->key_atom[violation->key]);
+        reported.key = report_atom(history, history->keys.atom[violation->key]);
     if (has_values) {
         reported.expected = report_value(history, &violation->expected);
         reported.actual = report_value(history, &violation->actual);
@@ -122,12 +123,12 @@ static void put_violation(struct iso_text *text, const struct iso_verdict *verdi
 struct iso_reported_totals report_totals(const struct iso_history *history,
                                          const struct iso_verdict *reads)
 {
-    return (struct iso_reported_totals){.transactions = history->committed_count,
-                                        .aborted = history->aborted_count,
-                                        .unknown = history->unknown_count,
-                                        .operations = history->operation_count,
-                                        .sessions = history->session_count,
-                                        .keys = history->key_count,
+    return (struct iso_reported_totals){.transactions = history->totals.committed,
+                                        .aborted = history->totals.aborted,
+                                        .unknown = history->totals.unknown,
+                                        .operations = history->ops.count,
+                                        .sessions = history->sessions.count,
+                                        .keys = history->keys.count,
                                         .reads_judged = reads->reads_judged,
                                         .reads_unjudged = reads->reads_unjudged,
                                         .unjudged = reads->unjudged,

@@ -10,13 +10,14 @@ static int compare_findings(const void *left, const void *right, void *context)
 {
     const struct iso_history *history = context;
     const struct iso_finding *a = left, *b = right;
-    int order = iso_atom_compare(&history->atoms, history->tid[a->transaction],
-                                 history->tid[b->transaction]);
+    int order = iso_atom_compare(&history->atoms, history->txns.tid[a->transaction],
+                                 history->txns.tid[b->transaction]);
     if (!order)
         order = (a->kind > b->kind) - (a->kind < b->kind);
     if (!order)
-        order = iso_atom_compare(&history->atoms, history->key_atom[history->key[a->operation]],
-                                 history->key_atom[history->key[b->operation]]);
+        order =
+            iso_atom_compare(&history->atoms, history->keys.atom[history->ops.key[a->operation]],
+                             history->keys.atom[history->ops.key[b->operation]]);
     return order ? order : (a->operation > b->operation) - (a->operation < b->operation);
 }
 
@@ -77,8 +78,8 @@ struct report_cycle report_find_cycle(const struct iso_polygraph_report *report)
         const struct iso_edge *edge = &evidence->edges[cycle.first_edge + i];
         uint32_t from = report_edge_from(edge);
         if (edge->kind == ISO_EDGE_OWN ||
-            (smallest != ISO_NONE &&
-             iso_atom_compare(&history->atoms, history->tid[from], history->tid[smallest]) >= 0))
+            (smallest != ISO_NONE && iso_atom_compare(&history->atoms, history->txns.tid[from],
+                                                      history->txns.tid[smallest]) >= 0))
             continue;
         smallest = from;
         cycle.start = i;

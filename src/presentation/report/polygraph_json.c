@@ -10,9 +10,9 @@
 /* Of a stream's input, "TOPIC[PARTITION]"; NULL: a file, or what nobody recorded. */
 static const char *find_bracket(const struct iso_polygraph_report *report, uint32_t transaction)
 {
-    uint32_t input = iso_origin_input(report->history->origin[transaction]);
-    return report->is_stream && input < report->history->input_count
-               ? strrchr(report->history->inputs[input], '[')
+    uint32_t input = iso_origin_input(report->history->txns.origin[transaction]);
+    return report->is_stream && input < report->history->inputs.count
+               ? strrchr(report->history->inputs.names[input], '[')
                : NULL;
 }
 
@@ -36,8 +36,8 @@ static void put_finding(struct iso_text *text, const struct iso_polygraph_report
     const struct iso_history *history = report->history;
     uint32_t operation = finding->operation, parties = finding->other == ISO_NONE ? 1 : 2;
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
-                                  ? iso_value_of_list(history, history->value[operation])
-                                  : iso_value_atom(history->value[operation]);
+                                  ? iso_value_of_list(history, history->ops.value[operation])
+                                  : iso_value_atom(history->ops.value[operation]);
     struct iso_reported_atom tids[] = {report_tid(history, finding->transaction),
                                        report_tid(history, finding->other)};
     struct iso_reported_location locations[2] = {
@@ -48,7 +48,7 @@ static void put_finding(struct iso_text *text, const struct iso_polygraph_report
         .axiom = iso_finding_name(finding->kind),
         .tids = tids,
         .tid_count = parties,
-        .key = report_atom(history, history->key_atom[history->key[operation]]),
+        .key = report_atom(history, history->keys.atom[history->ops.key[operation]]),
         .actual = report_value(history, &actual),
         .locations = locations,
         .location_count = parties};
@@ -62,7 +62,7 @@ static struct iso_reported_edge edge_of(const struct iso_history *history,
                                      .to = report_tid(history, report_edge_to(from))};
     snprintf(edge.type, sizeof edge.type, "%s", report_edge_name(from->kind));
     if (from->key != ISO_NONE)
-        edge.key = report_atom(history, history->key_atom[from->key]);
+        edge.key = report_atom(history, history->keys.atom[from->key]);
     return edge;
 }
 
@@ -103,8 +103,8 @@ static void put_totals(struct iso_text *text, const struct iso_polygraph_report 
 {
     const struct iso_history *history = report->history;
     struct iso_verdict all = {.reads_judged = report->result->counters.reads,
-                              .reads_unjudged = history->reads_of_stream,
-                              .unjudged[ISO_UNJUDGED_NO_STREAM] = history->reads_of_stream};
+                              .reads_unjudged = history->streamed.left_out,
+                              .unjudged[ISO_UNJUDGED_NO_STREAM] = history->streamed.left_out};
     struct iso_reported_totals totals =
         report_totals(report->history, report->as_si ? report->as_si : &all);
     iso_reported_put_totals(text, &totals);

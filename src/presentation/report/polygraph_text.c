@@ -32,13 +32,13 @@ static void put_finding(struct iso_output *output, const struct iso_history *his
 {
     uint32_t operation = finding->operation;
     struct iso_value actual = iso_kind_of(history, operation) == ISO_READ_LIST
-                                  ? iso_value_of_list(history, history->value[operation])
-                                  : iso_value_atom(history->value[operation]);
+                                  ? iso_value_of_list(history, history->ops.value[operation])
+                                  : iso_value_atom(history->ops.value[operation]);
     iso_output_format(output, "\n%s: %s\n    ", iso_finding_name(finding->kind),
                       explain_finding(finding));
     report_put_transaction(output, history, finding->transaction);
     iso_output_text(output, " read ");
-    report_put_key(output, history, history->key[operation]);
+    report_put_key(output, history, history->ops.key[operation]);
     iso_output_format(output, " in its operation %" PRIu32 "\n    actual:   ",
                       iso_report_operation_index(history, finding->transaction, operation));
     report_put_value(output, history, &actual);
@@ -132,7 +132,7 @@ static void put_cycle(struct iso_output *output, const struct iso_polygraph_repo
         iso_output_text(output, "\n        ");
         put_edge(output, history, edge);
         iso_output_text(output, " transaction ");
-        report_put_atom(output, history, history->tid[report_edge_to(edge)]);
+        report_put_atom(output, history, history->txns.tid[report_edge_to(edge)]);
         iso_output_format(output, " (%s)\n", report_edge_name(edge->kind));
     }
     if (cycle.lemmas) {

@@ -11,7 +11,7 @@ enum { SNAPSHOT_TEXT = 240 };
 static void snapshot_text(const struct iso_history *history, uint32_t snapshot,
                           char text[SNAPSHOT_TEXT])
 {
-    iso_snapshot_text(history, &history->snapshots[snapshot], text, SNAPSHOT_TEXT);
+    iso_snapshot_text(history, &history->snapshots.list[snapshot], text, SNAPSHOT_TEXT);
 }
 
 void iso_report_snapshot_order(const struct iso_verdict *verdict,
@@ -19,7 +19,7 @@ void iso_report_snapshot_order(const struct iso_verdict *verdict,
 {
     const struct iso_history *history = verdict->history;
     const struct iso_snapshot_violation *snapshot_violation =
-        &history->snapshot_violations[violation->snapshot_violation];
+        &history->snapshots.violations[violation->snapshot_violation];
     char earlier[SNAPSHOT_TEXT], later[SNAPSHOT_TEXT];
     snapshot_text(history, snapshot_violation->earlier, earlier);
     snapshot_text(history, snapshot_violation->later, later);
@@ -33,9 +33,9 @@ void iso_report_snapshot_order(const struct iso_verdict *verdict,
 uint32_t iso_report_first_write(const struct iso_history *history, uint32_t transaction,
                                 uint32_t key)
 {
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++) {
-        if (history->key[o] == key && iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++) {
+        if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o]))
             return o;
     }
     return ISO_NONE;

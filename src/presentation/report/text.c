@@ -76,9 +76,9 @@ static void put_stamp(struct iso_output *output, const struct iso_history *histo
 static void put_location(struct iso_output *output, const struct iso_history *history,
                          uint32_t transaction)
 {
-    uint64_t origin = history->origin[transaction];
+    uint64_t origin = history->txns.origin[transaction];
     uint32_t input = iso_origin_input(origin);
-    const char *name = input < history->input_count ? history->inputs[input] : "?";
+    const char *name = input < history->inputs.count ? history->inputs.names[input] : "?";
     struct iso_text shown = {0};
     iso_text_put_shown(&shown, name, strlen(name));
     iso_output_bytes(output, shown.bytes, shown.used);
@@ -90,17 +90,17 @@ static void put_location(struct iso_output *output, const struct iso_history *hi
 void report_put_transaction(struct iso_output *output, const struct iso_history *history,
                             uint32_t transaction)
 {
-    uint8_t flags = history->flags[transaction];
+    uint8_t flags = history->txns.flags[transaction];
     iso_output_text(output, "transaction ");
-    report_put_atom(output, history, history->tid[transaction]);
+    report_put_atom(output, history, history->txns.tid[transaction]);
     iso_output_text(output, " (session ");
-    report_put_atom(output, history, history->session_atom[history->session[transaction]]);
+    report_put_atom(output, history, history->sessions.atom[history->txns.session[transaction]]);
     iso_output_text(output, ", ");
     put_location(output, history, transaction);
     if (flags & ISO_HAS_STS)
-        put_stamp(output, history, "sts", history->sts[transaction]);
+        put_stamp(output, history, "sts", history->txns.sts[transaction]);
     if (flags & ISO_HAS_CTS)
-        put_stamp(output, history, "cts", history->cts[transaction]);
+        put_stamp(output, history, "cts", history->txns.cts[transaction]);
     if (iso_status_of(history, transaction) != ISO_COMMITTED)
         iso_output_text(output, iso_status_of(history, transaction) == ISO_ABORTED
                                     ? ", aborted"
@@ -111,7 +111,7 @@ void report_put_transaction(struct iso_output *output, const struct iso_history 
 void report_put_key(struct iso_output *output, const struct iso_history *history, uint32_t key)
 {
     iso_output_text(output, "key ");
-    report_put_atom(output, history, history->key_atom[key]);
+    report_put_atom(output, history, history->keys.atom[key]);
 }
 
 /* ---- one violation ---- */
@@ -155,7 +155,8 @@ static void put_values(struct iso_output *output, const struct iso_history *hist
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_json_text key;
-    key.at = iso_atom_text(&history->atoms, history->key_atom[violation->key], buffer, &key.length);
+    key.at =
+        iso_atom_text(&history->atoms, history->keys.atom[violation->key], buffer, &key.length);
     bool is_cell = explain_is_cell(key);
     iso_output_text(output, "    expected: ");
     put_read_value(output, history, &violation->expected, is_cell);
@@ -378,18 +379,18 @@ void report_put_size(struct iso_output *output, const struct iso_history *histor
                      const char *engine, double seconds)
 {
     iso_output_text(output, "  judged ");
-    report_put_count(output, history->committed_count, "transaction", "transactions");
-    if (history->aborted_count)
-        iso_output_format(output, " (besides %" PRIu32 " aborted)", history->aborted_count);
-    if (history->unknown_count)
+    report_put_count(output, history->totals.committed, "transaction", "transactions");
+    if (history->totals.aborted)
+        iso_output_format(output, " (besides %" PRIu32 " aborted)", history->totals.aborted);
+    if (history->totals.unknown)
         iso_output_format(output, " (besides %" PRIu32 " of unknown outcome)",
-                          history->unknown_count);
+                          history->totals.unknown);
     iso_output_text(output, ", ");
-    report_put_count(output, history->operation_count, "operation", "operations");
+    report_put_count(output, history->ops.count, "operation", "operations");
     iso_output_text(output, ", ");
-    report_put_count(output, history->session_count, "session", "sessions");
+    report_put_count(output, history->sessions.count, "session", "sessions");
     iso_output_text(output, ", ");
-    report_put_count(output, history->key_count, "key", "keys");
+    report_put_count(output, history->keys.count, "key", "keys");
     iso_output_format(output, "; engine %s, %.3f s\n", engine, seconds);
 }
 
@@ -462,16 +463,16 @@ static void put_unjudged(struct iso_output *output, const struct iso_verdict *ve
 void report_put_stream(struct iso_output *output, const struct iso_history *history)
 {
     char place[512];
-    if (history->writer_of_stream == ISO_NONE)
+    if (history->streamed.writer == ISO_NONE)
         return;
-    iso_history_location_text(history, history->writer_of_stream, place, sizeof place);
+    iso_history_location_text(history, history->streamed.writer, place, sizeof place);
     iso_output_format(
         output,
         "  %s: %s stands in the change stream. Join them:\n"
         "  isochron replay --source KIND:TOPIC,cells=true ... --history FILE CAPTURE\n",
         place,
-        history->of_stream ? "what rows had before, and what was written,"
-                           : "the record says which rows it wrote and not what: that");
+        history->streamed.is_needed ? "what rows had before, and what was written,"
+                                    : "the record says which rows it wrote and not what: that");
 }
 
 void report_put_lost(struct iso_output *output, const struct iso_history *history)
@@ -480,7 +481,7 @@ void report_put_lost(struct iso_output *output, const struct iso_history *histor
     uint32_t input = iso_origin_input(lost->origin);
     if (!iso_history_lacks(history))
         return;
-    iso_output_format(output, "  %s:%" PRIu64 ": ", history->inputs[input],
+    iso_output_format(output, "  %s:%" PRIu64 ": ", history->inputs.names[input],
                       iso_origin_offset(lost->origin));
     if (lost->records)
         report_put_count(output, lost->records, "record that its recorder counted is",
@@ -496,7 +497,7 @@ void report_put_lost(struct iso_output *output, const struct iso_history *histor
 /* What stayed unjudged, and what a person can do about it. */
 static void put_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
-    if (!verdict->history->committed_count && verdict->outcome == ISO_IS_UNDECIDED)
+    if (!verdict->history->totals.committed && verdict->outcome == ISO_IS_UNDECIDED)
         iso_output_text(
             output,
             "  The input has no committed transaction, so there was nothing to judge. Is it the "

@@ -15,9 +15,9 @@
 
 bool join_takes_writes(const struct iso_history *block, uint32_t transaction)
 {
-    bool leaves_writes = block->marks && block->marks[transaction] & ISO_MARK_CDC_WRITES;
-    bool has_id = block->xid && block->xid[transaction];
-    return leaves_writes || (has_id && !(block->flags[transaction] & ISO_WRITES));
+    bool leaves_writes = block->txns.marks && block->txns.marks[transaction] & ISO_MARK_CDC_WRITES;
+    bool has_id = block->txns.xid && block->txns.xid[transaction];
+    return leaves_writes || (has_id && !(block->txns.flags[transaction] & ISO_WRITES));
 }
 
 struct adoption {
@@ -70,7 +70,7 @@ static void add_write(struct adoption *adoption, uint32_t number)
     struct join_row *row = &join->rows.list[number];
     bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
     iso_atom key =
-        iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[row->key]);
+        iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.keys.atom[row->key]);
     iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
                           iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
     uint32_t of = row_of(join, row->key),
@@ -91,15 +91,14 @@ static bool is_left_to_others(const struct join_row *row)
 static uint32_t key_at(const struct adoption *adoption, uint32_t o)
 {
     const struct iso_history *kept = &adoption->join->records.kept;
-    return join_key_find(adoption->join, &kept->atoms, kept->key_atom[kept->key[o]]);
+    return join_key_find(adoption->join, &kept->atoms, kept->keys.atom[kept->ops.key[o]]);
 }
 
 /* The cells that operation `o`, which writes a row, lists: those behind it. */
 static void note_listed(const struct adoption *adoption, uint32_t o, uint32_t row)
 {
     const struct iso_join *join = adoption->join;
-    uint32_t end =
-        join->records.kept.first_operation[join->records.list[adoption->record].kept + 1];
+    uint32_t end = join->records.kept.txns.first_op[join->records.list[adoption->record].kept + 1];
     for (uint32_t i = o + 1; i < end; i++) {
         uint32_t key = key_at(adoption, i);
         if (join->keys.list[key].of_row != row)
@@ -240,7 +239,7 @@ static bool keeps_read(struct adoption *adoption, uint32_t o, uint32_t key)
         return keeps;
     }
     const struct iso_history *kept = &join->records.kept;
-    iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
+    iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->ops.value[o]);
     uint32_t row = row_of(join, key);
     bool between = row != ISO_NONE && is_between(adoption, row) &&
                    (row != key || was_not_written(adoption, row));
@@ -272,9 +271,9 @@ static void copy_operations(struct adoption *adoption)
 {
     struct iso_join *join = adoption->join;
     const struct iso_history *kept = &join->records.kept;
-    uint32_t t = join->records.list[adoption->record].kept, origin = kept->first_operation[t], sets;
+    uint32_t t = join->records.list[adoption->record].kept, origin = kept->txns.first_op[t], sets;
     uint32_t next = iso_history_sets_of(kept, t, &sets), end = origin; /* of the statement */
-    for (uint32_t o = origin; o < kept->first_operation[t + 1]; o++) {
+    for (uint32_t o = origin; o < kept->txns.first_op[t + 1]; o++) {
         if (o == end) {
             while (next < sets &&
                    origin + kept->ranges.list[next].first + kept->ranges.list[next].count <= o)
@@ -312,7 +311,7 @@ uint32_t join_adopt(struct iso_join *join, uint32_t number, uint32_t delivered)
         !adoption.in_place && join_own_find(join, record, &transaction->rows, adoption.takes);
     iso_history_clear(adoption.into);
     adoption.into->clock = ISO_CLOCK_SCALAR;
-    adoption.into->positions_known = true;
+    adoption.into->txns.are_numbered = true;
     join_copy_head(adoption.into, &join->records.kept, record->kept);
     copy_operations(&adoption);
     for (uint32_t i = 0, r = adoption.rows->first; i < adoption.rows->count;

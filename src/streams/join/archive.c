@@ -24,11 +24,11 @@ static void archive_map(struct iso_archive *archive, const char *name, struct jo
 
 static void archive_keys(struct iso_archive *archive, struct iso_join *join)
 {
-    uint64_t count = join->keys.names.key_count;
+    uint64_t count = join->keys.names.keys.count;
     iso_history_archive(archive, &join->keys.names);
     ISO_ARCHIVE_ANY(archive, "key_states", ISO_ARCHIVE_COLUMN, join->keys.list, count,
                     join->keys.capacity);
-    iso_archive_expect(archive, count == join->keys.names.key_count);
+    iso_archive_expect(archive, count == join->keys.names.keys.count);
     for (uint64_t i = count; archive->restoring && i < join->keys.capacity; i++)
         join->keys.list[i] = join_key_new;
     iso_atoms_archive(archive, &join->texts.atoms);
@@ -175,7 +175,7 @@ static void archive_log(struct iso_archive *archive, struct join_log *log)
     iso_history_archive(archive, &log->records);
     ISO_ARCHIVE_VALUE(archive, log->waiting);
     ISO_ARCHIVE_VALUE(archive, log->reads);
-    iso_archive_expect(archive, log->waiting <= log->records.transaction_count);
+    iso_archive_expect(archive, log->waiting <= log->records.txns.count);
 }
 
 void iso_join_archive(struct iso_archive *archive, struct iso_join *join)

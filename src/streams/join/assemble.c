@@ -956,7 +956,7 @@ void join_take_drop(struct iso_join *join, const struct iso_history *block,
     }
     if (event->table != ISO_ABSENT)
         note_altered(join, number, table_of(join, block, event->table), ISO_NONE);
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->value != ISO_ABSENT && state->table != ISO_ABSENT &&
             state->part != JOIN_PART_CELL && (table == ISO_ABSENT || state->table == table))

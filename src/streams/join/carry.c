@@ -22,7 +22,7 @@ static uint32_t key_in(struct iso_join *join, uint32_t key, uint32_t table)
     const char *text =
         iso_atom_text(atoms, join->tables.list[table].name, buffers[0], &table_length);
     iso_text_put_bytes(&name, text, table_length);
-    text = iso_atom_text(atoms, join->keys.names.key_atom[key], buffers[1], &length);
+    text = iso_atom_text(atoms, join->keys.names.keys.atom[key], buffers[1], &length);
     iso_text_put_bytes(&name, text + old_length, length - old_length);
     uint32_t found = join_key_of(join, iso_atoms_add_string(atoms, name.bytes, name.used));
     iso_text_release(&name);
@@ -101,7 +101,7 @@ bool join_carries_later(struct iso_join *join, const struct join_change *change,
 
 void join_carry_table(struct iso_join *join, const struct join_change *change)
 {
-    uint32_t count = join->keys.names.key_count;
+    uint32_t count = join->keys.names.keys.count;
     for (uint32_t key = 0; key < count; key++) {
         uint64_t since;
         if (join->keys.list[key].of_table != change->from || join->keys.list[key].is_header)

@@ -49,7 +49,7 @@ void join_note_part(struct iso_join *join, uint32_t key)
     if (join->keys.list[key].is_header ||
         !join_has_cells(join, &join->tables.list[join->keys.list[key].of_table]))
         return;
-    text.at = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer,
+    text.at = iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer,
                             &text.length);
     iso_text_put_bytes(&copy, text.at, text.length);
     text.at = copy.bytes;
@@ -111,7 +111,7 @@ void join_note_unseen(struct iso_join *join, uint32_t key)
 void join_end_columns(struct iso_join *join)
 {
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);
-    for (uint32_t key = 0; join->options.has_cells && key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; join->options.has_cells && key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->part != JOIN_PART_CELL || join_is_judged(join, key))
             continue;
@@ -128,7 +128,7 @@ void join_take_column(struct iso_join *join, const struct iso_history *block,
     struct join_table *column = join_table_named(join, &block->atoms, event->key);
     uint32_t number = (uint32_t)(column - join->tables.list);
     column->is_column = column->varies = join->tables.varies = true;
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         struct join_key *state = &join->keys.list[key];
         if (state->of_column != number || state->initial == JOIN_INITIAL_ASKED ||
             state->was_changed)
@@ -185,7 +185,7 @@ void join_tally(struct iso_join *join, const struct join_record *record,
 bool join_hides_own(const struct iso_join *join, const struct iso_history *block,
                     uint32_t transaction)
 {
-    bool is_placed = block->snapshot && block->snapshot[transaction] != ISO_NONE;
+    bool is_placed = block->txns.snapshot && block->txns.snapshot[transaction] != ISO_NONE;
     return join->options.has_cells && iso_status_of(block, transaction) == ISO_UNKNOWN &&
            !is_placed;
 }

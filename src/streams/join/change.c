@@ -118,7 +118,7 @@ void join_take_table_change(struct iso_join *join, const struct iso_history *blo
         join->carried.pending++;
         join_carry_table(join, &change);
     }
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         bool had =
             state->first ? state->first < change.position : change.kind == ISO_TABLE_REPLACED;
@@ -194,7 +194,7 @@ void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uin
     changes->list[changes->count++] = (struct join_change){.table = table,
                                                            .kind = ISO_TABLE_LOST,
                                                            .from = ISO_NONE,
-                                                           .keys = join->keys.names.key_count,
+                                                           .keys = join->keys.names.keys.count,
                                                            .position = position,
                                                            .origin = origin};
 }

@@ -5,34 +5,34 @@
 
 static void copy_members(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    if (from->flags[t] & ISO_HAS_STS)
-        iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
-    if (from->flags[t] & ISO_HAS_CTS)
-        iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
-    if (from->flags[t] & ISO_HAS_SNO || (from->positions_known && from->sno))
-        iso_history_set_sno(into, from->sno[t]);
-    if (!(from->flags[t] & ISO_HAS_SNO))
-        into->flags[into->transaction_count - 1] &= (uint8_t)~ISO_HAS_SNO;
-    if (from->xid && from->xid[t])
-        iso_history_set_xid(into, from->xid[t]);
-    if (from->snapshot && from->snapshot[t] != ISO_NONE)
-        iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->snapshot[t]));
+    if (from->txns.flags[t] & ISO_HAS_STS)
+        iso_history_set_sts(into, (struct iso_stamp){.physical = from->txns.sts[t]});
+    if (from->txns.flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(into, (struct iso_stamp){.physical = from->txns.cts[t]});
+    if (from->txns.flags[t] & ISO_HAS_SNO || (from->txns.are_numbered && from->txns.sno))
+        iso_history_set_sno(into, from->txns.sno[t]);
+    if (!(from->txns.flags[t] & ISO_HAS_SNO))
+        into->txns.flags[into->txns.count - 1] &= (uint8_t)~ISO_HAS_SNO;
+    if (from->txns.xid && from->txns.xid[t])
+        iso_history_set_xid(into, from->txns.xid[t]);
+    if (from->txns.snapshot && from->txns.snapshot[t] != ISO_NONE)
+        iso_history_set_snapshot(into, iso_snapshot_copy(into, from, from->txns.snapshot[t]));
     if (iso_marks_of(from, t))
-        iso_history_set_marks(into, from->marks[t]);
+        iso_history_set_marks(into, from->txns.marks[t]);
     into->whole_rows |= from->whole_rows;
 }
 
 uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from, uint32_t t)
 {
-    bool alone = from->session[t] == ISO_NONE;
-    iso_atom session =
-        alone ? 0
-              : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    bool alone = from->txns.session[t] == ISO_NONE;
+    iso_atom session = alone ? 0
+                             : iso_atoms_copy(&into->atoms, &from->atoms,
+                                              from->sessions.atom[from->txns.session[t]]);
     uint32_t copy =
-        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
-                          iso_status_of(from, t), from->origin[t]);
+        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
+                          session, iso_status_of(from, t), from->txns.origin[t]);
     if (alone)
-        into->session[copy] = ISO_NONE;
+        into->txns.session[copy] = ISO_NONE;
     copy_members(into, from, t);
     return copy;
 }
@@ -50,27 +50,27 @@ uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into,
     uint32_t copy = join_copy_head(into, from, t);
     bool hides_own = join_hides_own(join, from, t);
     join->counters.tallies += hides_own;
-    for (uint32_t o = from->first_operation[t]; o < from->first_operation[t + 1]; o++) {
-        iso_atom key = from->key_atom[from->key[o]];
+    for (uint32_t o = from->txns.first_op[t]; o < from->txns.first_op[t + 1]; o++) {
+        iso_atom key = from->keys.atom[from->ops.key[o]];
         uint32_t number = join_key_number(join, from, key);
         if (!join_is_judged(join, number) ||
-            (hides_own && join_may_be_own(join, number, iso_kind_writes(from->kind[o]))))
+            (hides_own && join_may_be_own(join, number, iso_kind_writes(from->ops.kind[o]))))
             continue;
         iso_history_copy_operation(into, from, o, true);
         if (join_is_caseless(join, &from->atoms, key))
-            into->key[into->operation_count - 1] =
+            into->ops.key[into->ops.count - 1] =
                 iso_history_key(into, iso_atoms_copy(&into->atoms, &join->keys.names.atoms,
-                                                     join->keys.names.key_atom[number]));
+                                                     join->keys.names.keys.atom[number]));
     }
     return copy;
 }
 
 void join_set_position(struct iso_history *into, uint64_t position)
 {
-    uint32_t last = into->transaction_count - 1;
-    bool given = into->flags[last] & ISO_HAS_SNO;
-    if (given || into->session[last] == ISO_NONE)
+    uint32_t last = into->txns.count - 1;
+    bool given = into->txns.flags[last] & ISO_HAS_SNO;
+    if (given || into->txns.session[last] == ISO_NONE)
         return;
     iso_history_set_sno(into, position);
-    into->flags[last] &= (uint8_t)~ISO_HAS_SNO;
+    into->txns.flags[last] &= (uint8_t)~ISO_HAS_SNO;
 }

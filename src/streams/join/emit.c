@@ -34,8 +34,8 @@ static void add_transaction(struct iso_join *join)
 {
     struct iso_join_output *out = &join->out;
     struct iso_join_step *last = out->count ? &out->steps[out->count - 1] : NULL;
-    uint32_t number = out->block.transaction_count - 1;
-    ISO_LOG(join, &out->block.atoms, out->block.tid[number], "whole, and given to the engine");
+    uint32_t number = out->block.txns.count - 1;
+    ISO_LOG(join, &out->block.atoms, out->block.txns.tid[number], "whole, and given to the engine");
     if (last && last->type == ISO_JOIN_ADD && last->first + last->count == number) {
         last->count++;
         return;
@@ -56,10 +56,10 @@ static iso_atom key_atom(struct iso_join *join, struct iso_history *into, uint32
     struct join_key *state = &join->keys.list[key];
     if (into != &join->out.block)
         return iso_atoms_copy(&into->atoms, &join->keys.names.atoms,
-                              join->keys.names.key_atom[key]);
+                              join->keys.names.keys.atom[key]);
     if (state->out_block != join->counters.out_blocks) {
         state->out =
-            iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.key_atom[key]);
+            iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.keys.atom[key]);
         state->out_block = join->counters.out_blocks;
     }
     return state->out;
@@ -113,16 +113,16 @@ iso_atom join_name(struct iso_join *join, const struct join_transaction *transac
 uint64_t join_position_of(const struct iso_join *join, const struct iso_history *block,
                           uint32_t transaction)
 {
-    return block->finished && block->sno ? block->sno[transaction] : join->counters.taken;
+    return block->finished && block->txns.sno ? block->txns.sno[transaction] : join->counters.taken;
 }
 
 /* The transaction that was added last says all that it wrote, and where it stands in its session.
  * That the order of its own writes is not known stays with it. */
 static void end_joined(struct iso_history *into, uint32_t transaction, uint64_t position)
 {
-    if (into->marks)
-        into->marks[transaction] &= ISO_MARK_CDC_WRITES;
-    if (!(into->flags[transaction] & ISO_HAS_SNO))
+    if (into->txns.marks)
+        into->txns.marks[transaction] &= ISO_MARK_CDC_WRITES;
+    if (!(into->txns.flags[transaction] & ISO_HAS_SNO))
         iso_history_set_sno(into, position);
 }
 
@@ -143,15 +143,15 @@ void join_emit_joined(struct iso_join *join, const struct iso_history *from, uin
 static void ask_initial(struct iso_join *join)
 {
     const struct iso_history *block = &join->out.block;
-    uint32_t t = block->transaction_count - 1;
+    uint32_t t = block->txns.count - 1;
     bool known = (join->start.complete && join->start.snapshots) || join->options.initial_known ||
                  !join->capability->positions;
     if (known && !join->tables.varies)
         return;
-    for (uint32_t o = block->first_operation[t]; o < block->operation_count; o++)
-        if (!iso_kind_writes(block->kind[o]))
-            join_ask_initial(join,
-                             join_key_find(join, &block->atoms, block->key_atom[block->key[o]]));
+    for (uint32_t o = block->txns.first_op[t]; o < block->ops.count; o++)
+        if (!iso_kind_writes(block->ops.kind[o]))
+            join_ask_initial(
+                join, join_key_find(join, &block->atoms, block->keys.atom[block->ops.key[o]]));
 }
 
 void join_emit_block(struct iso_join *join, const struct iso_history *block, uint32_t transaction)
@@ -178,7 +178,7 @@ void join_emit_kept(struct iso_join *join, uint32_t record)
     join_copy_whole(&join->out.block, kept, transaction);
     ask_initial(join);
     add_transaction(join);
-    join_emit_joined(join, kept, transaction, kept->sno[transaction]);
+    join_emit_joined(join, kept, transaction, kept->txns.sno[transaction]);
 }
 
 /* A transaction without its reads. */
@@ -186,9 +186,9 @@ static uint32_t copy_writes(struct iso_history *into, const struct iso_history *
                             uint32_t transaction)
 {
     uint32_t copy = join_copy_head(into, from, transaction);
-    for (uint32_t o = from->first_operation[transaction];
-         o < from->first_operation[transaction + 1]; o++)
-        if (iso_kind_writes(from->kind[o]))
+    for (uint32_t o = from->txns.first_op[transaction]; o < from->txns.first_op[transaction + 1];
+         o++)
+        if (iso_kind_writes(from->ops.kind[o]))
             iso_history_copy_operation(into, from, o, true);
     return copy;
 }
@@ -207,15 +207,15 @@ void join_emit_placed(struct iso_join *join, uint32_t number)
     join_spell_kept(join, record);
     if (join->options.keep_joined)
         end_joined(joined, before ? copy_writes(joined, kept, t) : join_copy_whole(joined, kept, t),
-                   kept->sno[t]);
+                   kept->txns.sno[t]);
     if (before) {
         join->stats.reads_gone[ISO_READS_BEFORE] += record->reads;
         record->reads = 0;
     }
     join_emit_reads(join, record);
-    kept->snapshot[t] = ISO_NONE;
-    if (kept->xid)
-        kept->xid[t] = 0;
+    kept->txns.snapshot[t] = ISO_NONE;
+    if (kept->txns.xid)
+        kept->txns.xid[t] = 0;
     if (before)
         copy_writes(block, kept, t);
     else
@@ -254,7 +254,7 @@ static void begin(const struct target *target, const char *tid, size_t length, u
     if (target->file)
         iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
     else
-        into->session[t] = ISO_NONE;
+        into->txns.session[t] = ISO_NONE;
 }
 
 static void operate(struct iso_join *join, const struct target *target,
@@ -290,7 +290,7 @@ void join_emit_unknown(struct iso_join *join, const struct join_transaction *tra
                                    join->rows.list[r].key, join->rows.list[r].ordinal);
         iso_atom tid = iso_atoms_add_string(&into->atoms, name, length);
         uint32_t t = iso_history_begin(into, tid, 0, ISO_UNKNOWN, transaction->origin);
-        into->session[t] = ISO_NONE;
+        into->txns.session[t] = ISO_NONE;
         if (transaction->position)
             iso_history_set_sts(into, (struct iso_stamp){.physical = transaction->position - 1});
         write_row(join, &target, &join->rows.list[r]);
@@ -363,8 +363,8 @@ void join_emit_changes(struct iso_join *join, const struct join_transaction *tra
 static bool adds_to_last(const struct join_started *last, const struct iso_history *history,
                          uint64_t origin, int which)
 {
-    return last->origin == origin && history->transaction_count &&
-           last->transaction[which] == history->transaction_count;
+    return last->origin == origin && history->txns.count &&
+           last->transaction[which] == history->txns.count;
 }
 
 static void emit_version(struct iso_join *join, const char *what, uint32_t key, iso_atom value,
@@ -375,7 +375,7 @@ static void emit_version(struct iso_join *join, const char *what, uint32_t key, 
     char name[JOIN_NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text =
-        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer, &length);
     if (length < JOIN_NAME_BYTES - 48)
         snprintf(name, sizeof name, "cdc:%s:%.*s", what, (int)length, text);
     else
@@ -386,7 +386,7 @@ static void emit_version(struct iso_join *join, const char *what, uint32_t key, 
         if (is_new)
             begin(&targets[i], name, strlen(name), cts, origin);
         operate(join, &targets[i], value == ISO_ABSENT ? ISO_DELETE : ISO_WRITE, key, value);
-        last->transaction[i] = targets[i].history->transaction_count;
+        last->transaction[i] = targets[i].history->txns.count;
         if (i || !is_new)
             continue;
         join->stats.initial_transactions++;
@@ -461,7 +461,7 @@ static void emit_respelt_column(struct iso_join *join, uint32_t table, uint32_t 
              position = (newest ? newest : ISO_JOIN_START) + 1;
     join->tables.list[join_has_cells(join, &join->tables.list[table]) ? column : table].respelt =
         position;
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++)
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++)
         if (has_column(join, key, table, column))
             join_emit_table_version(join, key, unknown, position, origin);
 }
@@ -532,7 +532,7 @@ void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_at
     size_t used = (size_t)(put_digits(end + 1, cts) - name);
     uint32_t t = iso_history_begin(into, iso_atoms_add_string(&into->atoms, name, used), 0,
                                    ISO_COMMITTED, origin);
-    into->session[t] = ISO_NONE;
+    into->txns.session[t] = ISO_NONE;
     iso_history_set_sts(into, (struct iso_stamp){.physical = cts - 1});
     iso_history_operation(into, ISO_READ, key_atom(join, into, key), join_out(join, value));
     add_transaction(join);
@@ -582,7 +582,7 @@ void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64
     char name[JOIN_NAME_BYTES], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text =
-        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer, &length);
     length = length < JOIN_NAME_BYTES - 16 ? length : JOIN_NAME_BYTES - 16;
     int used = snprintf(name, sizeof name, "cdc:%s:%.*s",
                         origin == UINT64_MAX ? "before" : "snapshot", (int)length, text);

@@ -40,7 +40,7 @@ static bool cannot_compare(const struct iso_join *join, const struct join_row *r
     size_t length;
     if (!join->options.is_whole_row || row->after == write->after)
         return false;
-    const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[row->key],
+    const char *key = iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[row->key],
                                     buffer, &length);
     return join->options.is_whole_row(join->options.context, key, length) &&
            iso_rows_cannot_compare(&join->texts.atoms, row->after, &join->texts.atoms,
@@ -164,7 +164,7 @@ static bool is_unreported(const struct iso_join *join, uint32_t key)
     if (!join->options.is_unreported)
         return false;
     const char *text =
-        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer, &length);
     return join->options.is_unreported(join->options.context, text, length);
 }
 
@@ -372,11 +372,11 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     record->status = committed ? ISO_COMMITTED : ISO_ABORTED;
     if (record->kept != ISO_NONE) {
         struct iso_history *kept = &join->records.kept;
-        kept->flags[record->kept] =
-            (uint8_t)((kept->flags[record->kept] & ~ISO_STATUS_MASK) | record->status);
+        kept->txns.flags[record->kept] =
+            (uint8_t)((kept->txns.flags[record->kept] & ~ISO_STATUS_MASK) | record->status);
         if (committed && !(record->flags & JOIN_RECORD_PLACED)) {
-            kept->flags[record->kept] |= ISO_HAS_CTS;
-            kept->cts[record->kept] = cts;
+            kept->txns.flags[record->kept] |= ISO_HAS_CTS;
+            kept->txns.cts[record->kept] = cts;
         }
     }
     if (!(record->flags & JOIN_RECORD_GIVEN))
@@ -384,15 +384,15 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
     join_emit_resolution(join, record->tid, committed, cts);
     if (record->kept != ISO_NONE)
         join_emit_joined(join, &join->records.kept, record->kept,
-                         join->records.kept.sno[record->kept]);
+                         join->records.kept.txns.sno[record->kept]);
 }
 
 /* A record that waited for its commit timestamp. */
 static void emit_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 {
     struct join_record *record = &join->records.list[number];
-    join->records.kept.flags[record->kept] |= ISO_HAS_CTS;
-    join->records.kept.cts[record->kept] = cts;
+    join->records.kept.txns.flags[record->kept] |= ISO_HAS_CTS;
+    join->records.kept.txns.cts[record->kept] = cts;
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS | JOIN_RECORD_GIVEN;
     join_emit_kept(join, number);
@@ -455,7 +455,7 @@ static void emit_reader(struct iso_join *join, uint32_t number)
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
         /* it was taken for a writer */
         join->stats.without_start -= join_reads_at_start(kept, record->kept);
-        join_emit_joined(join, kept, record->kept, kept->sno[record->kept]);
+        join_emit_joined(join, kept, record->kept, kept->txns.sno[record->kept]);
         join_note_timeless(join, number);
         return;
     }
@@ -730,7 +730,7 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
     join->stats.unresolved++;
     if (record->kept != ISO_NONE)
         join_emit_joined(join, &join->records.kept, record->kept,
-                         join->records.kept.sno[record->kept]);
+                         join->records.kept.txns.sno[record->kept]);
 }
 
 void join_finish_undelivered(struct iso_join *join, uint32_t number)

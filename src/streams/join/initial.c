@@ -99,7 +99,7 @@ static void answer(struct iso_join *join)
     bool known = join->start.snapshots;
     iso_atom value =
         known ? ISO_ABSENT : iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_BEFORE_START);
-    for (uint32_t key = 0; join->start.asked && key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; join->start.asked && key < join->keys.names.keys.count; key++) {
         if (join->keys.list[key].initial != JOIN_INITIAL_ASKED)
             continue;
         bool unsaid = varies(join, key);
@@ -168,7 +168,7 @@ static void report_learned(struct iso_join *join, bool ended)
     if (open)
         note_lacking(join);
     for (uint32_t key = 0;
-         join->start.snapshots && join->start.learned && key < join->keys.names.key_count; key++) {
+         join->start.snapshots && join->start.learned && key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->initial != JOIN_INITIAL_LEARNED)
             continue;

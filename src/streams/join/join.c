@@ -22,7 +22,7 @@ struct iso_join *iso_join_new(const struct iso_join_options *options)
     join_extent_init(&join->extent);
     iso_atoms_init(&join->texts.atoms);
     join->out.block.clock = join->out.joined.clock = join->records.kept.clock = ISO_CLOCK_SCALAR;
-    join->out.block.positions_known = join->records.kept.positions_known = true;
+    join->out.block.txns.are_numbered = join->records.kept.txns.are_numbered = true;
     join->rows.free = join->open.free = join->records.free = ISO_NONE;
     join->open.oldest = join->open.newest = join->records.oldest = join->records.newest = ISO_NONE;
     join->counters.out_blocks = 1;
@@ -351,7 +351,7 @@ void iso_join_drained(struct iso_join *join)
     iso_history_clear(&join->out.block);
     iso_history_clear(&join->out.joined);
     join->out.block.clock = join->out.joined.clock = ISO_CLOCK_SCALAR;
-    join->out.block.positions_known = true;
+    join->out.block.txns.are_numbered = true;
 }
 
 void iso_join_count_waiting(const struct iso_join *join, struct iso_join_stats *stats)

@@ -136,8 +136,8 @@ static bool is_known(const struct join_log *log, uint64_t position, uint64_t kno
 static uint64_t reads_of(const struct iso_history *block, uint32_t t)
 {
     uint64_t reads = 0;
-    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-        reads += !iso_kind_writes(block->kind[o]);
+    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+        reads += !iso_kind_writes(block->ops.kind[o]);
     return reads;
 }
 
@@ -160,7 +160,7 @@ static void release(struct iso_join *join, uint32_t t)
 {
     struct join_log *log = &join->log;
     struct iso_history *records = &log->records;
-    uint64_t position = records->sts[t], reads = reads_of(records, t), start = position;
+    uint64_t position = records->txns.sts[t], reads = reads_of(records, t), start = position;
     uint32_t before = find_not_below(log, 0, position);
     enum iso_record_class class = ISO_RECORDS_GIVEN;
     if (before)
@@ -171,7 +171,7 @@ static void release(struct iso_join *join, uint32_t t)
         class = ISO_RECORDS_UNPLACED;
     else if (position < log->start)
         class = ISO_RECORDS_BEFORE;
-    records->marks[t] &= (uint8_t)~ISO_MARK_LOG_START;
+    records->txns.marks[t] &= (uint8_t)~ISO_MARK_LOG_START;
     log->waiting--;
     log->reads -= reads;
     if (class != ISO_RECORDS_GIVEN) {
@@ -182,18 +182,18 @@ static void release(struct iso_join *join, uint32_t t)
     }
     join->stats.records--;
     join->stats.reads -= reads;
-    records->sts[t] = start;
+    records->txns.sts[t] = start;
     join_take_record(join, records, t, NULL);
 }
 
 static void forget_released(struct join_log *log)
 {
     struct iso_history kept;
-    if (log->waiting > log->records.transaction_count / 2)
+    if (log->waiting > log->records.txns.count / 2)
         return;
     iso_history_init(&kept);
     kept.clock = ISO_CLOCK_SCALAR;
-    for (uint32_t t = 0; t < log->records.transaction_count; t++)
+    for (uint32_t t = 0; t < log->records.txns.count; t++)
         if (iso_marks_of(&log->records, t) & ISO_MARK_LOG_START)
             join_copy_whole(&kept, &log->records, t);
     iso_history_release(&log->records);
@@ -206,9 +206,9 @@ void join_log_release(struct iso_join *join, bool ended)
     if (!log->waiting)
         return;
     uint64_t known = ended ? 0 : whole(join);
-    for (uint32_t t = 0; t < log->records.transaction_count; t++) {
+    for (uint32_t t = 0; t < log->records.txns.count; t++) {
         bool waits = iso_marks_of(&log->records, t) & ISO_MARK_LOG_START;
-        if (waits && (ended || log->broken || is_known(log, log->records.sts[t], known)))
+        if (waits && (ended || log->broken || is_known(log, log->records.txns.sts[t], known)))
             release(join, t);
     }
     forget_released(log);

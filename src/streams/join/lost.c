@@ -205,7 +205,7 @@ static void lose_key(struct iso_join *join, uint32_t key, uint64_t position, uin
 static void lose_table(struct iso_join *join, uint32_t table, uint64_t position, uint64_t origin)
 {
     join->tables.list[table].has_lost = true;
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++)
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++)
         if (join->keys.list[key].of_table == table)
             lose_key(join, key, position, origin);
     join_add_lost(join, table, position, origin);
@@ -236,7 +236,7 @@ static void lose_listed(struct iso_join *join, const struct join_record *record,
         join->keys.list[key].mark = listed;
         lose_key(join, key, position, record->origin);
     }
-    for (uint32_t key = 0; key < join->keys.names.key_count; key++) {
+    for (uint32_t key = 0; key < join->keys.names.keys.count; key++) {
         const struct join_key *state = &join->keys.list[key];
         if (state->part == JOIN_PART_CELL && join->keys.list[state->of_row].mark == listed)
             lose_key(join, key, position, record->origin);

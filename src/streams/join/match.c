@@ -94,7 +94,7 @@ static void conclude(struct iso_join *join, const struct candidate *candidate)
         join->stats.unresolved++;
         if (record->kept != ISO_NONE)
             join_emit_joined(join, &join->records.kept, record->kept,
-                             join->records.kept.sno[record->kept]);
+                             join->records.kept.txns.sno[record->kept]);
         join_forget_record(join, candidate->record);
         return;
     }

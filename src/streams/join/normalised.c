@@ -104,14 +104,14 @@ static void spell_operations(struct iso_join *join, struct iso_history *of, uint
 {
     if (nothing_is_known(join))
         return;
-    uint32_t end = transaction + 1 < of->transaction_count ? of->first_operation[transaction + 1]
-                                                           : of->operation_count;
-    for (uint32_t o = of->first_operation[transaction]; o < end; o++) {
+    uint32_t end =
+        transaction + 1 < of->txns.count ? of->txns.first_op[transaction + 1] : of->ops.count;
+    for (uint32_t o = of->txns.first_op[transaction]; o < end; o++) {
         uint8_t kind = iso_kind_of(of, o);
         if (kind != ISO_READ && kind != ISO_WRITE)
             continue;
-        uint32_t key = join_key_find(join, &of->atoms, of->key_atom[of->key[o]]);
-        of->value[o] = spell(join, table_of(join, key), &of->atoms, of->value[o]);
+        uint32_t key = join_key_find(join, &of->atoms, of->keys.atom[of->ops.key[o]]);
+        of->ops.value[o] = spell(join, table_of(join, key), &of->atoms, of->ops.value[o]);
     }
 }
 
@@ -141,7 +141,7 @@ bool join_may_equal(struct iso_join *join, uint32_t key, iso_atom delivered, iso
 
 void join_spell_last(struct iso_join *join, struct iso_history *into)
 {
-    spell_operations(join, into, into->transaction_count - 1);
+    spell_operations(join, into, into->txns.count - 1);
 }
 
 void join_spell_kept(struct iso_join *join, const struct join_record *record)

@@ -96,7 +96,7 @@ static bool admits(struct iso_join *join, uint32_t key, iso_atom value, uint32_t
 static uint32_t key_of(struct iso_join *join, uint32_t o)
 {
     const struct iso_history *kept = &join->records.kept;
-    return join_key_find(join, &kept->atoms, kept->key_atom[kept->key[o]]);
+    return join_key_find(join, &kept->atoms, kept->keys.atom[kept->ops.key[o]]);
 }
 
 /* How many reads of the unit in operations `first` to `end` - 1 cannot be of that state. */
@@ -109,7 +109,7 @@ static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t en
         uint32_t key = key_of(join, o);
         if (iso_kind_of(kept, o) != ISO_READ || join_own_unit(join, key) != unit)
             continue;
-        iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->value[o]);
+        iso_atom value = iso_atoms_copy(&join->texts.atoms, &kept->atoms, kept->ops.value[o]);
         misfits += !admits(join, key, value, state);
     }
     return misfits;
@@ -156,7 +156,8 @@ static void note_writes(struct iso_join *join, uint32_t first, uint32_t end)
     for (uint32_t o = end; o-- > first;) {
         uint32_t key = key_of(join, o);
         struct join_tally *tally = join_tally_of(join, key);
-        if (iso_kind_writes(kept->kind[o]) && tally->is_loose && ++tally->passed == tally->writes)
+        if (iso_kind_writes(kept->ops.kind[o]) && tally->is_loose &&
+            ++tally->passed == tally->writes)
             tally->bound = 0;
     }
 }
@@ -164,8 +165,7 @@ static void note_writes(struct iso_join *join, uint32_t first, uint32_t end)
 static void look_at_statements(struct iso_join *join, uint32_t transaction, bool takes)
 {
     const struct iso_history *kept = &join->records.kept;
-    uint32_t origin = kept->first_operation[transaction],
-             end = kept->first_operation[transaction + 1];
+    uint32_t origin = kept->txns.first_op[transaction], end = kept->txns.first_op[transaction + 1];
     uint32_t first_set, sets;
     struct join_own *own = &join->scratch.own;
     first_set = iso_history_sets_of(kept, transaction, &sets);
@@ -206,7 +206,7 @@ bool join_own_is_loose(struct iso_join *join, uint32_t unit)
 
 uint32_t join_own_seen(const struct iso_join *join, const struct join_record *record, uint32_t o)
 {
-    return join->scratch.own.seen[o - join->records.kept.first_operation[record->kept]];
+    return join->scratch.own.seen[o - join->records.kept.txns.first_op[record->kept]];
 }
 
 uint32_t join_own_state(const struct iso_join *join, uint32_t i)

@@ -50,10 +50,10 @@ static void reserve_caches(struct iso_join *join, const struct iso_history *bloc
 
 static void reserve_keys(struct iso_join *join)
 {
-    if (join->keys.names.key_count < join->keys.capacity)
+    if (join->keys.names.keys.count < join->keys.capacity)
         return;
     uint32_t old = join->keys.capacity;
-    ISO_GROW_COLUMN(join->keys.list, join->keys.names.key_count, join->keys.capacity);
+    ISO_GROW_COLUMN(join->keys.list, join->keys.names.keys.count, join->keys.capacity);
     for (uint32_t i = old; i < join->keys.capacity; i++)
         join->keys.list[i] = join_key_new;
 }
@@ -127,7 +127,7 @@ static bool is_header(const struct iso_join *join, uint32_t key)
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
     const char *text =
-        iso_atom_text(&join->keys.names.atoms, join->keys.names.key_atom[key], buffer, &length);
+        iso_atom_text(&join->keys.names.atoms, join->keys.names.keys.atom[key], buffer, &length);
     return iso_history_is_header(text, length);
 }
 
@@ -137,7 +137,7 @@ uint32_t join_key_of(struct iso_join *join, iso_atom own)
     reserve_keys(join);
     if (join->keys.list[number].of_table == ISO_NONE) {
         join->keys.list[number].of_table =
-            join_table_of_key(join, join->keys.names.key_atom[number]);
+            join_table_of_key(join, join->keys.names.keys.atom[number]);
         join->keys.list[number].is_header = is_header(join, number);
         join_note_part(join, number);
     }
@@ -341,11 +341,11 @@ void join_leave_claim(struct iso_join *join, uint32_t number)
 static void rebuild_kept(struct iso_join *join)
 {
     struct iso_history kept;
-    if (join->records.kept.transaction_count < REBUILD_FROM / 16 ||
-        join->records.kept_open > join->records.kept.transaction_count / 4)
+    if (join->records.kept.txns.count < REBUILD_FROM / 16 ||
+        join->records.kept_open > join->records.kept.txns.count / 4)
         return;
     iso_history_init(&kept);
-    kept.positions_known = true;
+    kept.txns.are_numbered = true;
     for (uint32_t i = 0; i < join->records.count; i++) {
         struct join_record *record = &join->records.list[i];
         if (!(record->flags & JOIN_RECORD_FREE) && record->kept != ISO_NONE)
@@ -478,7 +478,7 @@ void join_rebuild_texts(struct iso_join *join)
     keep_transactions(join, &kept);
     keep_records(join, &kept);
     keep_finished(join, &kept);
-    for (uint32_t i = 0; i < join->keys.names.key_count; i++)
+    for (uint32_t i = 0; i < join->keys.names.keys.count; i++)
         keep_atom(&kept, &join->texts.atoms, &join->keys.list[i].value);
     for (uint32_t i = 0; i < join->carried.count; i++) {
         keep_atom(&kept, &join->texts.atoms, &join->carried.list[i].value);

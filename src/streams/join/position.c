@@ -86,15 +86,16 @@ const struct iso_snapshot *join_snapshot_of(const struct iso_join *join,
     const struct iso_history *kept = &join->records.kept;
     uint32_t t = join->records.list[link->record].kept;
     uint32_t snapshot = link->operation == ISO_NONE
-                            ? kept->snapshot[t]
-                            : (uint32_t)kept->ots[kept->first_operation[t] + link->operation];
-    return &kept->snapshots[snapshot];
+                            ? kept->txns.snapshot[t]
+                            : (uint32_t)kept->ops.ots[kept->txns.first_op[t] + link->operation];
+    return &kept->snapshots.list[snapshot];
 }
 
 /* It writes, or leaves it to the stream to say what: then rows of it may arrive. */
 bool join_may_write(const struct iso_join *join, const struct join_record *record)
 {
-    return join->records.kept.flags[record->kept] & ISO_WRITES || record->flags & JOIN_RECORD_TAKES;
+    return join->records.kept.txns.flags[record->kept] & ISO_WRITES ||
+           record->flags & JOIN_RECORD_TAKES;
 }
 
 void join_place_record(struct iso_join *join, uint32_t number)
@@ -102,15 +103,15 @@ void join_place_record(struct iso_join *join, uint32_t number)
     const struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[number];
     struct join_positions *positions = &join->positions;
-    uint32_t t = record->kept, first = kept->first_operation[t];
-    uint64_t latest = kept->snapshots[kept->snapshot[t]].xmax;
+    uint32_t t = record->kept, first = kept->txns.first_op[t];
+    uint64_t latest = kept->snapshots.list[kept->txns.snapshot[t]].xmax;
     positions->active = true;
-    join_extent_note(join, &kept->snapshots[kept->snapshot[t]]);
+    join_extent_note(join, &kept->snapshots.list[kept->txns.snapshot[t]]);
     latest = record->xid > latest ? record->xid : latest;
     positions->reference = latest > positions->reference ? latest : positions->reference;
     add_link(join, number, ISO_NONE);
-    for (uint32_t o = first; kept->ots && o < kept->first_operation[t + 1]; o++)
-        if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
+    for (uint32_t o = first; kept->ops.ots && o < kept->txns.first_op[t + 1]; o++)
+        if (kept->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
             add_link(join, number, o - first);
     if (join_may_write(join, record))
         record->unplaced++;
@@ -157,7 +158,7 @@ void join_place_commit(struct iso_join *join, uint32_t number, uint32_t transact
     if (number != ISO_NONE) {
         struct join_record *record = &join->records.list[number];
         const struct iso_history *kept = &join->records.kept;
-        uint64_t xmin = kept->snapshots[kept->snapshot[record->kept]].xmin;
+        uint64_t xmin = kept->snapshots.list[kept->txns.snapshot[record->kept]].xmin;
         if (record->status == ISO_UNKNOWN)
             join_resolve(join, number, true, 0);
         commit.xid = record->xid ? record->xid : commit.xid;
@@ -306,8 +307,8 @@ static void place_commit(struct iso_join *join, const struct join_commit *commit
     struct join_record *record = &join->records.list[commit->record];
     record->cts = cts;
     record->flags |= JOIN_RECORD_CTS;
-    join->records.kept.cts[record->kept] = cts;
-    join->records.kept.flags[record->kept] |= ISO_HAS_CTS;
+    join->records.kept.txns.cts[record->kept] = cts;
+    join->records.kept.txns.flags[record->kept] |= ISO_HAS_CTS;
     join_finish_placed(join, commit->record, commit->transaction, cts);
     if (commit->transaction != ISO_NONE) {
         join_note_newest(join, &join->open.list[commit->transaction], cts);
@@ -348,10 +349,10 @@ static void place_commits(struct iso_join *join, const struct iso_snapshot *snap
 static void note_last(struct iso_join *join, const struct iso_snapshot *snapshot)
 {
     struct iso_history *last = &join->positions.last;
-    last->snapshot_count = 0;
-    last->xip_count = 0;
+    last->snapshots.count = 0;
+    last->snapshots.xip_count = 0;
     iso_snapshot_copy(last, &join->records.kept,
-                      (uint32_t)(snapshot - join->records.kept.snapshots));
+                      (uint32_t)(snapshot - join->records.kept.snapshots.list));
 }
 
 static void report_snapshot_order(struct iso_join *join, const struct join_link *link)
@@ -368,7 +369,7 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     struct iso_history *kept = &join->records.kept;
     struct join_record *record = &join->records.list[link->record];
     const struct iso_snapshot *last =
-        positions->last.snapshot_count ? positions->last.snapshots : NULL;
+        positions->last.snapshots.count ? positions->last.snapshots.list : NULL;
     uint64_t before = positions->position;
     place_commits(join, join_snapshot_of(join, link)); /* which may move `kept` */
     const struct iso_snapshot *snapshot = join_snapshot_of(join, link);
@@ -386,13 +387,14 @@ static void place_link(struct iso_join *join, const struct join_link *link)
     if (positions->broken)
         report_snapshot_order(join, link);
     if (link->operation == ISO_NONE) {
-        kept->sts[record->kept] = record->sts = positions->position + 1;
-        kept->flags[record->kept] |= ISO_HAS_STS;
+        kept->txns.sts[record->kept] = record->sts = positions->position + 1;
+        kept->txns.flags[record->kept] |= ISO_HAS_STS;
         record->flags |= JOIN_RECORD_STS | (is_before(join, snapshot) ? JOIN_RECORD_BEFORE : 0);
     } else {
-        uint32_t o = kept->first_operation[record->kept] + link->operation;
-        kept->ots[o] = positions->position + 1;
-        kept->kind[o] = (uint8_t)((kept->kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
+        uint32_t o = kept->txns.first_op[record->kept] + link->operation;
+        kept->ops.ots[o] = positions->position + 1;
+        kept->ops.kind[o] =
+            (uint8_t)((kept->ops.kind[o] & ~ISO_OPERATION_SNAPSHOT) | ISO_OPERATION_OTS);
     }
     assert(record->unplaced);
     record->unplaced--;

@@ -13,7 +13,7 @@ enum { WALK_MOST = 1 << 16 }; /* a snapshot that a client made up may see any nu
 
 static const struct iso_snapshot *reached(const struct join_extent *extent)
 {
-    return extent->reached.snapshot_count ? extent->reached.snapshots : NULL;
+    return extent->reached.snapshots.count ? extent->reached.snapshots.list : NULL;
 }
 
 /* Snapshots form a chain: a larger one contains the others. */
@@ -23,9 +23,9 @@ static void reach(struct join_extent *extent, const struct iso_history *of,
     const struct iso_snapshot *before = reached(extent);
     if (before && (snapshot->xmin < before->xmin || snapshot->xmax < before->xmax))
         return;
-    extent->reached.snapshot_count = 0;
-    extent->reached.xip_count = 0;
-    iso_snapshot_copy(&extent->reached, of, (uint32_t)(snapshot - of->snapshots));
+    extent->reached.snapshots.count = 0;
+    extent->reached.snapshots.xip_count = 0;
+    iso_snapshot_copy(&extent->reached, of, (uint32_t)(snapshot - of->snapshots.list));
 }
 
 void join_extent_note(struct iso_join *join, const struct iso_snapshot *snapshot)
@@ -42,10 +42,10 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
     if (number == ISO_NONE)
         return;
     uint32_t t = join->records.list[number].kept;
-    reach(&join->extent, kept, &kept->snapshots[kept->snapshot[t]]);
-    for (uint32_t o = kept->first_operation[t]; kept->ots && o < kept->first_operation[t + 1]; o++)
-        if (kept->kind[o] & ISO_OPERATION_SNAPSHOT)
-            reach(&join->extent, kept, &kept->snapshots[kept->ots[o]]);
+    reach(&join->extent, kept, &kept->snapshots.list[kept->txns.snapshot[t]]);
+    for (uint32_t o = kept->txns.first_op[t]; kept->ops.ots && o < kept->txns.first_op[t + 1]; o++)
+        if (kept->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
+            reach(&join->extent, kept, &kept->snapshots.list[kept->ops.ots[o]]);
 }
 
 /* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the
@@ -108,7 +108,7 @@ static bool is_missing(const struct iso_join *join, const struct join_record *re
 static bool says_writes(const struct iso_join *join, const struct join_record *record)
 {
     const struct iso_history *kept = &join->records.kept;
-    bool leaves_writes = kept->marks && kept->marks[record->kept] & ISO_MARK_CDC_WRITES;
+    bool leaves_writes = kept->txns.marks && kept->txns.marks[record->kept] & ISO_MARK_CDC_WRITES;
     return record->status == ISO_UNKNOWN || leaves_writes || record->writes.count;
 }
 

@@ -36,7 +36,7 @@ static void set_identities(const struct taking *taking, const struct join_identi
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
     struct join_record *record = &join->records.list[taking->record];
-    uint64_t xid = block->xid ? block->xid[taking->transaction] : 0;
+    uint64_t xid = block->txns.xid ? block->txns.xid[taking->transaction] : 0;
     if (in_band) {
         add_identity(record, in_band->number, (enum join_tag)in_band->tag);
     } else if (join->capability->by_id) {
@@ -68,7 +68,7 @@ static void add_write(const struct taking *taking, uint32_t operation)
 {
     struct iso_join *join = taking->join;
     const struct iso_history *block = taking->block;
-    uint32_t key = join_key_number(join, block, block->key_atom[block->key[operation]]);
+    uint32_t key = join_key_number(join, block, block->keys.atom[block->ops.key[operation]]);
     if (!join_is_judged(join, key) || !is_compared(join, key))
         return;
     struct join_key *state = &join->keys.list[key];
@@ -84,8 +84,9 @@ static void add_write(const struct taking *taking, uint32_t operation)
     }
     struct join_row *row = &join->rows.list[state->row];
     row->content++;
-    row->after = kind == ISO_DELETE ? ISO_ABSENT : join_text(join, block, block->value[operation]);
-    row->ordinal = operation - block->first_operation[taking->transaction];
+    row->after =
+        kind == ISO_DELETE ? ISO_ABSENT : join_text(join, block, block->ops.value[operation]);
+    row->ordinal = operation - block->txns.first_op[taking->transaction];
 }
 
 /* Cells of rows that it deleted afterwards, or wrote once more without listing them: what they have
@@ -108,10 +109,10 @@ static void leave_overwritten(const struct taking *taking)
 static void collect_writes(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
-    uint32_t end = block->first_operation[taking->transaction + 1];
+    uint32_t end = block->txns.first_op[taking->transaction + 1];
     taking->join->counters.marks++;
-    for (uint32_t o = block->first_operation[taking->transaction]; o < end; o++)
-        if (iso_kind_writes(block->kind[o]))
+    for (uint32_t o = block->txns.first_op[taking->transaction]; o < end; o++)
+        if (iso_kind_writes(block->ops.kind[o]))
             add_write(taking, o);
     if (taking->join->records.list[taking->record].flags & JOIN_RECORD_ROWS)
         leave_overwritten(taking);
@@ -122,7 +123,7 @@ static void collect_writes(const struct taking *taking)
 static bool has_snapshot(const struct taking *taking)
 {
     const struct iso_history *block = taking->block;
-    return block->snapshot && block->snapshot[taking->transaction] != ISO_NONE;
+    return block->txns.snapshot && block->txns.snapshot[taking->transaction] != ISO_NONE;
 }
 
 /* Its timestamps are positions among snapshots: explicit ones win. */
@@ -158,15 +159,15 @@ static void fill_record(const struct taking *taking)
     const struct iso_history *block = taking->block;
     uint32_t t = taking->transaction;
     struct join_record *record = &join->records.list[taking->record];
-    record->tid = join_text(join, block, block->tid[t]);
+    record->tid = join_text(join, block, block->txns.tid[t]);
     record->status = taking->status;
     record->flags = (uint16_t)((taking->flags & ISO_HAS_STS ? JOIN_RECORD_STS : 0) |
                                (taking->flags & ISO_HAS_CTS ? JOIN_RECORD_CTS : 0) |
                                (join_takes_writes(block, t) ? JOIN_RECORD_TAKES : 0));
-    record->sts = taking->flags & ISO_HAS_STS ? block->sts[t] : 0;
-    record->cts = taking->flags & ISO_HAS_CTS ? block->cts[t] : 0;
-    record->xid = block->xid ? block->xid[t] : 0;
-    record->origin = block->origin[t];
+    record->sts = taking->flags & ISO_HAS_STS ? block->txns.sts[t] : 0;
+    record->cts = taking->flags & ISO_HAS_CTS ? block->txns.cts[t] : 0;
+    record->xid = block->txns.xid ? block->txns.xid[t] : 0;
+    record->origin = block->txns.origin[t];
     note_largest(join, record);
     record->horizon = join->progress.largest; /* no less than its own start */
 }
@@ -237,10 +238,10 @@ static bool is_below_promise(const struct taking *taking)
     uint64_t promise = taking->join->positions.clients;
     if (!promise || !is_placed(taking) || taking->status == ISO_ABORTED)
         return false;
-    bool below = block->snapshots[block->snapshot[t]].xmin < promise;
-    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-        below |= block->kind[o] & ISO_OPERATION_SNAPSHOT &&
-                 block->snapshots[block->ots[o]].xmin < promise;
+    bool below = block->snapshots.list[block->txns.snapshot[t]].xmin < promise;
+    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+        below |= block->ops.kind[o] & ISO_OPERATION_SNAPSHOT &&
+                 block->snapshots.list[block->ops.ots[o]].xmin < promise;
     return below;
 }
 
@@ -279,10 +280,10 @@ static void pass_on(const struct taking *taking)
 
 bool join_reads_at_start(const struct iso_history *history, uint32_t transaction)
 {
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
-        if (!iso_kind_writes(history->kind[o]) &&
-            !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
+        if (!iso_kind_writes(history->ops.kind[o]) &&
+            !(history->ops.kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
             return true;
     return false;
 }
@@ -343,10 +344,10 @@ static void survey(struct taking *taking)
     bool writes = record->flags & JOIN_RECORD_TAKES,
          hides_own = join_hides_own(join, block, taking->transaction);
     join->counters.tallies += hides_own;
-    for (uint32_t o = block->first_operation[taking->transaction];
-         o < block->first_operation[taking->transaction + 1]; o++) {
-        uint32_t key = join_key_number(join, block, block->key_atom[block->key[o]]);
-        bool is_write = iso_kind_writes(block->kind[o]), judged = join_is_judged(join, key);
+    for (uint32_t o = block->txns.first_op[taking->transaction];
+         o < block->txns.first_op[taking->transaction + 1]; o++) {
+        uint32_t key = join_key_number(join, block, block->keys.atom[block->ops.key[o]]);
+        bool is_write = iso_kind_writes(block->ops.kind[o]), judged = join_is_judged(join, key);
         join->stats.reads += !is_write;
         writes |= is_write && judged;
         if (is_write && judged && join->keys.list[key].part != JOIN_PART_ALL)
@@ -404,7 +405,7 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
                             block,
                             transaction,
                             join_new_record(join),
-                            block->flags[transaction],
+                            block->txns.flags[transaction],
                             iso_status_of(block, transaction)};
     uint32_t number = taking.record;
     join->records.list[number].taken = join->counters.taken++;

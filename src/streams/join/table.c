@@ -127,7 +127,7 @@ void iso_join_sources_grew(struct iso_join *join)
         table->cells = JOIN_NOT_ASKED;
         is_any = true;
     }
-    for (uint32_t key = 0; is_any && key < join->keys.names.key_count; key++)
+    for (uint32_t key = 0; is_any && key < join->keys.names.keys.count; key++)
         if (join->keys.list[key].part == JOIN_PART_ALL)
             join_note_part(join, key); /* of a table without a source it was not asked */
 }

@@ -63,7 +63,7 @@ static void validate_records(const struct iso_join *join)
         const struct join_record *record = &records->list[i];
         assert(i < records->count && record->older == before &&
                !(record->flags & JOIN_RECORD_FREE));
-        assert(record->kept == ISO_NONE || record->kept < records->kept.transaction_count);
+        assert(record->kept == ISO_NONE || record->kept < records->kept.txns.count);
         before = i;
         waiting++;
     }
@@ -99,7 +99,7 @@ static void validate_log(const struct join_log *log)
  * with. */
 static void validate_keys(const struct iso_join *join)
 {
-    uint32_t of[JOIN_INITIAL_DELIVERED + 1] = {0}, count = join->keys.names.key_count;
+    uint32_t of[JOIN_INITIAL_DELIVERED + 1] = {0}, count = join->keys.names.keys.count;
     assert(count <= join->keys.capacity);
     for (uint32_t key = 0; key < count; key++) {
         const struct join_key *state = &join->keys.list[key];

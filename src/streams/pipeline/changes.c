@@ -194,7 +194,7 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         case ISO_JOIN_INITIAL:
             iso_aion_set_initial(pipeline->engine, step->first, step->tid, now);
-            pipeline_queries_initial(pipeline, out->block.key_atom[step->first], step->tid);
+            pipeline_queries_initial(pipeline, out->block.keys.atom[step->first], step->tid);
             break;
         case ISO_JOIN_ALTERED:
             pipeline_note_altered(pipeline, &out->block.atoms, step->tid, step->cts);
@@ -226,7 +226,7 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         }
     }
-    if (out->joined.transaction_count && pipeline->options.on_joined)
+    if (out->joined.txns.count && pipeline->options.on_joined)
         pipeline->options.on_joined(pipeline->options.context, &out->joined);
     pipeline_queries_flush(pipeline);
     iso_join_drained(pipeline->join);

@@ -65,8 +65,9 @@ void pipeline_note_far_ahead_all(struct iso_pipeline *pipeline, uint32_t first, 
     const struct iso_history *block = &pipeline->batch.events.block;
     for (uint32_t t = first; pipeline->clock.year && t < end; t++)
         pipeline_note_far_ahead(pipeline,
-                                block->cts[t] > block->sts[t] ? block->cts[t] : block->sts[t],
-                                block->origin[t]);
+                                block->txns.cts[t] > block->txns.sts[t] ? block->txns.cts[t]
+                                                                        : block->txns.sts[t],
+                                block->txns.origin[t]);
 }
 
 void pipeline_set_year(struct iso_pipeline *pipeline)
@@ -141,8 +142,8 @@ void pipeline_note_timestamps(struct iso_pipeline *pipeline, uint32_t first, uin
 {
     const struct iso_history *block = &pipeline->batch.events.block;
     for (uint32_t t = first; t < end; t++) {
-        uint64_t sts = block->flags[t] & ISO_HAS_STS ? block->sts[t] : 0;
-        uint64_t cts = block->flags[t] & ISO_HAS_CTS ? block->cts[t] : 0;
+        uint64_t sts = block->txns.flags[t] & ISO_HAS_STS ? block->txns.sts[t] : 0;
+        uint64_t cts = block->txns.flags[t] & ISO_HAS_CTS ? block->txns.cts[t] : 0;
         pipeline_note_timestamp(pipeline, sts > cts ? sts : cts);
     }
 }

@@ -158,17 +158,17 @@ void counted_note_record(struct counted *counted, const struct iso_history *bloc
                          uint32_t transaction)
 {
     counted->of_stream |= iso_marks_of(block, transaction) & ISO_MARKS_OF_STREAM;
-    if (!counted->in_use || !(block->flags[transaction] & ISO_HAS_SNO) ||
-        block->session[transaction] == ISO_NONE)
+    if (!counted->in_use || !(block->txns.flags[transaction] & ISO_HAS_SNO) ||
+        block->txns.session[transaction] == ISO_NONE)
         return;
-    uint64_t digest = digest_of(block, block->session_atom[block->session[transaction]]);
-    uint64_t number = block->sno[transaction];
+    uint64_t digest = digest_of(block, block->sessions.atom[block->txns.session[transaction]]);
+    uint64_t number = block->txns.sno[transaction];
     struct counted_session *session = find(counted, digest);
     if (!session)
         return;
     if (number < session->next)
         fill_hole(counted, session, number);
-    reach(counted, session, number, block->origin[transaction]);
+    reach(counted, session, number, block->txns.origin[transaction]);
     session->next = number == session->next ? number + 1 : session->next;
 }
 

@@ -48,7 +48,7 @@ bool pipeline_has_watermarks(struct iso_pipeline *pipeline, uint32_t input)
 
 void pipeline_name_inputs(const struct iso_pipeline *pipeline, struct iso_history *block)
 {
-    for (uint32_t i = block->input_count; i < pipeline->inputs.names.count; i++) {
+    for (uint32_t i = block->inputs.count; i < pipeline->inputs.names.count; i++) {
         const struct iso_inputs_entry *input = &pipeline->inputs.names.list[i];
         char name[320];
         if (input->partition == ISO_PIPELINE_FILE)
@@ -83,8 +83,8 @@ static void note_first(struct iso_pipeline *pipeline, const struct iso_message *
 uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint32_t count)
 {
     uint64_t reads = 0;
-    for (uint32_t o = block->first_operation[first]; o < block->first_operation[first + count]; o++)
-        reads += !iso_kind_writes(block->kind[o]);
+    for (uint32_t o = block->txns.first_op[first]; o < block->txns.first_op[first + count]; o++)
+        reads += !iso_kind_writes(block->ops.kind[o]);
     return reads;
 }
 
@@ -101,7 +101,7 @@ static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
 {
     struct iso_pipeline_intake *intake = &pipeline->stats.intake;
     const struct iso_events *events = &pipeline->batch.events;
-    uint32_t records = events->block.transaction_count - first_record;
+    uint32_t records = events->block.txns.count - first_record;
     bool has_content = records, ignored = true;
     for (uint32_t i = first_event; i < events->count; i++) {
         uint8_t type = events->list[i].type;
@@ -121,7 +121,7 @@ static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
 /* The message's transactions are the last ones of the block. */
 static void imply_own(struct iso_history *block, uint32_t first)
 {
-    if (block->transaction_count > first)
+    if (block->txns.count > first)
         iso_history_imply_own(block, first);
 }
 
@@ -133,7 +133,7 @@ enum iso_status pipeline_decode(struct iso_pipeline *pipeline, uint64_t now,
         struct iso_error wrong;
         wrong.status = ISO_OK; /* its text is read only when it is set */
         uint32_t first_event = pipeline->batch.events.count,
-                 first_record = pipeline->batch.events.block.transaction_count;
+                 first_record = pipeline->batch.events.block.txns.count;
         struct iso_decoder *decoder = find_decoder(pipeline, message);
         pipeline->stats.intake.messages++;
         if (!decoder) {
@@ -177,15 +177,17 @@ static bool pack(uint64_t *physical, const uint64_t *logical, uint64_t index, un
  * `*culprit`. */
 static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culprit)
 {
-    for (uint32_t t = 0; t < block->transaction_count; t++) {
+    for (uint32_t t = 0; t < block->txns.count; t++) {
         *culprit = t;
-        if ((block->flags[t] & ISO_HAS_STS) && !pack(block->sts, block->sts_logical, t, bits))
+        if ((block->txns.flags[t] & ISO_HAS_STS) &&
+            !pack(block->txns.sts, block->txns.sts_logical, t, bits))
             return false;
-        if ((block->flags[t] & ISO_HAS_CTS) && !pack(block->cts, block->cts_logical, t, bits))
+        if ((block->txns.flags[t] & ISO_HAS_CTS) &&
+            !pack(block->txns.cts, block->txns.cts_logical, t, bits))
             return false;
-        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-            if ((block->kind[o] & ISO_OPERATION_OTS) &&
-                !pack(block->ots, block->ots_logical, o, bits))
+        for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+            if ((block->ops.kind[o] & ISO_OPERATION_OTS) &&
+                !pack(block->ops.ots, block->ops.ots_logical, o, bits))
                 return false;
     }
     for (uint32_t i = 0; i < block->ranges.count; i++) {
@@ -202,11 +204,11 @@ static bool pack_pairs(struct iso_history *block, unsigned bits, uint32_t *culpr
 /* The first transaction that has a snapshot, or an operation that has one. */
 static uint32_t find_snapshot(const struct iso_history *block)
 {
-    for (uint32_t t = 0; t < block->transaction_count; t++) {
-        if (block->snapshot && block->snapshot[t] != ISO_NONE)
+    for (uint32_t t = 0; t < block->txns.count; t++) {
+        if (block->txns.snapshot && block->txns.snapshot[t] != ISO_NONE)
             return t;
-        for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-            if (block->kind[o] & ISO_OPERATION_SNAPSHOT)
+        for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+            if (block->ops.kind[o] & ISO_OPERATION_SNAPSHOT)
                 return t;
     }
     return ISO_NONE;
@@ -215,8 +217,8 @@ static uint32_t find_snapshot(const struct iso_history *block)
 static void put_culprit(struct iso_pipeline *pipeline, const struct iso_history *block,
                         uint32_t culprit, char location[LOCATION_BYTES])
 {
-    if (pipeline_batch_find(&pipeline->batch, block->origin[culprit]))
-        pipeline_put_location(pipeline, block->origin[culprit], location, LOCATION_BYTES);
+    if (pipeline_batch_find(&pipeline->batch, block->txns.origin[culprit]))
+        pipeline_put_location(pipeline, block->txns.origin[culprit], location, LOCATION_BYTES);
     else
         iso_history_location_text(block, culprit, location, LOCATION_BYTES);
 }
@@ -225,7 +227,7 @@ enum iso_status pipeline_make_scalar(struct iso_pipeline *pipeline, struct iso_h
                                      struct iso_error *error)
 {
     char location[LOCATION_BYTES];
-    uint32_t culprit = pipeline->join || !block->snapshot_count ? ISO_NONE : find_snapshot(block);
+    uint32_t culprit = pipeline->join || !block->snapshots.count ? ISO_NONE : find_snapshot(block);
     if (block->clock != ISO_CLOCK_NONE)
         pipeline->clock.kind = block->clock;
     if (culprit != ISO_NONE) {

@@ -177,7 +177,7 @@ void pipeline_contradiction(void *context, const struct iso_history *history, ui
 {
     struct iso_pipeline *pipeline = context;
     pipeline->stats.contradictions++;
-    uint64_t tid = name_of(TID, aion_atom_digest(&history->atoms, history->tid[t]), 0);
+    uint64_t tid = name_of(TID, aion_atom_digest(&history->atoms, history->txns.tid[t]), 0);
     if (doubt(&pipeline->doubts, tid))
         doubt_again(pipeline, tid, 0, PIPELINE_CONTRADICTION);
     pipeline->doubts.counted_count = 0;

@@ -120,12 +120,12 @@ void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_mes
 {
     const struct iso_history *block = &pipeline->batch.events.block;
     const struct input *state = pipeline_input(pipeline, message->input);
-    if (!is_used(pipeline) || !block->snapshot || state->is_change_stream || state->timeless)
+    if (!is_used(pipeline) || !block->txns.snapshot || state->is_change_stream || state->timeless)
         return;
-    for (uint32_t t = first; t < block->transaction_count; t++)
-        if (block->snapshot[t] != ISO_NONE)
+    for (uint32_t t = first; t < block->txns.count; t++)
+        if (block->txns.snapshot[t] != ISO_NONE)
             climb(pipeline, &pipeline->grace.promise, state->reached,
-                  block->snapshots[block->snapshot[t]].xmin);
+                  block->snapshots.list[block->txns.snapshot[t]].xmin);
 }
 
 /* The least of the change streams' watermarks; 0: one has none. */

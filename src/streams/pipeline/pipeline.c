@@ -353,10 +353,10 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
     pipeline_name_inputs(pipeline, &iso_join_output(pipeline->join)->block);
     if (pipeline_make_scalar(pipeline, block, error) != ISO_OK)
         return error->status;
-    pipeline_count_records(pipeline, block, 0, block->transaction_count);
+    pipeline_count_records(pipeline, block, 0, block->txns.count);
     pipeline->counted.file = block->lost;
-    for (uint32_t t = 0; t < block->transaction_count && error->status == ISO_OK; t += PIECE) {
-        uint32_t left = block->transaction_count - t;
+    for (uint32_t t = 0; t < block->txns.count && error->status == ISO_OK; t += PIECE) {
+        uint32_t left = block->txns.count - t;
         iso_join_take_records(pipeline->join, block, t, left < PIECE ? left : PIECE, now);
         pipeline_drain(pipeline, now, error);
     }

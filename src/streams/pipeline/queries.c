@@ -205,19 +205,19 @@ void pipeline_queries_midway(struct iso_pipeline *pipeline)
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial)
 {
     bool has_cells = false;
-    for (uint32_t i = 0; i < initial->initial_count; i++)
-        has_cells |= is_cell_key(&initial->atoms, initial->key_atom[initial->initial_key[i]]);
+    for (uint32_t i = 0; i < initial->initial.count; i++)
+        has_cells |= is_cell_key(&initial->atoms, initial->keys.atom[initial->initial.key[i]]);
     if (has_cells)
         pipeline_need_queries(pipeline);
     if (!pipeline->queries.engine)
         return;
-    if (initial->initial_value != ISO_ABSENT)
+    if (initial->initial.other_value != ISO_ABSENT)
         iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
     iso_rowsets_shards_block(pipeline->queries.engine, initial);
-    for (uint32_t i = 0; i < initial->initial_count; i++)
+    for (uint32_t i = 0; i < initial->initial.count; i++)
         iso_rowsets_shards_initial(pipeline->queries.engine,
-                                   initial->key_atom[initial->initial_key[i]],
-                                   initial->initial_of_key[i], initial->initial_is_append[i]);
+                                   initial->keys.atom[initial->initial.key[i]],
+                                   initial->initial.value[i], initial->initial.is_append[i]);
 }
 
 /* Whether a record of the block has rows with cells, or queries. */

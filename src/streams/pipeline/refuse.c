@@ -77,14 +77,14 @@ void pipeline_report_contradiction(struct iso_pipeline *pipeline, const struct i
 {
     char location[LOCATION_BYTES], text[LOCATION_BYTES + 300], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *tid = iso_atom_text(&block->atoms, block->tid[t], buffer, &length);
+    const char *tid = iso_atom_text(&block->atoms, block->txns.tid[t], buffer, &length);
     pipeline_put_location(pipeline, first, location, sizeof location);
     snprintf(
         text, sizeof text,
         "transaction %.*s arrived before with other content, first at %s: findings that name it are doubtful. "
         "Give each session and each start of an application ids of its own",
         (int)(length < 100 ? length : 100), tid, location);
-    report_doubtful(pipeline, block->origin[t], text);
+    report_doubtful(pipeline, block->txns.origin[t], text);
 }
 
 /* The reason begins with the location, as histories have it. */
@@ -92,7 +92,7 @@ enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_
                                 uint32_t t, const char *reason, struct iso_error *error)
 {
     char location[512], first[LOCATION_BYTES], text[1700];
-    uint64_t origin = block->origin[t], other = iso_aion_contradicted(pipeline->engine);
+    uint64_t origin = block->txns.origin[t], other = iso_aion_contradicted(pipeline->engine);
     iso_history_location_text(block, t, location, sizeof location);
     size_t length = strlen(location);
     if (!strncmp(reason, location, length) && !strncmp(reason + length, ": ", 2))
@@ -119,28 +119,28 @@ static bool is_of_list(const struct iso_history *block, uint32_t operation)
 bool pipeline_split_key(struct iso_pipeline *pipeline, struct iso_history *block, uint32_t t)
 {
     uint32_t misused = iso_aion_misused(pipeline->engine),
-             key = misused == ISO_NONE ? 0 : block->key[misused];
+             key = misused == ISO_NONE ? 0 : block->ops.key[misused];
     char buffer[ISO_ATOM_TEXT_MAX], reason[300];
     size_t length;
     if (misused == ISO_NONE || pipeline->options.on_bad_record == ISO_BAD_FAIL)
         return false;
     bool list = is_of_list(block, misused);
     struct iso_text name = {0};
-    const char *text = iso_atom_text(&block->atoms, block->key_atom[key], buffer, &length);
+    const char *text = iso_atom_text(&block->atoms, block->keys.atom[key], buffer, &length);
     iso_text_put_bytes(&name, text, length);
     iso_text_put(&name, list ? " (as a list)" : " (as a single value)");
     iso_atom other = iso_atoms_text(&block->atoms, name.bytes, name.used);
-    pipeline_doubt_key(pipeline, &block->atoms, block->key_atom[key]);
+    pipeline_doubt_key(pipeline, &block->atoms, block->keys.atom[key]);
     pipeline_doubt_key(pipeline, &block->atoms, other);
     uint32_t moved = iso_history_key(block, other);
-    for (uint32_t o = block->first_operation[t]; o < block->first_operation[t + 1]; o++)
-        block->key[o] =
-            block->key[o] == key && is_of_list(block, o) == list ? moved : block->key[o];
+    for (uint32_t o = block->txns.first_op[t]; o < block->txns.first_op[t + 1]; o++)
+        block->ops.key[o] =
+            block->ops.key[o] == key && is_of_list(block, o) == list ? moved : block->ops.key[o];
     snprintf(reason, sizeof reason,
              "uses key %.*s as a %s, and others do not: what names it is doubtful",
              (int)(name.used < 100 ? length : 80), name.bytes, list ? "list" : "single value");
     pipeline->stats.contradictions++;
-    report_doubtful(pipeline, block->origin[t], reason);
+    report_doubtful(pipeline, block->txns.origin[t], reason);
     iso_text_release(&name);
     return true;
 }

@@ -69,16 +69,16 @@ void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *histo
     char buffer[ISO_ATOM_TEXT_MAX];
     struct iso_text spelt = {0};
     pipeline_note_types(pipeline);
-    for (uint32_t o = 0; o < history->operation_count; o++) {
+    for (uint32_t o = 0; o < history->ops.count; o++) {
         size_t length;
         uint8_t kind = iso_kind_of(history, o);
         if (kind != ISO_READ && kind != ISO_WRITE)
             continue;
-        const char *key =
-            iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
+        const char *key = iso_atom_text(&history->atoms, history->keys.atom[history->ops.key[o]],
+                                        buffer, &length);
         struct table table = table_of(pipeline, key, length);
         if (table.type.kind > ISO_VALUE_ANY)
-            history->value[o] = spell(&table, &history->atoms, history->value[o], &spelt);
+            history->ops.value[o] = spell(&table, &history->atoms, history->ops.value[o], &spelt);
     }
     iso_text_release(&spelt);
 }

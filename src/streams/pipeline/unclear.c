@@ -20,29 +20,29 @@ struct writes {
 static bool is_write(const struct iso_history *history, uint32_t operation)
 {
     return iso_kind_of(history, operation) == ISO_WRITE &&
-           history->value[operation] != ISO_ABSENT &&
-           !iso_atom_is_unknown(&history->atoms, history->value[operation]);
+           history->ops.value[operation] != ISO_ABSENT &&
+           !iso_atom_is_unknown(&history->atoms, history->ops.value[operation]);
 }
 
 static void index_writes(struct writes *writes, const struct iso_history *history)
 {
     uint32_t count = 0;
     *writes = (struct writes){0};
-    writes->first = iso_allocate_zeroed(history->key_count + 2u, sizeof *writes->first);
-    for (uint32_t o = 0; o < history->operation_count; o++)
+    writes->first = iso_allocate_zeroed(history->keys.count + 2u, sizeof *writes->first);
+    for (uint32_t o = 0; o < history->ops.count; o++)
         if (is_write(history, o)) {
-            writes->first[history->key[o] + 2]++;
+            writes->first[history->ops.key[o] + 2]++;
             count++;
         }
-    for (uint32_t key = 0; key < history->key_count; key++)
+    for (uint32_t key = 0; key < history->keys.count; key++)
         writes->first[key + 2] += key ? writes->first[key + 1] : 0;
     writes->list = iso_allocate((count + 1u) * sizeof *writes->list);
     iso_number_map_reserve(&writes->values, count);
-    for (uint32_t o = 0; o < history->operation_count; o++)
+    for (uint32_t o = 0; o < history->ops.count; o++)
         if (is_write(history, o)) {
-            writes->list[writes->first[history->key[o] + 1]++] = o;
-            iso_number_map_put(&writes->values, iso_number_pair(history->key[o], history->value[o]),
-                               o);
+            writes->list[writes->first[history->ops.key[o] + 1]++] = o;
+            iso_number_map_put(&writes->values,
+                               iso_number_pair(history->ops.key[o], history->ops.value[o]), o);
         }
 }
 
@@ -66,19 +66,19 @@ static enum iso_likeness find_likeness(struct iso_pipeline *pipeline, const stru
                                        struct iso_history *history, uint32_t read, uint32_t *left)
 {
     char buffers[3][ISO_ATOM_TEXT_MAX];
-    uint32_t key = history->key[read];
-    struct iso_json_text name = text_of(history, history->key_atom[key], buffers[0]),
-                         value = text_of(history, history->value[read], buffers[1]);
+    uint32_t key = history->ops.key[read];
+    struct iso_json_text name = text_of(history, history->keys.atom[key], buffers[0]),
+                         value = text_of(history, history->ops.value[read], buffers[1]);
     enum iso_likeness best = ISO_VALUES_DIFFER;
     for (uint32_t i = writes->first[key]; i < writes->first[key + 1]; i++) {
         if (!*left)
             return ISO_VALUES_UNCLEAR;
         --*left;
-        iso_atom version = history->value[writes->list[i]];
+        iso_atom version = history->ops.value[writes->list[i]];
         enum iso_likeness likeness =
             pipeline_compare_read(pipeline, name, text_of(history, version, buffers[2]), value);
         if (likeness == ISO_VALUES_EQUAL) {
-            history->value[read] = version;
+            history->ops.value[read] = version;
             return likeness;
         }
         best = likeness < best ? likeness : best;
@@ -93,12 +93,12 @@ uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_his
     uint64_t dropped = 0;
     iso_pipeline_spell(pipeline, history);
     index_writes(&writes, history);
-    bool *drops = iso_allocate_zeroed(history->operation_count + 1u, sizeof *drops);
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        iso_atom value = history->value[o];
+    bool *drops = iso_allocate_zeroed(history->ops.count + 1u, sizeof *drops);
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        iso_atom value = history->ops.value[o];
         if (iso_kind_of(history, o) != ISO_READ || value == ISO_ABSENT ||
             iso_atom_is_unknown(&history->atoms, value) ||
-            iso_number_map_get(&writes.values, iso_number_pair(history->key[o], value)) !=
+            iso_number_map_get(&writes.values, iso_number_pair(history->ops.key[o], value)) !=
                 ISO_NUMBER_NONE)
             continue;
         drops[o] = find_likeness(pipeline, &writes, history, o, &left) == ISO_VALUES_UNCLEAR;

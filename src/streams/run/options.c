@@ -64,7 +64,7 @@ enum iso_status run_stream_initial(const struct run_stream_options *options,
     if (options->initial_file)
         iso_read_initial(options->initial_file, history, error);
     if (options->initial && strcmp(options->initial, "null"))
-        history->initial_value =
+        history->initial.other_value =
             iso_atoms_text(&history->atoms, options->initial, strlen(options->initial));
     return error->status;
 }

@@ -46,10 +46,10 @@ static void on_joined(void *context, struct iso_history *block)
     run_order_keep(&stream->order, block);
     run_joined_forget_queries(block);
     if (stream->kept.history)
-        run_kept_add(stream->kept.history, block, 0, block->transaction_count);
+        run_kept_add(stream->kept.history, block, 0, block->txns.count);
     run_joined_write(&stream->joined, block);
     if (stream->options->any_order)
-        run_rounds_keep(&stream->rounds, block, 0, block->transaction_count);
+        run_rounds_keep(&stream->rounds, block, 0, block->txns.count);
 }
 
 static void on_bad(void *context, const struct iso_message *message, const char *place,
@@ -159,8 +159,8 @@ static void set_limits(struct iso_pipeline_options *settings,
     settings->engine.host.memory_in_use = settings->engine.spill && !options->state
                                               ? cli_memory_in_use
                                               : NULL; /* else durable.h says */
-    ISO_FAULT(settings->engine.spill_all =
-                  iso_fault_spills_all(&settings->engine.spill_segment_bits));
+    ISO_FAULT(settings->engine.forced.spill_all =
+                  iso_fault_spills_all(&settings->engine.forced.spill_segment_bits));
 }
 
 static void set_question(struct iso_pipeline_options *settings,

@@ -75,7 +75,7 @@ static void hear_contradiction(void *context, const struct iso_history *history,
                                uint64_t first)
 {
     struct world *world = context;
-    uint32_t tid = history->tid[t];
+    uint32_t tid = history->txns.tid[t];
     (void)first;
     world->doubted[tid] = true;
     for (uint32_t i = 0; i < world->listed_count; i++) {
@@ -166,11 +166,11 @@ static void add_writer(struct world *world, struct iso_history *block, struct is
                        uint32_t tid)
 {
     uint64_t sts = 1 + iso_rng_below(rng, 100), cts = sts + 1 + iso_rng_below(rng, 40);
-    iso_history_begin(block, tid, tid, ISO_COMMITTED, block->transaction_count);
-    block->session[block->transaction_count - 1] = ISO_NONE;
+    iso_history_begin(block, tid, tid, ISO_COMMITTED, block->txns.count);
+    block->txns.session[block->txns.count - 1] = ISO_NONE;
     iso_history_set_sts(block, (struct iso_stamp){.physical = sts});
     iso_history_set_cts(block, (struct iso_stamp){.physical = cts});
-    iso_history_operation(block, ISO_WRITE, 1, block->transaction_count);
+    iso_history_operation(block, ISO_WRITE, 1, block->txns.count);
     world->writers[world->count++] = (struct writer){tid, sts, cts};
 }
 

@@ -91,9 +91,9 @@ static void sorted_chunks(struct world *world, const struct iso_history *block, 
 
 static bool wrote(const struct iso_history *block, uint32_t tid, uint32_t key, iso_atom value)
 {
-    for (uint32_t o = block->first_operation[tid - 1]; o < block->first_operation[tid]; o++)
-        if (iso_kind_of(block, o) == ISO_WRITE && block->key_atom[block->key[o]] == key &&
-            block->value[o] == value)
+    for (uint32_t o = block->txns.first_op[tid - 1]; o < block->txns.first_op[tid]; o++)
+        if (iso_kind_of(block, o) == ISO_WRITE && block->keys.atom[block->ops.key[o]] == key &&
+            block->ops.value[o] == value)
             return true;
     return false;
 }

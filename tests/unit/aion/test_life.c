@@ -83,8 +83,8 @@ static void begin(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t 
 static enum iso_status arrive(struct fixture *fixture)
 {
     struct iso_error error = {.status = ISO_OK};
-    return iso_aion_add(fixture->engine, fixture->block.transaction_count - 1, 1, fixture->now,
-                        NULL, &error);
+    return iso_aion_add(fixture->engine, fixture->block.txns.count - 1, 1, fixture->now, NULL,
+                        &error);
 }
 
 /* tid writes `value` to `key`. */
@@ -339,7 +339,7 @@ static void test_session_told_once(void **state)
     for (uint32_t i = 0; i < 3;
          i++) { /* snos 3, 1, 2 of one session; starts 5, commits 10, 20, 30 */
         begin(&f, i + 1, 5 + i, 10 * (i + 1), ISO_COMMITTED);
-        f.block.session[i] = iso_history_session(&f.block, 77);
+        f.block.txns.session[i] = iso_history_session(&f.block, 77);
         iso_history_set_sno(&f.block, i ? i : 3);
         iso_history_operation(&f.block, ISO_WRITE, 7 + i, 1);
         assert_int_equal(arrive(&f), ISO_OK);
@@ -356,7 +356,7 @@ static void member(struct fixture *fixture, uint32_t tid, uint64_t sno, uint64_t
                    uint8_t status)
 {
     begin(fixture, tid, sts, cts, status);
-    fixture->block.session[fixture->block.transaction_count - 1] =
+    fixture->block.txns.session[fixture->block.txns.count - 1] =
         iso_history_session(&fixture->block, 77);
     iso_history_set_sno(&fixture->block, sno);
     iso_history_operation(&fixture->block, ISO_WRITE, tid, 1);
@@ -744,7 +744,7 @@ static void test_a_steady_stream_takes_steady_memory(void **state)
         iso_history_input(&f.block, "topic[0]");
         iso_aion_block(f.engine, &f.block);
         begin(&f, i, 10ull * i, 10ull * i + 1, ISO_COMMITTED);
-        f.block.session[0] = ISO_NONE;
+        f.block.txns.session[0] = ISO_NONE;
         iso_history_operation(&f.block, ISO_WRITE, (uint32_t)iso_rng_below(&random, KEYS), i);
         assert_int_equal(arrive(&f), ISO_OK);
         if (i % 100)
@@ -771,7 +771,7 @@ static void test_memory_limit(void **state)
         f.block.clock = ISO_CLOCK_SCALAR;
         iso_aion_block(f.engine, &f.block);
         begin(&f, i, 10 * i, 10 * i + 5, ISO_COMMITTED);
-        f.block.session[0] = iso_history_session(&f.block, 1);
+        f.block.txns.session[0] = iso_history_session(&f.block, 1);
         iso_history_operation(&f.block, ISO_WRITE, i % 50, i);
         assert_int_equal(arrive(&f), ISO_OK);
         if (i % 100 == 0) {

@@ -70,7 +70,7 @@ static enum iso_status take(struct fixture *fixture, struct iso_error *error)
 {
     enum iso_status status;
     iso_aion_block(fixture->engine, &fixture->block);
-    status = iso_aion_add(fixture->engine, 0, fixture->block.transaction_count, 0, NULL, error);
+    status = iso_aion_add(fixture->engine, 0, fixture->block.txns.count, 0, NULL, error);
     iso_aion_watermark(fixture->engine, 2 * fixture->done, 0);
     iso_history_clear(&fixture->block);
     return status;

@@ -111,7 +111,7 @@ static void add(struct iso_history *block, const struct transaction *transaction
     uint32_t t = iso_history_begin(block, tid, transaction->session,
                                    unknown ? ISO_UNKNOWN : ISO_COMMITTED, tid);
     if (!transaction->session)
-        block->session[t] = ISO_NONE;
+        block->txns.session[t] = ISO_NONE;
     else
         iso_history_set_sno(block, transaction->sno);
     iso_history_set_sts(block, (struct iso_stamp){.physical = transaction->sts});

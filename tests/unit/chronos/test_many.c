@@ -49,8 +49,8 @@ static void all_pairs_of_overlapping_writers_are_counted(void **state)
     assert_int_equal(verdict.counts[ISO_NOCONFLICT], (uint64_t)WRITERS * (WRITERS - 1) / 2);
     assert_int_equal(verdict.violation_count, 10);
     for (uint32_t i = 0; i < 10; i++) {
-        assert_int_equal(history.tid[verdict.violations[i].transaction], 0);
-        assert_int_equal(history.tid[verdict.violations[i].other], i + 1);
+        assert_int_equal(history.txns.tid[verdict.violations[i].transaction], 0);
+        assert_int_equal(history.txns.tid[verdict.violations[i].other], i + 1);
     }
     release(&history, &verdict);
 }
@@ -133,7 +133,7 @@ static void evidence_that_is_replaced_is_not_kept(void **state)
     assert_true(verdict.element_capacity < 10 * LIMIT * ELEMENTS);
     for (uint32_t i = 0; i < LIMIT; i++) {
         const struct iso_value *expected = &verdict.violations[i].expected;
-        assert_int_equal(history.tid[verdict.violations[i].transaction], i + 1);
+        assert_int_equal(history.txns.tid[verdict.violations[i].transaction], i + 1);
         assert_int_equal(expected->count, ELEMENTS);
         for (uint32_t e = 0; e < ELEMENTS; e++)
             assert_int_equal(iso_value_element(expected, e), e);

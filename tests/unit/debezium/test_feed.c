@@ -73,25 +73,24 @@ static void expect(const struct iso_history *history, bool default_identity,
 {
     iso_atom now[KEYS];
     memset(now, 0xff, sizeof now);
-    for (uint32_t i = 0; i < history->initial_count; i++)
-        now[history->initial_key[i]] = history->initial_of_key[i];
+    for (uint32_t i = 0; i < history->initial.count; i++)
+        now[history->initial.key[i]] = history->initial.value[i];
     for (uint64_t cts = 0; cts <= 1000; cts++)
-        for (uint32_t t = 0; t < history->transaction_count; t++) {
-            if (history->cts[t] != cts || iso_status_of(history, t) != ISO_COMMITTED)
+        for (uint32_t t = 0; t < history->txns.count; t++) {
+            if (history->txns.cts[t] != cts || iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
             expected[t].count = 0;
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
-                 o++) {
-                uint32_t key = history->key[o];
+            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+                uint32_t key = history->ops.key[o];
                 iso_atom before = now[key];
-                if (!iso_kind_writes(history->kind[o]))
+                if (!iso_kind_writes(history->ops.kind[o]))
                     continue;
-                now[key] = history->value[o];
+                now[key] = history->ops.value[o];
                 if (before == ISO_ABSENT && now[key] == ISO_ABSENT)
                     continue;
                 char op = before == ISO_ABSENT ? 'c' : now[key] == ISO_ABSENT ? 'd' : 'u';
                 put_line(expected[t].lines[expected[t].count++], op, &history->atoms,
-                         history->key_atom[key], op == 'c' || !default_identity, before, now[key]);
+                         history->keys.atom[key], op == 'c' || !default_identity, before, now[key]);
             }
         }
 }
@@ -179,7 +178,7 @@ static void round_trip(uint64_t seed, struct feed_debezium_options options)
     if (options.default_identity && options.binlog)
         decoding.identity = ISO_IDENTITY_LEARN; /* the source sends whole rows */
     read_feed(&feed, decoding, &found);
-    for (uint32_t t = 0; t < history.transaction_count; t++) {
+    for (uint32_t t = 0; t < history.txns.count; t++) {
         assert_int_equal(found.rows[t].count, expected[t].count);
         for (uint32_t i = 0; i < expected[t].count; i++)
             assert_string_equal(found.rows[t].lines[i], expected[t].lines[i]);

@@ -494,10 +494,10 @@ static void takes_logical_messages(void **state)
     case_open(&test, &iso_debezium_decoder, by_column);
     const char *taken = "transactions 0+1 in-band id 4078 at 28570624,28589448 #2";
     assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD "=\"", "4078"), taken);
-    assert_int_equal(test.events.block.transaction_count, 1);
-    assert_int_equal(test.events.block.tid[0], 5);
-    assert_int_equal(test.events.block.operation_count, 1);
-    assert_int_equal(test.events.block.value[0], 8);
+    assert_int_equal(test.events.block.txns.count, 1);
+    assert_int_equal(test.events.block.txns.tid[0], 5);
+    assert_int_equal(test.events.block.ops.count, 1);
+    assert_int_equal(test.events.block.ops.value[0], 8);
     assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD "\"", "4078"), taken);
     assert_string_equal(logical(&test, "\"isochron\"", "\"" RECORD_HEX "\"", "4078"), taken);
     assert_string_equal(

@@ -47,19 +47,19 @@ static char *expected_of(const struct iso_history *history)
     struct iso_text text = {0};
     char line[200], key[ISO_ATOM_TEXT_MAX], value[ISO_ATOM_TEXT_MAX];
     for (uint64_t cts = 0; cts <= 1000; cts++)
-        for (uint32_t t = 0; t < history->transaction_count; t++)
-            for (uint32_t o = history->first_operation[t];
-                 history->cts[t] == cts && o < history->first_operation[t + 1]; o++) {
+        for (uint32_t t = 0; t < history->txns.count; t++)
+            for (uint32_t o = history->txns.first_op[t];
+                 history->txns.cts[t] == cts && o < history->txns.first_op[t + 1]; o++) {
                 size_t key_length, value_length = 0;
                 if (iso_status_of(history, t) != ISO_COMMITTED ||
-                    !iso_kind_writes(history->kind[o]))
+                    !iso_kind_writes(history->ops.kind[o]))
                     continue;
                 bool deletes = iso_kind_of(history, o) == ISO_DELETE;
                 const char *name = iso_atom_text(
-                    &history->atoms, history->key_atom[history->key[o]], key, &key_length);
+                    &history->atoms, history->keys.atom[history->ops.key[o]], key, &key_length);
                 const char *to = deletes ? "-"
-                                         : iso_atom_text(&history->atoms, history->value[o], value,
-                                                         &value_length);
+                                         : iso_atom_text(&history->atoms, history->ops.value[o],
+                                                         value, &value_length);
                 snprintf(line, sizeof line, "ROW %s %.*s: ? -> %.*s cts %llu\n",
                          deletes ? "delete" : "update", (int)key_length, name,
                          deletes ? 1 : (int)value_length, to, (unsigned long long)cts);

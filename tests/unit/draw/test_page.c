@@ -58,7 +58,7 @@ static void pages_have_all_parts(void **state)
         iso_text_release(&meaning);
         assert_null(strstr(page, "<script>\">"));
         assert_true(strlen(page) < ISO_PAGE_BYTES);
-        for (uint32_t t = 0; t < explained.history.transaction_count; t++) {
+        for (uint32_t t = 0; t < explained.history.txns.count; t++) {
             struct iso_text record = {0};
             iso_explain_record(&explained.history, t, &record);
             json_t *json = json_loadb(record.bytes, record.used, JSON_ALLOW_NUL, NULL);

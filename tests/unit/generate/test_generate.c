@@ -121,7 +121,7 @@ static bool query_is_found(const struct found *found, const struct iso_planted *
 
 static bool has_tid(const struct iso_history *history, uint32_t transaction, uint64_t tid)
 {
-    return transaction != ISO_NONE && history->tid[transaction] == tid;
+    return transaction != ISO_NONE && history->txns.tid[transaction] == tid;
 }
 
 static bool has_key(const struct iso_history *history, uint32_t key,
@@ -133,7 +133,7 @@ static bool has_key(const struct iso_history *history, uint32_t key,
         return key == ISO_NONE;
     iso_planted_key(planted, finding, text);
     return iso_atoms_find(&history->atoms, text, strlen(text), &atom) &&
-           history->key_atom[key] == atom;
+           history->keys.atom[key] == atom;
 }
 
 static bool is_found(const struct iso_verdict *verdict, const struct iso_planted *planted,
@@ -197,10 +197,10 @@ static uint64_t assert_run(const struct iso_generate_options *options, const cha
     struct iso_error error = {.status = ISO_OK};
     run_init(&run, options);
     assert_int_equal(iso_history_finish(&run.history, &error), ISO_OK);
-    assert_int_equal(run.history.committed_count, run.generated.committed);
-    assert_int_equal(run.history.aborted_count, run.generated.aborted);
-    assert_int_equal(run.history.unknown_count, run.generated.unknown);
-    assert_int_equal(run.history.operation_count, run.generated.operations);
+    assert_int_equal(run.history.totals.committed, run.generated.committed);
+    assert_int_equal(run.history.totals.aborted, run.generated.aborted);
+    assert_int_equal(run.history.totals.unknown, run.generated.unknown);
+    assert_int_equal(run.history.ops.count, run.generated.operations);
     for (int level = ISO_SI; level <= ISO_SER; level++)
         if (iso_generate_knows(options, (enum iso_level)level))
             assert_as_expected(&run, (enum iso_level)level, what);
@@ -326,9 +326,11 @@ static void the_same_for_a_seed(void **state)
         run_init(&runs[i], &options);
     }
     test_same_history(&runs[0].history, &runs[1].history, "same seed");
-    assert_memory_not_equal(runs[0].history.key, runs[2].history.key, 100 * sizeof(uint32_t));
+    assert_memory_not_equal(runs[0].history.ops.key, runs[2].history.ops.key,
+                            100 * sizeof(uint32_t));
     test_same_history(&runs[4].history, &runs[5].history, "same seed of rows");
-    assert_memory_not_equal(runs[3].history.key, runs[4].history.key, 100 * sizeof(uint32_t));
+    assert_memory_not_equal(runs[3].history.ops.key, runs[4].history.ops.key,
+                            100 * sizeof(uint32_t));
     for (int i = 0; i < 6; i++)
         run_release(&runs[i]);
 }
@@ -345,10 +347,10 @@ static void orders(void **state)
     run_init(&random, &options);
     unsigned inversions = 0;
     for (uint32_t t = 1; t < options.transactions; t++) {
-        assert_true(commit.history.cts[t - 1] < commit.history.cts[t]);
-        assert_true(start.history.sts[t - 1] < start.history.sts[t]);
-        inversions += random.history.cts[t - 1] > random.history.cts[t];
-        assert_true(random.history.flags[t] & ISO_HAS_SNO);
+        assert_true(commit.history.txns.cts[t - 1] < commit.history.txns.cts[t]);
+        assert_true(start.history.txns.sts[t - 1] < start.history.txns.sts[t]);
+        inversions += random.history.txns.cts[t - 1] > random.history.txns.cts[t];
+        assert_true(random.history.txns.flags[t] & ISO_HAS_SNO);
     }
     assert_in_range(inversions, options.transactions / 3, options.transactions);
     run_release(&commit);

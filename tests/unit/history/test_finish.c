@@ -99,11 +99,11 @@ static void a_key_is_list_or_register(void **state)
     iso_history_operation(&history, ISO_READ, 6, ISO_ABSENT);
     iso_history_operation(&history, ISO_APPEND, 5, 9);
     finishes(&history);
-    assert_int_equal(history.kind[0], ISO_READ_LIST);
-    assert_int_equal(history.list_first[history.value[0]],
-                     history.list_first[history.value[0] + 1]);
-    assert_int_equal(history.kind[1], ISO_READ);
-    assert_true(iso_key_is_list(&history, history.key[0]));
+    assert_int_equal(history.ops.kind[0], ISO_READ_LIST);
+    assert_int_equal(history.lists.first[history.ops.value[0]],
+                     history.lists.first[history.ops.value[0] + 1]);
+    assert_int_equal(history.ops.kind[1], ISO_READ);
+    assert_true(iso_key_is_list(&history, history.ops.key[0]));
     iso_history_release(&history);
 }
 
@@ -129,16 +129,16 @@ static void points_and_what_is_missing(void **state)
     iso_history_begin(&history, 6, 1, ISO_ABORTED, 7);
     iso_history_begin(&history, 7, 1, ISO_UNKNOWN, 8);
     finishes(&history);
-    assert_int_equal(history.cts[0], 17);
-    assert_int_equal(history.flags[0] & (ISO_POINT | ISO_HAS_CTS), ISO_POINT | ISO_HAS_CTS);
-    assert_true(history.flags[1] & ISO_POINT);
-    assert_false(history.flags[2] & ISO_POINT);
-    assert_false(history.flags[3] & ISO_POINT);
-    assert_int_equal(history.without_sts, 4);
-    assert_int_equal(history.without_cts, 5);
-    assert_int_equal(history.committed_count, 6);
-    assert_int_equal(history.aborted_count, 1);
-    assert_int_equal(history.unknown_count, 1);
+    assert_int_equal(history.txns.cts[0], 17);
+    assert_int_equal(history.txns.flags[0] & (ISO_POINT | ISO_HAS_CTS), ISO_POINT | ISO_HAS_CTS);
+    assert_true(history.txns.flags[1] & ISO_POINT);
+    assert_false(history.txns.flags[2] & ISO_POINT);
+    assert_false(history.txns.flags[3] & ISO_POINT);
+    assert_int_equal(history.totals.without_sts, 4);
+    assert_int_equal(history.totals.without_cts, 5);
+    assert_int_equal(history.totals.committed, 6);
+    assert_int_equal(history.totals.aborted, 1);
+    assert_int_equal(history.totals.unknown, 1);
     iso_history_release(&history);
 }
 
@@ -159,10 +159,10 @@ static void sessions_are_ordered_by_sno(void **state)
             iso_history_set_sno(&history, (uint64_t)given[i].sno);
     }
     finishes(&history);
-    assert_memory_equal(history.session_order, order, sizeof order);
-    assert_int_equal(history.session_first[1], 4);
-    assert_int_equal(history.session_first[2], 7);
-    assert_int_equal(history.sno[6], 2);
+    assert_memory_equal(history.sessions.order, order, sizeof order);
+    assert_int_equal(history.sessions.first[1], 4);
+    assert_int_equal(history.sessions.first[2], 7);
+    assert_int_equal(history.txns.sno[6], 2);
     iso_history_release(&history);
 }
 
@@ -189,14 +189,14 @@ static void pairs_become_ranks(void **state)
     begin(&history, "3", "s", 3);
     iso_history_set_sts(&history, (struct iso_stamp){6, 0});
     finishes(&history);
-    assert_int_equal(history.rank_count, 5);
-    assert_int_equal(history.sts[0], 1);
-    assert_int_equal(history.sts[1], 2);
-    assert_int_equal(history.ots[0], 3);
-    assert_int_equal(history.cts[0], 4);
-    assert_int_equal(history.sts[2], 4);
-    assert_int_equal(history.cts[1], 5);
-    assert_int_equal(history.cts[2], 4); /* filled in: a point */
+    assert_int_equal(history.ranks.count, 5);
+    assert_int_equal(history.txns.sts[0], 1);
+    assert_int_equal(history.txns.sts[1], 2);
+    assert_int_equal(history.ops.ots[0], 3);
+    assert_int_equal(history.txns.cts[0], 4);
+    assert_int_equal(history.txns.sts[2], 4);
+    assert_int_equal(history.txns.cts[1], 5);
+    assert_int_equal(history.txns.cts[2], 4); /* filled in: a point */
     stamp_is(&history, 1, "{5,9}");
     stamp_is(&history, 3, "{5,18446744073709551615}");
     stamp_is(&history, 5, "{18446744073709551615,0}");
@@ -214,12 +214,12 @@ static void scalars_stay(void **state)
         begin(&history, "2", "s", 2);
         scalar(&history, 7, 7);
         finishes(&history);
-        assert_int_equal(history.rank_count, largest ? 3 : 0);
-        assert_true(history.cts[0] == (largest ? 3 : UINT64_MAX - 1));
-        assert_true(history.sts[0] < history.sts[1] && history.sts[1] < history.cts[0] &&
-                    history.cts[0] < UINT64_MAX);
-        stamp_is(&history, history.sts[1], "7");
-        stamp_is(&history, history.cts[0],
+        assert_int_equal(history.ranks.count, largest ? 3 : 0);
+        assert_true(history.txns.cts[0] == (largest ? 3 : UINT64_MAX - 1));
+        assert_true(history.txns.sts[0] < history.txns.sts[1] &&
+                    history.txns.sts[1] < history.txns.cts[0] && history.txns.cts[0] < UINT64_MAX);
+        stamp_is(&history, history.txns.sts[1], "7");
+        stamp_is(&history, history.txns.cts[0],
                  largest ? "18446744073709551615" : "18446744073709551614");
         iso_history_release(&history);
     }
@@ -249,12 +249,15 @@ static void snapshots_give_positions(void **state)
     with_snapshot(&history, "21", 0, "13:13:");
     finishes(&history);
     assert_int_equal(history.clock, ISO_CLOCK_SNAPSHOT);
-    assert_int_equal(history.snapshot_violation_count, 0);
-    assert_int_equal(history.sts[0], history.sts[1]); /* both see nothing */
-    assert_true(history.sts[0] < history.cts[0] && history.cts[0] < history.sts[2]);
-    assert_true(history.sts[2] < history.cts[2] && history.cts[2] < history.sts[3]);
-    assert_true(history.sts[3] < history.cts[1] && history.cts[1] < history.sts[4]);
-    assert_true(history.flags[3] & ISO_POINT);
+    assert_int_equal(history.snapshots.violation_count, 0);
+    assert_int_equal(history.txns.sts[0], history.txns.sts[1]); /* both see nothing */
+    assert_true(history.txns.sts[0] < history.txns.cts[0] &&
+                history.txns.cts[0] < history.txns.sts[2]);
+    assert_true(history.txns.sts[2] < history.txns.cts[2] &&
+                history.txns.cts[2] < history.txns.sts[3]);
+    assert_true(history.txns.sts[3] < history.txns.cts[1] &&
+                history.txns.cts[1] < history.txns.sts[4]);
+    assert_true(history.txns.flags[3] & ISO_POINT);
     iso_history_release(&history);
 }
 
@@ -281,9 +284,9 @@ static void a_snapshot_does_not_see_its_own(void **state)
     with_snapshot(&history, "13", 13, "12:13:12");
     operation_with_snapshot(&history, ISO_READ, "12:14:12");
     iso_history_close(&history);
-    const uint64_t *xips = history.snapshot_xips;
+    const uint64_t *xips = history.snapshots.xips;
     for (int i = 1; i < 4; i++) {
-        const struct iso_snapshot *one = &history.snapshots[i];
+        const struct iso_snapshot *one = &history.snapshots.list[i];
         assert_false(iso_snapshot_sees(&history, one, 12));
         assert_false(iso_snapshot_sees(&history, one, 13));
         assert_true(iso_snapshot_sees(&history, one, 11));
@@ -291,10 +294,10 @@ static void a_snapshot_does_not_see_its_own(void **state)
         for (uint32_t x = 1; x < one->xip_count; x++)
             assert_true(xips[one->first_xip + x - 1] < xips[one->first_xip + x]);
     }
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[2], 14));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[5], 13));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[2], 14));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[5], 13));
     finishes(&history);
-    assert_int_equal(history.snapshot_violation_count, 0);
+    assert_int_equal(history.snapshots.violation_count, 0);
     iso_history_release(&history);
 }
 
@@ -308,15 +311,16 @@ static void a_broken_chain_is_a_breach(void **state)
     with_snapshot(&history, "20", 0, "11:12:11");
     with_snapshot(&history, "21", 0, "10:12:10");
     finishes(&history);
-    assert_int_equal(history.snapshot_violation_count, 1);
-    const struct iso_snapshot_violation *snapshot_violation = &history.snapshot_violations[0];
+    assert_int_equal(history.snapshots.violation_count, 1);
+    const struct iso_snapshot_violation *snapshot_violation = &history.snapshots.violations[0];
     assert_true(snapshot_violation->only_earlier + snapshot_violation->only_later == 21);
-    assert_true(iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->earlier],
+    assert_true(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->earlier],
                                   snapshot_violation->only_earlier));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[snapshot_violation->later],
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[snapshot_violation->later],
                                    snapshot_violation->only_earlier));
     assert_true(snapshot_violation->transaction == 2 || snapshot_violation->transaction == 3);
-    assert_int_equal(history.snapshot[snapshot_violation->transaction], snapshot_violation->later);
+    assert_int_equal(history.txns.snapshot[snapshot_violation->transaction],
+                     snapshot_violation->later);
     iso_history_release(&history);
 }
 
@@ -328,8 +332,8 @@ static void explicit_timestamps_win_over_snapshots(void **state)
     scalar(&history, 41, 44);
     finishes(&history);
     assert_int_equal(history.clock, ISO_CLOCK_SCALAR);
-    assert_int_equal(history.sts[0], 41);
-    assert_int_equal(history.cts[0], 44);
+    assert_int_equal(history.txns.sts[0], 41);
+    assert_int_equal(history.txns.cts[0], 44);
     iso_history_release(&history);
 }
 
@@ -369,12 +373,12 @@ static void what_is_a_snapshot(void **state)
         assert_true(iso_history_snapshot(&history, good[i], strlen(good[i]), &snapshot));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(iso_history_snapshot(&history, bad[i], strlen(bad[i]), &snapshot));
-    assert_int_equal(history.snapshot_count, 4);
-    assert_int_equal(history.xip_count, 5);
-    assert_true(iso_snapshot_sees(&history, &history.snapshots[1], 4));
-    assert_true(iso_snapshot_sees(&history, &history.snapshots[1], 7));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[1], 8));
-    assert_false(iso_snapshot_sees(&history, &history.snapshots[1], 9));
+    assert_int_equal(history.snapshots.count, 4);
+    assert_int_equal(history.snapshots.xip_count, 5);
+    assert_true(iso_snapshot_sees(&history, &history.snapshots.list[1], 4));
+    assert_true(iso_snapshot_sees(&history, &history.snapshots.list[1], 7));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[1], 8));
+    assert_false(iso_snapshot_sees(&history, &history.snapshots.list[1], 9));
     iso_history_release(&history);
 }
 
@@ -395,8 +399,8 @@ static void unknown_owners_began_before_their_equals(void **state)
         iso_history_set_snapshot(&history, snapshot);
     }
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
-    assert_true(history.cts[0] <= history.sts[1]);
-    assert_true(history.sts[1] < history.sts[2]);
+    assert_true(history.txns.cts[0] <= history.txns.sts[1]);
+    assert_true(history.txns.sts[1] < history.txns.sts[2]);
     iso_history_release(&history);
 }
 
@@ -419,11 +423,12 @@ static void snapshots_beside_a_long_transaction_are_placed(void **state)
         iso_history_set_snapshot(&history, snapshot);
     }
     assert_int_equal(iso_history_finish(&history, &error), ISO_OK);
-    assert_int_equal(history.snapshot_violation_count, 0);
+    assert_int_equal(history.snapshots.violation_count, 0);
     for (uint32_t i = 1; i < SNAPSHOTS - 1; i++)
         /* the fourth's xid is not known to have committed, so the next sees the same; and it stands
          * below that */
-        assert_true(history.sts[i] - history.sts[i - 1] == (i % 4 == 3 || i % 4 == 0 ? 1 : 2));
+        assert_true(history.txns.sts[i] - history.txns.sts[i - 1] ==
+                    (i % 4 == 3 || i % 4 == 0 ? 1 : 2));
     iso_history_release(&history);
 }
 
@@ -438,7 +443,7 @@ static void read_list(struct iso_history *history, const char *key, const char *
 static void add_full(struct iso_history *history, const char *tid, int change)
 {
     uint32_t snapshot;
-    begin(history, tid, change == 1 ? "t" : "s", history->transaction_count + 1);
+    begin(history, tid, change == 1 ? "t" : "s", history->txns.count + 1);
     history->clock = ISO_CLOCK_PAIR;
     iso_history_set_sts(history, (struct iso_stamp){10, change == 2});
     iso_history_set_cts(history, (struct iso_stamp){20 + (change == 3), 0});
@@ -473,17 +478,17 @@ static void test_repeats_are_dropped(void **state)
     add_full(&history, "2", 0);
     add_full(&history, "3", 11);
     assert_int_equal(iso_history_drop_repeats(&history), 3);
-    assert_int_equal(history.transaction_count, 1 + CHANGES + 2);
-    assert_int_equal(history.operation_count, 3 * (1 + CHANGES + 2) + 2);
-    assert_int_equal(history.origin[1], 3); /* the first that differs moved up, whole */
-    assert_int_equal(history.origin[1 + CHANGES], 2 + CHANGES + 1);
+    assert_int_equal(history.txns.count, 1 + CHANGES + 2);
+    assert_int_equal(history.ops.count, 3 * (1 + CHANGES + 2) + 2);
+    assert_int_equal(history.txns.origin[1], 3); /* the first that differs moved up, whole */
+    assert_int_equal(history.txns.origin[1 + CHANGES], 2 + CHANGES + 1);
     assert_int_equal(iso_marks_of(&history, CHANGES), ISO_MARK_CDC_WRITES);
-    uint32_t last = history.transaction_count - 1;
+    uint32_t last = history.txns.count - 1;
     assert_int_equal(iso_marks_of(&history, last), 0);
-    assert_int_equal(history.tid[last], test_atom(&history, "3"));
-    assert_int_equal(history.first_operation[last + 1] - history.first_operation[last], 4);
-    assert_int_equal(iso_kind_of(&history, history.operation_count - 1), ISO_DELETE);
-    assert_int_equal(history.ots[history.operation_count - 2], 15);
+    assert_int_equal(history.txns.tid[last], test_atom(&history, "3"));
+    assert_int_equal(history.txns.first_op[last + 1] - history.txns.first_op[last], 4);
+    assert_int_equal(iso_kind_of(&history, history.ops.count - 1), ISO_DELETE);
+    assert_int_equal(history.ops.ots[history.ops.count - 2], 15);
     iso_history_release(&history);
 }
 
@@ -498,10 +503,10 @@ static void test_dropped_repeats_leave_no_place(void **state)
     }
     assert_int_equal(iso_history_drop_repeats(&history), 1);
     finishes(&history);
-    assert_int_equal(history.transaction_count, 2);
-    assert_int_equal(history.session_first[1], 2);
-    assert_int_equal(history.session_order[1], 1);
-    assert_int_equal(history.origin[1], 3);
+    assert_int_equal(history.txns.count, 2);
+    assert_int_equal(history.sessions.first[1], 2);
+    assert_int_equal(history.sessions.order[1], 1);
+    assert_int_equal(history.txns.origin[1], 3);
     iso_history_release(&history);
 }
 

@@ -134,7 +134,7 @@ static void rewinding_takes_back(void **state)
             bad = other;
             iso_history_rewind(&rewound, &mark);
         }
-        assert_int_equal(rewound.transaction_count, 5);
+        assert_int_equal(rewound.txns.count, 5);
         test_same_history(&plain, &rewound, "rewound");
         iso_history_release(&rewound);
         iso_history_release(&plain);
@@ -157,10 +157,10 @@ static void copying_loses_nothing(void **state)
         assert_int_equal(copy.whole_rows, history.whole_rows);
         for (uint32_t t = 0; t < 20; t++) {
             assert_int_equal(iso_marks_of(&copy, t), iso_marks_of(&history, t));
-            assert_int_equal(copy.flags[t], history.flags[t]);
+            assert_int_equal(copy.txns.flags[t], history.txns.flags[t]);
         }
-        assert_int_equal(copy.snapshot_count, history.snapshot_count);
-        assert_int_equal(copy.operation_count, history.operation_count);
+        assert_int_equal(copy.snapshots.count, history.snapshots.count);
+        assert_int_equal(copy.ops.count, history.ops.count);
         iso_history_release(&copy);
         iso_history_release(&history);
     }
@@ -214,18 +214,18 @@ static void closing_notes_what_calls_note(void **state)
     uint32_t t = iso_history_open(&columns, 1);
     iso_history_reserve_operations(&columns, 5);
     for (uint32_t i = 0; i < 5; i++) {
-        uint32_t o = columns.operation_count++;
-        columns.kind[o] = (uint8_t)kinds[i];
-        columns.key[o] = iso_history_key(&columns, i);
-        columns.value[o] = i == 4 || kinds[i] == ISO_DELETE ? ISO_ABSENT : i;
+        uint32_t o = columns.ops.count++;
+        columns.ops.kind[o] = (uint8_t)kinds[i];
+        columns.ops.key[o] = iso_history_key(&columns, i);
+        columns.ops.value[o] = i == 4 || kinds[i] == ISO_DELETE ? ISO_ABSENT : i;
     }
-    columns.tid[t] = 5;
-    columns.session[t] = iso_history_session(&columns, 6);
-    columns.flags[t] |= ISO_UNKNOWN;
+    columns.txns.tid[t] = 5;
+    columns.txns.session[t] = iso_history_session(&columns, 6);
+    columns.txns.flags[t] |= ISO_UNKNOWN;
     iso_history_close(&columns);
     test_same_history(&calls, &columns, "columns");
-    assert_int_equal(columns.flags[t], ISO_UNKNOWN | ISO_WRITES);
-    assert_int_equal(columns.key_use[4], 0);
+    assert_int_equal(columns.txns.flags[t], ISO_UNKNOWN | ISO_WRITES);
+    assert_int_equal(columns.keys.use[4], 0);
     iso_history_release(&columns);
     iso_history_release(&calls);
 }
@@ -247,8 +247,8 @@ static void clearing_leaves_nothing(void **state)
         add_random(&fresh, &other, t, 1, ISO_CLOCK_SCALAR);
     }
     test_same_history(&used, &fresh, "cleared");
-    assert_int_equal(used.initial_count, 0);
-    assert_int_equal(used.input_count, 0);
+    assert_int_equal(used.initial.count, 0);
+    assert_int_equal(used.inputs.count, 0);
     iso_history_release(&fresh);
     iso_history_release(&used);
 }

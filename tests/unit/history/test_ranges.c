@@ -37,11 +37,11 @@ static void assert_operations(const struct iso_history *history, uint32_t transa
 {
     char text[256] = "";
     size_t used = 0;
-    for (uint32_t o = history->first_operation[transaction];
-         o < history->first_operation[transaction + 1]; o++)
+    for (uint32_t o = history->txns.first_op[transaction];
+         o < history->txns.first_op[transaction + 1]; o++)
         used += (size_t)snprintf(text + used, sizeof text - used,
-                                 history->value[o] == ISO_ABSENT ? "%u- " : "%u:%u ",
-                                 history->key_atom[history->key[o]], history->value[o]);
+                                 history->ops.value[o] == ISO_ABSENT ? "%u- " : "%u:%u ",
+                                 history->keys.atom[history->ops.key[o]], history->ops.value[o]);
     assert_string_equal(text, expected);
 }
 
@@ -75,9 +75,9 @@ static void keys_that_the_transaction_names_are_read(void **state)
     assert_int_equal(sets[1].count, 3);
     assert_int_equal(sets[2].first, 7);
     assert_int_equal(sets[2].count, 0);
-    uint32_t first = history.first_operation[1];
-    assert_int_equal(history.kind[first + 2], ISO_READ | ISO_OPERATION_OTS);
-    assert_int_equal(history.ots[first + 4], 7);
+    uint32_t first = history.txns.first_op[1];
+    assert_int_equal(history.ops.kind[first + 2], ISO_READ | ISO_OPERATION_OTS);
+    assert_int_equal(history.ops.ots[first + 4], 7);
     assert_int_equal(iso_history_step(&history, 1, first + 7), 4);
     assert_int_equal(iso_history_set_step(&history, &sets[2]), 3);
     iso_history_release(&history);
@@ -110,7 +110,7 @@ static void sets_that_found_nothing_are_copied(void **state)
     }
     assert_int_equal(iso_history_finish(&copy, &error), ISO_OK);
     assert_operations(&copy, 0, "2- 4- 2:11 4:12 2- 4- ");
-    assert_int_equal(copy.cts[0], 7);
+    assert_int_equal(copy.txns.cts[0], 7);
     iso_history_release(&copy);
     iso_history_release(&history);
 }

@@ -66,23 +66,23 @@ static void xids_and_snapshots_stay_in_the_joined_history(void **state)
     END(&bench);
     const struct iso_join_output *out = iso_join_output(bench.join);
     const struct iso_history *joined = &out->joined, *block = &out->block;
-    assert_int_equal(joined->transaction_count, 3);
+    assert_int_equal(joined->txns.count, 3);
     for (uint32_t t = 0; t < 3; t++) {
-        if (joined->tid[t] == 3)
+        if (joined->txns.tid[t] == 3)
             continue;
-        const struct iso_snapshot *snapshot = &joined->snapshots[joined->snapshot[t]];
-        bool first = joined->tid[t] == 1;
-        assert_int_equal(joined->xid[t], first ? 700 : 701);
+        const struct iso_snapshot *snapshot = &joined->snapshots.list[joined->txns.snapshot[t]];
+        bool first = joined->txns.tid[t] == 1;
+        assert_int_equal(joined->txns.xid[t], first ? 700 : 701);
         assert_int_equal(snapshot->xmin, first ? 690 : 700);
         assert_int_equal(snapshot->xmax, first ? 700 : 701);
         assert_int_equal(snapshot->xip_count, first);
         assert_int_equal(iso_status_of(joined, t), first ? ISO_COMMITTED : ISO_ABORTED);
-        assert_int_equal(joined->flags[t] & ISO_HAS_STS,
+        assert_int_equal(joined->txns.flags[t] & ISO_HAS_STS,
                          first ? ISO_HAS_STS : 0); /* an aborted one needs no place */
     }
-    assert_int_equal(block->transaction_count, 3);
-    assert_null(block->xid);
-    assert_null(block->snapshot);
+    assert_int_equal(block->txns.count, 3);
+    assert_null(block->txns.xid);
+    assert_null(block->txns.snapshot);
     join_bench_close(&bench);
 }
 
@@ -102,9 +102,9 @@ static void readers_without_a_snapshot_are_in_the_joined_history_alone(void **st
     join_bench_record(&bench,
                       "{'tid':3,'sid':1,'status':'aborted','ops':[{'t':'r','k':'t/1','v':1}]}");
     const struct iso_history *joined = &iso_join_output(bench.join)->joined;
-    assert_int_equal(joined->transaction_count, 3);
-    assert_int_equal(joined->operation_count, 3);
-    assert_int_equal(joined->flags[0] & (ISO_HAS_STS | ISO_HAS_CTS), 0);
+    assert_int_equal(joined->txns.count, 3);
+    assert_int_equal(joined->ops.count, 3);
+    assert_int_equal(joined->txns.flags[0] & (ISO_HAS_STS | ISO_HAS_CTS), 0);
     iso_join_stats(bench.join, &stats);
     assert_int_equal(stats.records, 3);
     assert_int_equal(stats.readers_without_start, 1);
@@ -140,7 +140,7 @@ static void a_writer_without_a_snapshot_that_wrote_nothing_is_a_reader(void **st
     assert_int_equal(stats.without_start, 1);
     assert_int_equal(stats.records_gone[ISO_RECORDS_UNPLACED], 1);
     assert_int_equal(stats.records_gone[ISO_RECORDS_GIVEN], 1);
-    assert_int_equal(iso_join_output(bench.join)->joined.transaction_count,
+    assert_int_equal(iso_join_output(bench.join)->joined.txns.count,
                      3); /* what was there at first, and these */
     join_bench_close(&bench);
 }

@@ -30,15 +30,16 @@ static void every_member(void **state)
         "\"467257846263971801\"},"
         "{\"t\":\"a\",\"k\":3,\"v\":1},{\"t\":\"r\",\"k\":3,\"v\":[4,\"x\"]},{\"t\":\"d\",\"k\":9},"
         "{\"t\":\"w\",\"k\":1,\"v\":-2,\"lock\":true},{\"t\":\"r\",\"k\":1,\"snapshot\":\"6:6:\"}]}");
-    assert_int_equal(history->transaction_count, 1);
-    assert_int_equal(history->tid[0], 67);
-    assert_int_equal(history->session_atom[history->session[0]], test_atom(history, "s"));
-    assert_int_equal(history->flags[0], ISO_UNKNOWN | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO |
-                                            ISO_WRITES | ISO_OWN_TIMES);
-    assert_int_equal(history->sno[0], 4);
-    assert_true(history->sts[0] == 467257846263971800u && history->cts[0] == 467257846263971855u);
-    assert_int_equal(history->xid[0], 99);
-    assert_int_equal(history->snapshots[history->snapshot[0]].xmax, 9);
+    assert_int_equal(history->txns.count, 1);
+    assert_int_equal(history->txns.tid[0], 67);
+    assert_int_equal(history->sessions.atom[history->txns.session[0]], test_atom(history, "s"));
+    assert_int_equal(history->txns.flags[0], ISO_UNKNOWN | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO |
+                                                 ISO_WRITES | ISO_OWN_TIMES);
+    assert_int_equal(history->txns.sno[0], 4);
+    assert_true(history->txns.sts[0] == 467257846263971800u &&
+                history->txns.cts[0] == 467257846263971855u);
+    assert_int_equal(history->txns.xid[0], 99);
+    assert_int_equal(history->snapshots.list[history->txns.snapshot[0]].xmax, 9);
     assert_int_equal(history->clock, ISO_CLOCK_SCALAR);
     static const uint8_t kinds[] = {ISO_WRITE,
                                     ISO_READ,
@@ -48,20 +49,20 @@ static void every_member(void **state)
                                     ISO_DELETE,
                                     ISO_WRITE | ISO_OPERATION_LOCK,
                                     ISO_READ | ISO_OPERATION_SNAPSHOT};
-    assert_int_equal(history->operation_count, sizeof kinds);
-    assert_int_equal(history->first_operation[1], sizeof kinds);
-    assert_memory_equal(history->kind, kinds, sizeof kinds);
-    assert_int_equal(history->value[0], 2);
-    assert_int_equal(history->value[1], ISO_ABSENT);
-    assert_true(history->ots[2] == 467257846263971801u);
-    assert_int_equal(history->list_first[1], 2);
-    assert_int_equal(history->element[0], 4);
-    assert_int_equal(history->element[1], test_atom(history, "x"));
-    assert_int_equal(history->value[5], ISO_ABSENT);
-    assert_int_equal(history->value[6], test_atom(history, "-2"));
-    assert_int_equal(history->value[7], ISO_ABSENT);
-    assert_int_equal(history->snapshots[history->ots[7]].xmax, 6);
-    assert_int_equal(history->key_atom[history->key[1]], test_atom(history, "user:8"));
+    assert_int_equal(history->ops.count, sizeof kinds);
+    assert_int_equal(history->txns.first_op[1], sizeof kinds);
+    assert_memory_equal(history->ops.kind, kinds, sizeof kinds);
+    assert_int_equal(history->ops.value[0], 2);
+    assert_int_equal(history->ops.value[1], ISO_ABSENT);
+    assert_true(history->ops.ots[2] == 467257846263971801u);
+    assert_int_equal(history->lists.first[1], 2);
+    assert_int_equal(history->lists.element[0], 4);
+    assert_int_equal(history->lists.element[1], test_atom(history, "x"));
+    assert_int_equal(history->ops.value[5], ISO_ABSENT);
+    assert_int_equal(history->ops.value[6], test_atom(history, "-2"));
+    assert_int_equal(history->ops.value[7], ISO_ABSENT);
+    assert_int_equal(history->snapshots.list[history->ops.ots[7]].xmax, 6);
+    assert_int_equal(history->keys.atom[history->ops.key[1]], test_atom(history, "user:8"));
 }
 
 /* All of these say the same. */
@@ -107,9 +108,9 @@ static void booleans_are_words(void **state)
         fixture,
         "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":true},{\"t\":\"r\",\"k\":2,\"v\": false},"
         "{\"t\":\"w\",\"k\":1,\"v\":\"true\"}]}");
-    assert_int_equal(fixture->history.value[0], fixture->history.value[2]);
+    assert_int_equal(fixture->history.ops.value[0], fixture->history.ops.value[2]);
     const char *text =
-        iso_atom_text(&fixture->history.atoms, fixture->history.value[1], buffer, &length);
+        iso_atom_text(&fixture->history.atoms, fixture->history.ops.value[1], buffer, &length);
     assert_int_equal(length, 5);
     assert_memory_equal(text, "false", 5);
 }
@@ -129,10 +130,10 @@ static void ids_keys_and_values_at_the_edges(void **state)
                                 : "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":%s,\"v\":%s}]}",
                      digit, digit);
             reads(fixture, text);
-            uint32_t operation = fixture->history.operation_count - 1;
-            assert_int_equal(fixture->history.value[operation],
+            uint32_t operation = fixture->history.ops.count - 1;
+            assert_int_equal(fixture->history.ops.value[operation],
                              test_atom(&fixture->history, texts[i]));
-            assert_int_equal(fixture->history.key_atom[fixture->history.key[operation]],
+            assert_int_equal(fixture->history.keys.atom[fixture->history.ops.key[operation]],
                              test_atom(&fixture->history, texts[i]));
         }
     }
@@ -140,7 +141,7 @@ static void ids_keys_and_values_at_the_edges(void **state)
         fixture,
         "{\"tid\":\"007\",\"sid\":\"\",\"ops\":[{\"t\":\"w\",\"k\":\"0123456789abcdef0123456789\","
         "\"v\":\"a\\nb\"}]}");
-    assert_int_equal(fixture->history.value[fixture->history.operation_count - 1],
+    assert_int_equal(fixture->history.ops.value[fixture->history.ops.count - 1],
                      test_atom(&fixture->history, "a\nb"));
     assert_int_not_equal(test_atom(&fixture->history, "007"), 7);
 }
@@ -158,7 +159,7 @@ static void writes_of_the_stream_and_whole_rows(void **state)
         snprintf(text, sizeof text, "{\"tid\":%zu,\"sid\":1,%s\"ops\":[]}", i, plain[i]);
         reads(fixture, text);
     }
-    assert_null(fixture->history.marks);
+    assert_null(fixture->history.txns.marks);
     assert_false(fixture->history.whole_rows);
     assert_int_equal(read_text(fixture, "{\"tid\":8,\"sid\":1,\"whole\":true,\"ops\":[]}x"),
                      ISO_BAD_INPUT);
@@ -168,7 +169,7 @@ static void writes_of_the_stream_and_whole_rows(void **state)
     reads(fixture, "{\"tid\":9,\"sid\":1,\"whole\":true,\"ops\":[]}");
     assert_true(fixture->history.whole_rows);
     static const uint8_t marks[] = {0, 0, 0, ISO_MARK_CDC_WRITES, 0};
-    assert_memory_equal(fixture->history.marks, marks, sizeof marks);
+    assert_memory_equal(fixture->history.txns.marks, marks, sizeof marks);
 }
 
 /* Histories of files have writes whose values nobody knows; U+0002 is free in keys, and inside of
@@ -214,12 +215,12 @@ static void values_that_nobody_knows(void **state)
         fixture,
         "{\"tid\":1,\"sid\":1,\"ops\":[{\"t\":\"w\",\"k\":\"\\u0002\",\"v\":\"x\\u0002\"},"
         "{\"t\":\"w\",\"k\":1,\"unknown\":\"unknown-value\"},{\"unknown\":null,\"v\":5,\"t\":\"w\",\"k\":1}]}");
-    assert_int_equal(history->value[1], test_atom(history, "\x02unknown-value"));
-    assert_true(iso_atom_is_unknown(&history->atoms, history->value[1]));
-    assert_false(iso_atom_is_unknown(&history->atoms, history->value[0]));
-    assert_false(iso_atom_is_unknown(&history->atoms, history->value[2]));
+    assert_int_equal(history->ops.value[1], test_atom(history, "\x02unknown-value"));
+    assert_true(iso_atom_is_unknown(&history->atoms, history->ops.value[1]));
+    assert_false(iso_atom_is_unknown(&history->atoms, history->ops.value[0]));
+    assert_false(iso_atom_is_unknown(&history->atoms, history->ops.value[2]));
     assert_false(iso_atom_is_unknown(&history->atoms, ISO_ABSENT));
-    assert_int_equal(history->kind[1], ISO_WRITE);
+    assert_int_equal(history->ops.kind[1], ISO_WRITE);
 }
 
 static void letters_of_kinds(void **state)
@@ -241,7 +242,7 @@ static void letters_of_kinds(void **state)
             assert_int_equal(read_bytes(fixture, text, size), known ? ISO_OK : ISO_BAD_INPUT);
         }
     }
-    assert_int_equal(fixture->history.transaction_count, 24);
+    assert_int_equal(fixture->history.txns.count, 24);
 }
 
 /* An explicit ots wins over snapshot and lock; both stamps and snapshots of a transaction are
@@ -253,11 +254,11 @@ static void own_times(void **state)
     reads(fixture, "{\"tid\":1,\"sid\":1,\"sts\":1,\"cts\":9,\"snapshot\":\"4:4:\",\"ops\":["
                    "{\"t\":\"w\",\"k\":1,\"v\":1,\"lock\":true,\"snapshot\":\"3:3:\",\"ots\":5},"
                    "{\"t\":\"w\",\"k\":1,\"v\":2,\"lock\":true,\"snapshot\":\"3:3:\"}]}");
-    assert_int_equal(history->kind[0], ISO_WRITE | ISO_OPERATION_OTS);
-    assert_int_equal(history->ots[0], 5);
-    assert_int_equal(history->kind[1], ISO_WRITE | ISO_OPERATION_SNAPSHOT | ISO_OPERATION_LOCK);
-    assert_true(history->flags[0] & ISO_HAS_STS);
-    assert_int_equal(history->snapshots[history->snapshot[0]].xmin, 4);
+    assert_int_equal(history->ops.kind[0], ISO_WRITE | ISO_OPERATION_OTS);
+    assert_int_equal(history->ops.ots[0], 5);
+    assert_int_equal(history->ops.kind[1], ISO_WRITE | ISO_OPERATION_SNAPSHOT | ISO_OPERATION_LOCK);
+    assert_true(history->txns.flags[0] & ISO_HAS_STS);
+    assert_int_equal(history->snapshots.list[history->txns.snapshot[0]].xmin, 4);
 }
 
 static void a_fault_takes_the_transaction_back(void **state)
@@ -276,9 +277,9 @@ static void a_fault_takes_the_transaction_back(void **state)
     assert_int_equal(before.snapshots, after.snapshots);
     assert_int_equal(before.elements, after.elements);
     assert_int_equal(before.clock, after.clock);
-    assert_int_equal(fixture->history.session_count, 1);
+    assert_int_equal(fixture->history.sessions.count, 1);
     reads(fixture, "{\"tid\":2,\"sid\":1,\"sts\":7,\"ops\":[{\"t\":\"w\",\"k\":2,\"v\":1}]}");
-    assert_int_equal(fixture->history.key_use[fixture->history.key[1]], ISO_KEY_SCALAR);
+    assert_int_equal(fixture->history.keys.use[fixture->history.ops.key[1]], ISO_KEY_SCALAR);
 }
 
 static void kinds_of_timestamps_do_not_mix(void **state)
@@ -295,7 +296,7 @@ static void kinds_of_timestamps_do_not_mix(void **state)
             "{\"tid\":2,\"sid\":1,\"ops\":[{\"t\":\"r\",\"k\":1,\"ots\":{\"p\":1,\"l\":2}}]}"),
         ISO_BAD_INPUT);
     assert_int_equal(fixture->fault.kind, ISO_FAULT_CLOCK);
-    assert_int_equal(fixture->history.transaction_count, 1);
+    assert_int_equal(fixture->history.txns.count, 1);
 }
 
 struct mistake {
@@ -420,8 +421,8 @@ static void mistakes_have_messages(void **state)
             fixture->fault.position != mistake->position)
             fail_msg("%s\n  says  %zu: %s\n  for   %zu: %s", mistake->text, fixture->fault.position,
                      fixture->fault.text, mistake->position, mistake->message);
-        assert_int_equal(fixture->history.transaction_count, 0);
-        assert_int_equal(fixture->history.operation_count, 0);
+        assert_int_equal(fixture->history.txns.count, 0);
+        assert_int_equal(fixture->history.ops.count, 0);
     }
 }
 
@@ -456,16 +457,16 @@ static void initial_writes(void **state)
         iso_native_read_initial(&fixture->native, padded, strlen(text), history, &fixture->fault),
         ISO_OK);
     free(padded);
-    assert_int_equal(history->initial_count, 5);
-    assert_int_equal(history->initial_of_key[0], 5);
-    assert_int_equal(history->initial_of_key[1], ISO_ABSENT);
-    assert_int_equal(history->initial_of_key[2], 6);
-    assert_int_equal(history->initial_of_key[3], test_atom(history, "y"));
-    assert_int_equal(history->initial_of_key[4], 7);
-    assert_false(history->initial_is_append[1]);
-    assert_true(history->initial_is_append[2] && history->initial_is_append[4]);
-    assert_int_equal(history->initial_key[2], history->initial_key[4]);
-    assert_int_equal(history->transaction_count, 0);
+    assert_int_equal(history->initial.count, 5);
+    assert_int_equal(history->initial.value[0], 5);
+    assert_int_equal(history->initial.value[1], ISO_ABSENT);
+    assert_int_equal(history->initial.value[2], 6);
+    assert_int_equal(history->initial.value[3], test_atom(history, "y"));
+    assert_int_equal(history->initial.value[4], 7);
+    assert_false(history->initial.is_append[1]);
+    assert_true(history->initial.is_append[2] && history->initial.is_append[4]);
+    assert_int_equal(history->initial.key[2], history->initial.key[4]);
+    assert_int_equal(history->txns.count, 0);
     static const struct mistake bad[] = {
         {"{\"ops\":[{\"t\":\"r\",\"k\":1}]}",
          "a read in the initial transaction, expected writes and appends only", 8},

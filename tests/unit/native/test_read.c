@@ -100,10 +100,10 @@ static void lines_are_cut_anywhere(void **state)
     struct iso_error error;
     const char *paths[] = {path};
     assert_int_equal(read_with(paths, 1, 1, 0, &history, &error), ISO_OK);
-    assert_int_equal(history.transaction_count, 40);
-    assert_int_equal(iso_origin_offset(history.origin[0]), 3);
-    assert_int_equal(iso_origin_offset(history.origin[7]), 3 + 7 + 1);
-    assert_int_equal(iso_origin_offset(history.origin[39]), 3 + 39 + 5);
+    assert_int_equal(history.txns.count, 40);
+    assert_int_equal(iso_origin_offset(history.txns.origin[0]), 3);
+    assert_int_equal(iso_origin_offset(history.txns.origin[7]), 3 + 7 + 1);
+    assert_int_equal(iso_origin_offset(history.txns.origin[39]), 3 + 39 + 5);
     same_however_read(paths, 1, &history);
     iso_history_release(&history);
     unlink(path);
@@ -126,8 +126,8 @@ static void arrays_are_cut_anywhere(void **state)
     struct iso_error error;
     const char *paths[] = {path, path};
     assert_int_equal(read_with(paths, 1, 1, 0, &history, &error), ISO_OK);
-    assert_int_equal(history.transaction_count, 40);
-    assert_int_equal(iso_origin_offset(history.origin[0]), 2);
+    assert_int_equal(history.txns.count, 40);
+    assert_int_equal(iso_origin_offset(history.txns.origin[0]), 2);
     same_however_read(paths, 1, &history);
 
     /* the same transactions as lines: all is equal but the origins */
@@ -142,17 +142,17 @@ static void arrays_are_cut_anywhere(void **state)
     const char *line_paths[] = {lines};
     assert_int_equal(read_with(line_paths, 1, 2, 100, &other, &error), ISO_OK);
     for (unsigned t = 0; t < 40; t++)
-        other.origin[t] = history.origin[t];
+        other.txns.origin[t] = history.txns.origin[t];
     test_same_history(&history, &other, "array and lines");
     iso_history_release(&other);
     iso_history_release(&history);
 
     /* a tid that stands twice is for finish to find, so the file may be read as two */
     assert_int_equal(read_with(paths, 2, 1, 0, &history, &error), ISO_OK);
-    assert_int_equal(history.transaction_count, 80);
-    assert_int_equal(history.input_count, 2);
-    assert_int_equal(iso_origin_input(history.origin[40]), 1);
-    assert_int_equal(iso_origin_offset(history.origin[40]), 2);
+    assert_int_equal(history.txns.count, 80);
+    assert_int_equal(history.inputs.count, 2);
+    assert_int_equal(iso_origin_input(history.txns.origin[40]), 1);
+    assert_int_equal(iso_origin_offset(history.txns.origin[40]), 2);
     same_however_read(paths, 2, &history);
     iso_history_release(&history);
     unlink(path);
@@ -245,7 +245,7 @@ static void compressed_files(void **state)
     const char *paths[] = {path};
     assert_int_equal(read_with((const char *const[]){plain_path}, 1, 1, 0, &history, &error),
                      ISO_OK);
-    assert_int_equal(history.transaction_count, 2);
+    assert_int_equal(history.txns.count, 2);
     test_write_file(path, "two-frames.zst", packed, size);
     same_however_read(paths, 1, &history);
     unlink(path);
@@ -372,7 +372,7 @@ static void initial_files(void **state)
         path, "initial",
         "\xef\xbb\xbf{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n{\"t\":\"w\",\"k\":2,\"v\":[1,2]}]}\n");
     assert_int_equal(iso_read_initial(path, &history, &error), ISO_OK);
-    assert_int_equal(history.initial_count, 3);
+    assert_int_equal(history.initial.count, 3);
     unlink(path);
     write_text(path, "initial",
                "{\"ops\":[{\"t\":\"w\",\"k\":1,\"v\":5},\n {\"t\":\"r\",\"k\":1}]}");

@@ -33,11 +33,11 @@ static void assert_key(const struct iso_history *history, uint32_t operation, co
 {
     char buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *text =
-        iso_atom_text(&history->atoms, history->key_atom[history->key[operation]], buffer, &length);
+    const char *text = iso_atom_text(
+        &history->atoms, history->keys.atom[history->ops.key[operation]], buffer, &length);
     assert_int_equal(length, strlen(key));
     assert_memory_equal(text, key, length);
-    assert_int_equal(history->value[operation] == ISO_ABSENT, absent);
+    assert_int_equal(history->ops.value[operation] == ISO_ABSENT, absent);
 }
 
 static void rows_and_what_is_missing(void **state)
@@ -58,22 +58,22 @@ static void rows_and_what_is_missing(void **state)
         ISO_OK);
     assert_int_equal(history->ranges.count, 2);
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
-    assert_int_equal(history->operation_count, 5 + 1 + 3 + 2 + 1);
+    assert_int_equal(history->ops.count, 5 + 1 + 3 + 2 + 1);
     assert_key(history, 6, "10", false);
     assert_key(history, 7, "9", true);
     assert_key(history, 8, "a", true);
     assert_key(history, 9, "-3", true);
     assert_key(history, 10, "9", true);
     assert_key(history, 11, "b", true);
-    assert_int_equal(history->kind[11], ISO_DELETE);
+    assert_int_equal(history->ops.kind[11], ISO_DELETE);
     for (uint32_t o = 6; o < 9; o++) {
-        assert_int_equal(history->kind[o], ISO_READ | ISO_OPERATION_OTS);
-        assert_int_equal(history->ots[o], 7);
+        assert_int_equal(history->ops.kind[o], ISO_READ | ISO_OPERATION_OTS);
+        assert_int_equal(history->ops.ots[o], 7);
         assert_true(iso_history_in_range(history, o, &is_row));
         assert_int_equal(is_row, o == 6);
         assert_int_equal(iso_history_step(history, 1, o), 1);
     }
-    assert_int_equal(history->kind[9], ISO_READ);
+    assert_int_equal(history->ops.kind[9], ISO_READ);
     assert_false(iso_history_in_range(history, 5, &is_row));
     assert_false(iso_history_in_range(history, 11, &is_row));
     assert_int_equal(iso_history_step(history, 1, 5), 0);
@@ -90,7 +90,7 @@ static void an_empty_set_is_a_step(void **state)
         read_operations(fixture, "a", "{'t':'q','from':1,'to':2,'rows':{}},{'t':'w','k':3,'v':1}"),
         ISO_OK);
     assert_int_equal(iso_history_finish(&fixture->history, &error), ISO_OK);
-    assert_int_equal(fixture->history.operation_count, 1);
+    assert_int_equal(fixture->history.ops.count, 1);
     assert_int_equal(iso_history_step(&fixture->history, 0, 0), 1);
 }
 
@@ -109,7 +109,7 @@ static void beyond_the_limit(void **state)
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
     assert_int_equal(history->ranges.skipped, 1);
     assert_true(history->ranges.list[0].is_skipped);
-    assert_int_equal(history->operation_count, 3 + 1 + 2);
+    assert_int_equal(history->ops.count, 3 + 1 + 2);
 }
 
 /* Word for word the same record is a repeat; other bounds make it another one. */
@@ -207,7 +207,7 @@ static void mistakes(void **state)
         assert_int_equal(read_operations(fixture, "a", wrong[i].operation), ISO_BAD_INPUT);
         assert_string_equal(fixture->fault.text, wrong[i].message);
         assert_int_equal(fixture->history.ranges.count, 0);
-        assert_int_equal(fixture->history.operation_count, 0);
+        assert_int_equal(fixture->history.ops.count, 0);
     }
     fixture->native.of_file = false;
     assert_int_equal(read_operations(fixture, "a", "{'t':'q','rows':{}}"), ISO_BAD_INPUT);
@@ -232,7 +232,7 @@ static void rows_with_cells(void **state)
             "{'t':'r','row':'T/7','cells':{},'lock':true},{'t':'r','row':'T/9','v':null},"
             "{'t':'d','row':'T/8'}"),
         ISO_OK);
-    assert_int_equal(history->operation_count, 7);
+    assert_int_equal(history->ops.count, 7);
     assert_key(history, 0, "T/7", false);
     assert_key(history, 1, "T/7#b", false);
     assert_key(history, 2, "T/7#a%23%2F%25", true);
@@ -241,7 +241,7 @@ static void rows_with_cells(void **state)
     assert_key(history, 5, "T/9", true);
     assert_key(history, 6, "T/8", true);
     assert_int_equal(iso_kind_of(history, 2), ISO_WRITE);
-    assert_true(history->kind[4] & ISO_OPERATION_LOCK);
+    assert_true(history->ops.kind[4] & ISO_OPERATION_LOCK);
     assert_int_equal(iso_kind_of(history, 6), ISO_DELETE);
     assert_int_equal(history->ranges.count,
                      2); /* writes alone are noted, too: they say that it is a row */
@@ -263,13 +263,13 @@ static void queries(void **state)
             "{'t':'q','table':'T','columns':['b', 'c'],'bag':[[1, null]],'from':'1','to':'9'},"
             "{'t':'q','table':'T','agg':{'count': 3},'partial':true,'rows':null}"),
         ISO_OK);
-    assert_int_equal(history->operation_count, 6);
+    assert_int_equal(history->ops.count, 6);
     assert_key(history, 0, "T#", true);
     assert_key(history, 1, "T/7", false);
     assert_key(history, 2, "T/7#b", false);
     assert_key(history, 3, "T/8", false);
     assert_key(history, 4, "T#", true);
-    assert_int_equal(history->ots[3], 6);
+    assert_int_equal(history->ops.ots[3], 6);
     assert_int_equal(history->ranges.count, 3);
     assert_int_equal(history->ranges.list[0].count, 4);
     assert_int_equal(history->ranges.list[0].form, ISO_SET_QUERY);

@@ -55,10 +55,10 @@ static void give_record(struct world *world, const struct sender *sender, uint64
     uint8_t flags = ISO_HAS_SNO;
     uint64_t origin = world->offset;
     struct iso_history one = *block; /* of which it is the only transaction */
-    one.flags = &flags;
-    one.session = &session;
-    one.sno = &number;
-    one.origin = &origin;
+    one.txns.flags = &flags;
+    one.txns.session = &session;
+    one.txns.sno = &number;
+    one.txns.origin = &origin;
     counted_note_record(&world->counted, &one, 0);
 }
 

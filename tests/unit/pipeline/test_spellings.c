@@ -75,7 +75,7 @@ static void add(struct bench *bench, enum iso_operation_kind kind, const char *k
                 const char *value)
 {
     struct iso_history *history = &bench->history;
-    iso_history_begin(history, (iso_atom)history->transaction_count, 0, ISO_COMMITTED, 0);
+    iso_history_begin(history, (iso_atom)history->txns.count, 0, ISO_COMMITTED, 0);
     iso_history_operation(history, kind, test_atom(history, key), test_atom(history, value));
 }
 
@@ -85,10 +85,11 @@ static void show(const struct iso_history *history, char *text, size_t size)
     char key[ISO_ATOM_TEXT_MAX], value[ISO_ATOM_TEXT_MAX];
     size_t used = 0, key_length, value_length;
     text[0] = 0;
-    for (uint32_t o = 0; o < history->operation_count; o++) {
-        const char *name =
-            iso_atom_text(&history->atoms, history->key_atom[history->key[o]], key, &key_length);
-        const char *of = iso_atom_text(&history->atoms, history->value[o], value, &value_length);
+    for (uint32_t o = 0; o < history->ops.count; o++) {
+        const char *name = iso_atom_text(&history->atoms, history->keys.atom[history->ops.key[o]],
+                                         key, &key_length);
+        const char *of =
+            iso_atom_text(&history->atoms, history->ops.value[o], value, &value_length);
         used += (size_t)snprintf(text + used, size - used, "%s%c %.*s=%.*s", o ? ", " : "",
                                  iso_kind_of(history, o) == ISO_READ ? 'r' : 'w', (int)key_length,
                                  name, (int)value_length, of);

@@ -45,7 +45,7 @@ static void judge_all(const struct iso_history *history, enum iso_outcome ser, e
         judge(history, ISO_MODEL_SER, solver, ser, name);
         judge(history, ISO_MODEL_SI, solver, si, name);
     }
-    if (ser == ISO_IS_UNDECIDED || history->transaction_count > SMALL)
+    if (ser == ISO_IS_UNDECIDED || history->txns.count > SMALL)
         return;
     assert_int_equal(schedule_oracle_holds(history, ISO_MODEL_SER, 0), ser == ISO_HOLDS);
     assert_int_equal(schedule_oracle_holds(history, ISO_MODEL_SI, 0), si == ISO_HOLDS);

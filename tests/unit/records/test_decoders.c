@@ -247,7 +247,7 @@ static void protobuf_cut_anywhere_is_no_crash(void **state)
     for (size_t cut = 0; cut < size; cut++)
         refused += decode(&world, bytes, cut) == ISO_BAD_INPUT;
     assert_int_equal(refused, size);
-    assert_int_equal(world.events.block.transaction_count, 0);
+    assert_int_equal(world.events.block.txns.count, 0);
     close_world(&world);
 }
 
@@ -457,7 +457,7 @@ static void avro_members_of_other_types(void **state)
         assert_int_equal(decode(&world, cases[i].bytes, cases[i].size), ISO_BAD_INPUT);
         assert_string_equal(world.error.text, cases[i].wrong);
         assert_int_equal(world.events.count, 0);
-        assert_int_equal(world.events.block.transaction_count, 0);
+        assert_int_equal(world.events.block.txns.count, 0);
         close_world(&world);
     }
 }
@@ -470,7 +470,7 @@ static void assert_marks(struct iso_decoder_options options, const void *bytes, 
     struct world world;
     open_world(&world, options);
     assert_int_equal(decode(&world, bytes, size), ISO_OK);
-    assert_int_equal(world.events.block.transaction_count, 1);
+    assert_int_equal(world.events.block.txns.count, 1);
     assert_int_equal(iso_marks_of(&world.events.block, 0), marks);
     close_world(&world);
 }
@@ -555,7 +555,7 @@ static void avro_says_whose_writes_are_listed(void **state)
         open_world(&world, options);
         assert_int_equal(decode(&world, bytes, size + 3), ISO_BAD_INPUT);
         assert_string_equal(world.error.text, "writes: expected null, \"all\" or \"cdc\"");
-        assert_int_equal(world.events.block.transaction_count, 0);
+        assert_int_equal(world.events.block.txns.count, 0);
         close_world(&world);
     }
 }
@@ -569,9 +569,9 @@ static void assert_start(struct iso_decoder_options options, const void *bytes, 
     open_world(&world, options);
     assert_int_equal(decode(&world, bytes, size), ISO_OK);
     const struct iso_history *block = &world.events.block;
-    assert_int_equal(block->transaction_count, 1);
-    assert_true(block->flags[0] & ISO_HAS_STS);
-    assert_int_equal(block->sts[0], start);
+    assert_int_equal(block->txns.count, 1);
+    assert_true(block->txns.flags[0] & ISO_HAS_STS);
+    assert_int_equal(block->txns.sts[0], start);
     assert_int_equal(iso_marks_of(block, 0), marks);
     close_world(&world);
 }
@@ -618,7 +618,7 @@ static void snapshots_of_mariadb(void **state)
         assert_int_equal(decode(&world, bytes, isochron__record__pack(&record, bytes)),
                          ISO_BAD_INPUT);
         assert_non_null(strstr(world.error.text, "snapshot: expected"));
-        assert_int_equal(world.events.block.transaction_count, 0);
+        assert_int_equal(world.events.block.txns.count, 0);
         close_world(&world);
     }
 }

@@ -376,7 +376,7 @@ static bool compare(struct iso_decoder *decoder, const struct iso_text *text)
         assert_int_equal(read.list[0].type, expected.list[0].type);
         assert_true(read.list[0].cts.physical == expected.list[0].cts.physical);
     } else if (!fine) {
-        assert_int_equal(read.block.transaction_count + read.count, 0);
+        assert_int_equal(read.block.txns.count + read.count, 0);
         assert_true(error.text[0]);
     }
     iso_events_release(&read);

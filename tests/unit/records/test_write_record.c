@@ -36,7 +36,7 @@ static char *through(const struct iso_history *history, bool avro)
     struct iso_text text = {0};
     iso_events_init(&events);
     assert_non_null(decoder);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
         text.used = 0;
         if (avro)
             assert_true(iso_record_write_avro(history, t, &text));
@@ -61,7 +61,7 @@ static bool fits_avro(const struct iso_history *history)
 {
     struct iso_text text = {0};
     bool fits = true;
-    for (uint32_t t = 0; t < history->transaction_count && fits; t++) {
+    for (uint32_t t = 0; t < history->txns.count && fits; t++) {
         size_t before = text.used;
         fits = iso_record_write_avro(history, t, &text);
         if (!fits)
@@ -94,7 +94,7 @@ static void random_histories_come_back(void **state)
         iso_history_init(&history);
         random_history(seed, &options, &plain);
         plain_history_fill(&plain, &history);
-        if (history.clock != ISO_CLOCK_PAIR && !history.snapshot_count && !history.xid) {
+        if (history.clock != ISO_CLOCK_PAIR && !history.snapshots.count && !history.txns.xid) {
             char *expected = native_text(&history), *actual = through(&history, false);
             assert_string_equal(actual, expected);
             free(actual);

@@ -396,7 +396,7 @@ static void one_request_for_many_messages(void **state)
             .payload = {(const uint8_t *)payload.bytes, (uint32_t)payload.used}};
         assert_int_equal(decoder->class->decode(decoder, &message, &events, &stub->error), ISO_OK);
     }
-    assert_int_equal(events.block.transaction_count, MESSAGES);
+    assert_int_equal(events.block.txns.count, MESSAGES);
     end(stub);
     assert_int_equal(stub->requests, 1);
     assert_memory_equal(stub->request, "GET /schemas/ids/258 ", 21);

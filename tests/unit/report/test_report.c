@@ -266,7 +266,7 @@ static void undecided_says_what_to_do(void **state)
     assert_non_null(strstr(text, "--allow-unjudged"));
     free(text);
     fixture->verdict.reads_unjudged = fixture->verdict.unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] = 0;
-    fixture->history.committed_count = 0;
+    fixture->history.totals.committed = 0;
     text = print(fixture, false);
     assert_non_null(strstr(text, "(nothing-judged)"));
     assert_non_null(strstr(text, "Is it the right file"));

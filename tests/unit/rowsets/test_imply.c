@@ -66,14 +66,14 @@ static void expect(struct iso_history *history, const char *text)
     iso_rowsets_options_init(&known);
     known.type_of = type_of;
     iso_rowsets_imply(history, &known);
-    for (uint32_t t = 0; t < history->transaction_count; t++) {
-        for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
+    for (uint32_t t = 0; t < history->txns.count; t++) {
+        for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
             size_t length, used = strlen(found);
-            const char *key =
-                iso_atom_text(&history->atoms, history->key_atom[history->key[o]], buffer, &length);
-            if (history->tid[t] == READER && length > 2 && memchr(key, '?', length))
+            const char *key = iso_atom_text(
+                &history->atoms, history->keys.atom[history->ops.key[o]], buffer, &length);
+            if (history->txns.tid[t] == READER && length > 2 && memchr(key, '?', length))
                 snprintf(found + used, TEXT - used, "%s%s %.*s", used ? ", " : "",
-                         history->value[o] == ISO_ABSENT ? "not" : "seen", (int)length, key);
+                         history->ops.value[o] == ISO_ABSENT ? "not" : "seen", (int)length, key);
         }
     }
     assert_string_equal(found, text);

@@ -53,7 +53,7 @@ static void end(struct kept *kept)
 /* One transaction, which is given at once. */
 static void begin(struct kept *kept, uint64_t sts, uint64_t cts)
 {
-    uint32_t tid = kept->history.transaction_count + 1;
+    uint32_t tid = kept->history.txns.count + 1;
     iso_history_begin(&kept->history, tid, tid, ISO_COMMITTED, 0);
     iso_history_set_sts(&kept->history, (struct iso_stamp){sts, 0});
     if (cts)
@@ -62,9 +62,9 @@ static void begin(struct kept *kept, uint64_t sts, uint64_t cts)
 
 static void give(struct kept *kept)
 {
-    if (kept->history.transaction_count == 1)
+    if (kept->history.txns.count == 1)
         iso_rowsets_block(kept->engine, &kept->history);
-    iso_rowsets_add(kept->engine, kept->history.transaction_count - 1);
+    iso_rowsets_add(kept->engine, kept->history.txns.count - 1);
     iso_rowsets_validate(kept->engine);
 }
 

@@ -135,8 +135,8 @@ static void check_online(const struct expectation *expected, bool backwards)
     iso_history_init(&history);
     read_lines(&history, expected->lines);
     iso_rowsets_block(engine, &history);
-    for (uint32_t i = 0; i < history.transaction_count; i++) {
-        iso_rowsets_add(engine, backwards ? history.transaction_count - 1 - i : i);
+    for (uint32_t i = 0; i < history.txns.count; i++) {
+        iso_rowsets_add(engine, backwards ? history.txns.count - 1 - i : i);
         iso_rowsets_validate(engine);
     }
     iso_rowsets_watermark(engine, 1000);

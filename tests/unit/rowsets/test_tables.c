@@ -93,7 +93,7 @@ static void start(struct asked *asked, struct iso_rowsets_options options)
 static void expect(struct asked *asked, const char *text)
 {
     iso_rowsets_block(asked->engine, &asked->history);
-    for (uint32_t t = 0; t < asked->history.transaction_count; t++)
+    for (uint32_t t = 0; t < asked->history.txns.count; t++)
         iso_rowsets_add(asked->engine, t);
     iso_rowsets_validate(asked->engine);
     iso_rowsets_end(asked->engine);

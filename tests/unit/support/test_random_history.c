@@ -80,7 +80,7 @@ static void all_are_well_formed(void **state)
         random_history(seed, &options, &bench->history);
         if (plain_history_build(&bench->history, &bench->built, &error) != ISO_OK)
             fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
-        assert_int_equal(bench->built.transaction_count, bench->history.transaction_count);
+        assert_int_equal(bench->built.txns.count, bench->history.transaction_count);
     }
 }
 

@@ -112,22 +112,21 @@ static void expect(const struct iso_history *history, bool drops_unchanged, bool
     for (uint32_t k = 0; k < KEYS; k++)
         strcpy(current[k], "-");
     for (uint64_t slot = 0; slot < 1000; slot++)
-        for (uint32_t t = 0; t < history->transaction_count; t++) {
-            if (history->cts[t] != UINT64_C(447984099186180098) + 10 * slot ||
+        for (uint32_t t = 0; t < history->txns.count; t++) {
+            if (history->txns.cts[t] != UINT64_C(447984099186180098) + 10 * slot ||
                 iso_status_of(history, t) != ISO_COMMITTED)
                 continue;
-            for (uint32_t k = 0; k < history->key_count; k++) {
-                struct change change = {.cts = history->cts[t],
-                                        .sts = start_ts ? history->sts[t] : 0};
+            for (uint32_t k = 0; k < history->keys.count; k++) {
+                struct change change = {.cts = history->txns.cts[t],
+                                        .sts = start_ts ? history->txns.sts[t] : 0};
                 bool writes = false;
-                for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
-                     o++)
-                    if (history->key[o] == k && iso_kind_writes(history->kind[o])) {
+                for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+                    if (history->ops.key[o] == k && iso_kind_writes(history->ops.kind[o])) {
                         writes = true;
                         copy_atom(change.after, sizeof change.after, &history->atoms,
-                                  history->value[o]);
+                                  history->ops.value[o]);
                     }
-                copy_atom(change.key, sizeof change.key, &history->atoms, history->key_atom[k]);
+                copy_atom(change.key, sizeof change.key, &history->atoms, history->keys.atom[k]);
                 strcpy(change.before, current[k]);
                 bool same = !strcmp(change.before, change.after);
                 if (!writes)

@@ -85,8 +85,8 @@ static void put_line(struct lines *lines, char op, const struct iso_atoms *atoms
 static uint32_t count_writes(const struct iso_history *history, uint32_t t)
 {
     uint32_t writes = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        writes += iso_kind_writes(history->kind[o]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        writes += iso_kind_writes(history->ops.kind[o]);
     return writes;
 }
 
@@ -99,10 +99,11 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
     uint64_t number = 1, order = 0, last = 0;
     memset(now, 0xff, sizeof now);
     for (uint64_t cts = 0; cts <= 1000; cts++)
-        for (uint32_t t = 0; t < history->transaction_count; t++) {
+        for (uint32_t t = 0; t < history->txns.count; t++) {
             char id[FEED_YUGABYTE_ID], before[64];
             uint32_t writes = count_writes(history, t);
-            if (history->cts[t] != cts || iso_status_of(history, t) != ISO_COMMITTED || !writes)
+            if (history->txns.cts[t] != cts || iso_status_of(history, t) != ISO_COMMITTED ||
+                !writes)
                 continue;
             if (!options->logical || cts != last)
                 number++, order = 0;
@@ -113,13 +114,12 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                 snprintf(id, sizeof id, "-");
             else
                 feed_yugabyte_id(t, id);
-            for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1];
-                 o++) {
-                uint32_t key = history->key[o];
+            for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+                uint32_t key = history->ops.key[o];
                 iso_atom old = now[key];
-                if (!iso_kind_writes(history->kind[o]))
+                if (!iso_kind_writes(history->ops.kind[o]))
                     continue;
-                now[key] = history->value[o];
+                now[key] = history->ops.value[o];
                 if (old == ISO_ABSENT && now[key] == ISO_ABSENT)
                     continue;
                 text_of(&history->atoms, old, before);
@@ -127,7 +127,7 @@ static void expect(const struct iso_history *history, const struct feed_yugabyte
                          old == ISO_ABSENT        ? 'c'
                          : now[key] == ISO_ABSENT ? 'd'
                                                   : 'u',
-                         &history->atoms, history->key_atom[key],
+                         &history->atoms, history->keys.atom[key],
                          options->changes_only || old == ISO_ABSENT ? "?" : before, now[key], id,
                          options->sequence ? 0 : cts, ++order);
             }

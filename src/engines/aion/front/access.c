@@ -26,7 +26,8 @@ static inline bool is_lock(uint8_t kind)
 static inline uint64_t ots_of(const struct iso_history *history, const struct aion_times *times,
                               uint32_t operation)
 {
-    return history->kind[operation] & ISO_OPERATION_OTS ? history->ots[operation] : times->sts;
+    return history->ops.kind[operation] & ISO_OPERATION_OTS ? history->ops.ots[operation]
+                                                            : times->sts;
 }
 
 /* At SER, and below a lock. */
@@ -39,9 +40,9 @@ static inline uint64_t visible_below_of_commit(const struct aion_times *times)
 static inline uint64_t visible_below_of(const struct iso_history *history,
                                         const struct aion_times *times, uint32_t operation)
 {
-    assert(!(history->kind[operation] & ISO_OPERATION_SNAPSHOT));
-    return is_lock(history->kind[operation]) ? visible_below_of_commit(times)
-                                             : aion_above(ots_of(history, times, operation));
+    assert(!(history->ops.kind[operation] & ISO_OPERATION_SNAPSHOT));
+    return is_lock(history->ops.kind[operation]) ? visible_below_of_commit(times)
+                                                 : aion_above(ots_of(history, times, operation));
 }
 
 /* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is
@@ -50,9 +51,9 @@ static inline uint64_t moment_of(const struct aion_snapshot_boundaries *snapshot
                                  const struct iso_history *history, const struct aion_times *times,
                                  uint32_t operation)
 {
-    bool exclusive = is_lock(history->kind[operation]) && !times->point;
+    bool exclusive = is_lock(history->ops.kind[operation]) && !times->point;
     uint64_t time =
-        is_lock(history->kind[operation]) ? times->cts : ots_of(history, times, operation);
+        is_lock(history->ops.kind[operation]) ? times->cts : ots_of(history, times, operation);
     if (snapshot_boundaries->is_on)
         return exclusive ? aion_moment_of_commit(snapshot_boundaries, time) - 1
                          : aion_moment_of_snapshot(snapshot_boundaries, time);
@@ -73,13 +74,13 @@ static struct aion_part *new_part(const struct aion_taking *taking, uint8_t shar
     *part = (struct aion_part){
         .sts = times->sts,
         .cts = times->cts,
-        .origin = engine->options.host.origin_is_index ? t : history->origin[t],
+        .origin = engine->options.host.origin_is_index ? t : history->txns.origin[t],
         .arrival = taking->arrival,
         .visible_below = ser ? visible_below_of_commit(times) : aion_above(times->sts),
         .before = ser ? times->cts : times->sts,
         .start_bound = aion_above(times->sts),
         .first_step = batch->step_count,
-        .tid = history->tid[t],
+        .tid = history->txns.tid[t],
         .flags = taking->flags};
     batch->atoms = &history->atoms;
     engine->shards.part_of[shard] = batch->part_count;
@@ -158,7 +159,7 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 {
     const struct iso_history *history = taking->history;
     if (!taking->engine->options.host.counts_steps || !history->ranges.count)
-        return operation - history->first_operation[taking->transaction];
+        return operation - history->txns.first_op[taking->transaction];
     const struct iso_range *set = iso_history_set_of(history, operation);
     return iso_history_step(history, taking->transaction, operation) |
            (set && set->form == ISO_SET_QUERY ? ISO_AION_OF_QUERY : 0) |
@@ -187,7 +188,7 @@ static void emit_int(const struct aion_taking *taking, struct aion_access *acces
     event.transaction = aion_party_in(engine, taking->cache, taking->transaction);
     event.transaction.cts = taking->times.cts;
     event.key_atoms = &history->atoms;
-    event.key = history->key_atom[history->key[operation]];
+    event.key = history->keys.atom[history->ops.key[operation]];
     event.operation = number_of(taking, operation);
     event.expected = expected;
     event.actual = actual;
@@ -232,7 +233,7 @@ static struct aion_step *external_read(const struct aion_taking *taking, struct 
     struct aion_detail *detail = aion_batch_detail(batch, step);
     const struct aion_times *times = &taking->times;
     bool exclusive =
-        taking->engine->options.level == ISO_SER || is_lock(taking->history->kind[operation]);
+        taking->engine->options.level == ISO_SER || is_lock(taking->history->ops.kind[operation]);
     if (taking->engine->options.level == ISO_SER)
         detail->time = visible_below_of_commit(times);
     else
@@ -252,7 +253,7 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
                           uint32_t operation)
 {
     const struct iso_history *history = taking->history;
-    uint32_t value = history->value[operation];
+    uint32_t value = history->ops.value[operation];
     uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
                                 &taking->times, operation);
     bool external = !access->writes && is_at_new_moment(taking, access, moment);
@@ -280,8 +281,8 @@ static bool ends_with_own(const struct aion_taking *taking, const struct aion_ac
     for (uint32_t o = operation, left = access->writes; left; left--) {
         do
             o--;
-        while (history->key[o] != access->key || iso_kind_of(history, o) != ISO_APPEND);
-        if (!*count || elements[*count - 1] != history->value[o])
+        while (history->ops.key[o] != access->key || iso_kind_of(history, o) != ISO_APPEND);
+        if (!*count || elements[*count - 1] != history->ops.value[o])
             return false;
         --*count;
     }
@@ -300,10 +301,10 @@ static void emit_list_int(const struct aion_taking *taking, struct aion_access *
         iso_allocate(((size_t)prefix_count + access->writes + 1) * sizeof *expected);
     uint32_t length = prefix_count;
     if (prefix_count)
-        memcpy(expected, history->element + access->before, prefix_count * sizeof *expected);
+        memcpy(expected, history->lists.element + access->before, prefix_count * sizeof *expected);
     for (uint32_t o = access->first_write; access->writes && o < operation; o++) {
-        if (history->key[o] == access->key && iso_kind_of(history, o) == ISO_APPEND)
-            expected[length++] = history->value[o];
+        if (history->ops.key[o] == access->key && iso_kind_of(history, o) == ISO_APPEND)
+            expected[length++] = history->ops.value[o];
     }
     emit_int(taking, access, operation,
              (struct iso_aion_value){&history->atoms, expected, length, true},
@@ -317,11 +318,11 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
     const struct iso_history *history = taking->history;
     bool null = iso_kind_of(history, operation) ==
                 ISO_READ; /* not finished: null stands for the empty list */
-    uint64_t first = null ? 0 : history->list_first[history->value[operation]];
+    uint64_t first = null ? 0 : history->lists.first[history->ops.value[operation]];
     uint32_t count =
-        null ? 0 : (uint32_t)(history->list_first[history->value[operation] + 1] - first);
+        null ? 0 : (uint32_t)(history->lists.first[history->ops.value[operation] + 1] - first);
     /* a block may have no elements at all */
-    const iso_atom *elements = count ? history->element + first : NULL;
+    const iso_atom *elements = count ? history->lists.element + first : NULL;
     uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
                                 &taking->times, operation);
     uint32_t prefix = count;
@@ -338,7 +339,7 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
         batch->details[step->detail - 1].tail = count - prefix;
         step->value = aion_batch_elements(batch, elements, count);
     } else if (!ends_right || prefix != access->before_count ||
-               (prefix && memcmp(elements, history->element + access->before,
+               (prefix && memcmp(elements, history->lists.element + access->before,
                                  prefix * sizeof *elements) != 0)) {
         emit_list_int(taking, access, operation, ends_right ? access->before_count : 0, elements,
                       count);
@@ -361,10 +362,10 @@ static void note_write(const struct aion_taking *taking, struct aion_access *acc
         if ((taking->flags & ISO_STATUS_MASK) ==
             ISO_COMMITTED) /* an aborted one may have an unplaced snapshot */
             access->start_bound = visible_below_of(taking->history, &taking->times, operation);
-        access->locked = is_lock(taking->history->kind[operation]);
+        access->locked = is_lock(taking->history->ops.kind[operation]);
     }
     access->last_write = operation;
-    access->last = taking->history->value[operation];
+    access->last = taking->history->ops.value[operation];
 }
 
 static void write_nonversion(const struct aion_taking *taking, const struct aion_access *access,
@@ -373,7 +374,7 @@ static void write_nonversion(const struct aion_taking *taking, const struct aion
     struct aion_step *step = new_step(taking, &taking->cache->keys[access->key]);
     step->kind = AION_NONVERSION;
     step->flags = flags;
-    step->value = taking->history->value[operation];
+    step->value = taking->history->ops.value[operation];
     step->operation = number_of(taking, operation);
 }
 
@@ -385,9 +386,10 @@ static void write_nonversions(const struct aion_taking *taking, const struct aio
     const struct iso_history *history = taking->history;
     bool committed = (taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED;
     for (uint32_t o = access->first_write; o <= access->last_write; o++) {
-        if (history->key[o] != access->key || !iso_kind_writes(history->kind[o]))
+        if (history->ops.key[o] != access->key || !iso_kind_writes(history->ops.kind[o]))
             continue;
-        bool final = access->list || history->value[o] == history->value[access->last_write];
+        bool final =
+            access->list || history->ops.value[o] == history->ops.value[access->last_write];
         if (!committed)
             write_nonversion(taking, access, o, final ? AION_FINAL_VALUE : 0);
         else if (!final)
@@ -399,11 +401,11 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
 {
     const struct iso_history *history = taking->history;
     const struct aion_cached_key *key = &taking->cache->keys[access->key];
-    bool foreign = aion_is_foreign(taking->engine, history->flags[taking->transaction]);
+    bool foreign = aion_is_foreign(taking->engine, history->txns.flags[taking->transaction]);
     struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
     struct aion_step *step = new_step(taking, key);
     struct aion_detail *detail = aion_batch_detail(batch, step);
-    detail->time = foreign && !(history->kind[access->first_write] & ISO_OPERATION_OTS)
+    detail->time = foreign && !(history->ops.kind[access->first_write] & ISO_OPERATION_OTS)
                        ? taking->times.cts
                        : access->start_bound;
     bool overlaps = taking->engine->options.overlaps;
@@ -413,15 +415,15 @@ static void add_version(const struct aion_taking *taking, const struct aion_acce
         access->locked && !overlaps && taking->engine->options.level == ISO_SI;
     if (!access->list) {
         step->kind = AION_VERSION;
-        step->value = history->value[access->last_write];
+        step->value = history->ops.value[access->last_write];
         return;
     }
     step->kind = AION_VERSION_LIST;
     detail->count = access->writes;
     step->value = batch->element_count;
     for (uint32_t o = access->first_write; o <= access->last_write; o++) {
-        if (history->key[o] == access->key && iso_kind_of(history, o) == ISO_APPEND)
-            aion_batch_elements(batch, &history->value[o], 1);
+        if (history->ops.key[o] == access->key && iso_kind_of(history, o) == ISO_APPEND)
+            aion_batch_elements(batch, &history->ops.value[o], 1);
     }
 }
 
@@ -463,22 +465,23 @@ static void walk_operations(const struct aion_taking *taking)
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
-    uint32_t first = history->first_operation[taking->transaction];
-    uint32_t end = history->first_operation[taking->transaction + 1];
+    uint32_t first = history->txns.first_op[taking->transaction];
+    uint32_t end = history->txns.first_op[taking->transaction + 1];
     bool committed = (taking->flags & ISO_STATUS_MASK) == ISO_COMMITTED,
          many = end - first > FEW_TOUCHES;
-    bool foreign = aion_is_foreign(taking->engine, history->flags[taking->transaction]);
+    bool foreign = aion_is_foreign(taking->engine, history->txns.flags[taking->transaction]);
     engine->accesses.count = 0;
     if (many)
         start_slots(engine, end - first);
     for (uint32_t o = first; o < end; o++) {
-        bool writes = iso_kind_writes(history->kind[o]);
+        bool writes = iso_kind_writes(history->ops.kind[o]);
         if (!writes && !committed)
             continue;
-        if (!writes && foreign && !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
+        if (!writes && foreign &&
+            !(history->ops.kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK)))
             continue; /* no time to judge it at */
-        bool list = taking->cache->keys[history->key[o]].use & ISO_KEY_LIST;
-        struct aion_access *access = find_access(engine, history->key[o], list, many);
+        bool list = taking->cache->keys[history->ops.key[o]].use & ISO_KEY_LIST;
+        struct aion_access *access = find_access(engine, history->ops.key[o], list, many);
         if (writes) {
             note_write(taking, access, o);
             continue;
@@ -497,9 +500,9 @@ static uint32_t plain_steps(const struct aion_taking *taking, uint32_t first, ui
     const struct iso_history *history = taking->history;
     uint32_t reads = 0;
     for (uint32_t o = first; o < end; o++) {
-        struct aion_step *step = new_step(taking, &taking->cache->keys[history->key[o]]);
-        step->kind = history->kind[o] == ISO_WRITE ? AION_VERSION : AION_READ;
-        step->value = history->value[o];
+        struct aion_step *step = new_step(taking, &taking->cache->keys[history->ops.key[o]]);
+        step->kind = history->ops.kind[o] == ISO_WRITE ? AION_VERSION : AION_READ;
+        step->value = history->ops.value[o];
         step->operation = o - first;
         reads += step->kind == AION_READ;
     }
@@ -512,9 +515,9 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
     const struct iso_history *history = taking->history;
     struct aion_batch *batch = &taking->engine->shards.batch[0];
     const struct aion_cached_key *keys = taking->cache->keys;
-    const uint8_t *kind = history->kind;
-    const uint32_t *key = history->key,
-                   *value = history->value; /* steps are written: no reloading of these */
+    const uint8_t *kind = history->ops.kind;
+    const uint32_t *key = history->ops.key,
+                   *value = history->ops.value; /* steps are written: no reloading of these */
     uint32_t writes = 0;
     if (first == end)
         return 0;
@@ -536,8 +539,8 @@ static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t fir
 void aion_access_operations(const struct aion_taking *taking)
 {
     struct iso_aion *engine = taking->engine;
-    uint32_t first = taking->history->first_operation[taking->transaction];
-    uint32_t end = taking->history->first_operation[taking->transaction + 1];
+    uint32_t first = taking->history->txns.first_op[taking->transaction];
+    uint32_t end = taking->history->txns.first_op[taking->transaction + 1];
     if (taking->plain && engine->shards.count == 1 && taking->what == AION_TAKE_ALL) {
         engine->stats.reads_judged += plain_steps_alone(taking, first, end);
         return;
@@ -574,15 +577,16 @@ void aion_access_flagged(const struct aion_taking *taking, const struct aion_def
     step->flags = (is_group ? AION_GROUP : 0) | (read->has_own ? AION_OWN : 0);
     step->newer = read->newer;
     step->kind = AION_READ;
-    step->value = history->value[read->operation];
+    step->value = history->ops.value[read->operation];
     if (read->prefix == ISO_NONE)
         return;
     bool null = iso_kind_of(history, read->operation) == ISO_READ;
-    uint64_t first = null ? 0 : history->list_first[history->value[read->operation]];
+    uint64_t first = null ? 0 : history->lists.first[history->ops.value[read->operation]];
     uint32_t count =
-        null ? 0 : (uint32_t)(history->list_first[history->value[read->operation] + 1] - first);
+        null ? 0
+             : (uint32_t)(history->lists.first[history->ops.value[read->operation] + 1] - first);
     step->kind = AION_READ_LIST;
     detail->count = read->prefix;
     detail->tail = count - read->prefix;
-    step->value = aion_batch_elements(batch, count ? history->element + first : NULL, count);
+    step->value = aion_batch_elements(batch, count ? history->lists.element + first : NULL, count);
 }

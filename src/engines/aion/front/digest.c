@@ -11,22 +11,22 @@ static inline uint64_t value_digest(const struct iso_history *history, iso_atom 
 uint64_t aion_content_other(const struct iso_history *history, uint64_t digest, uint64_t key,
                             uint32_t operation)
 {
-    uint8_t kind = history->kind[operation];
-    uint32_t value = history->value[operation];
+    uint8_t kind = history->ops.kind[operation];
+    uint32_t value = history->ops.value[operation];
     digest = aion_fold(digest, key + kind);
     if (kind & ISO_OPERATION_OTS)
-        digest = aion_fold(digest, history->ots[operation]);
+        digest = aion_fold(digest, history->ops.ots[operation]);
     if ((kind & ISO_KIND_MASK) != ISO_READ_LIST)
         return aion_fold(digest, value_digest(history, value));
-    digest = aion_fold(digest, history->list_first[value + 1] - history->list_first[value]);
-    for (uint64_t i = history->list_first[value]; i < history->list_first[value + 1]; i++)
-        digest = aion_fold(digest, value_digest(history, history->element[i]));
+    digest = aion_fold(digest, history->lists.first[value + 1] - history->lists.first[value]);
+    for (uint64_t i = history->lists.first[value]; i < history->lists.first[value + 1]; i++)
+        digest = aion_fold(digest, value_digest(history, history->lists.element[i]));
     return digest;
 }
 
 uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
 {
-    uint64_t digest = aion_atom_digest(&history->atoms, history->tid[t]);
+    uint64_t digest = aion_atom_digest(&history->atoms, history->txns.tid[t]);
     return digest ? digest : 1;
 }
 
@@ -34,17 +34,17 @@ uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
 uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t t)
 {
     const struct iso_history *history = cache->history;
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     uint64_t digest =
         aion_fold(flags & (ISO_STATUS_MASK | ISO_HAS_STS | ISO_HAS_CTS | ISO_HAS_SNO), 1);
-    if (history->session[t] != ISO_NONE)
-        digest = aion_fold(digest, aion_cached_session_digest(cache, history->session[t]));
+    if (history->txns.session[t] != ISO_NONE)
+        digest = aion_fold(digest, aion_cached_session_digest(cache, history->txns.session[t]));
     if (flags & ISO_HAS_SNO)
-        digest = aion_fold(digest, history->sno[t]);
+        digest = aion_fold(digest, history->txns.sno[t]);
     if (flags & ISO_HAS_STS)
-        digest = aion_fold(digest, history->sts[t]);
+        digest = aion_fold(digest, history->txns.sts[t]);
     if (flags & ISO_HAS_CTS)
-        digest = aion_fold(digest, history->cts[t]);
+        digest = aion_fold(digest, history->txns.cts[t]);
     return digest;
 }
 

@@ -28,7 +28,7 @@ static enum iso_status refuse_transaction(const struct iso_history *history, uin
 {
     char place[512], buffer[ISO_ATOM_TEXT_MAX];
     size_t length;
-    const char *tid = iso_atom_text(&history->atoms, history->tid[t], buffer, &length);
+    const char *tid = iso_atom_text(&history->atoms, history->txns.tid[t], buffer, &length);
     iso_history_location_text(history, t, place, sizeof place);
     return iso_error_set(error, ISO_BAD_INPUT, "%s: transaction %.*s %s; %s", place,
                          (int)(length < 100 ? length : 100), tid, what, expected);
@@ -47,7 +47,7 @@ static uint8_t use_of(const struct iso_history *history, uint32_t operation)
     uint8_t kind = iso_kind_of(history, operation);
     if (kind == ISO_APPEND || kind == ISO_READ_LIST)
         return ISO_KEY_LIST;
-    return kind == ISO_READ && history->value[operation] == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
+    return kind == ISO_READ && history->ops.value[operation] == ISO_ABSENT ? 0 : ISO_KEY_SCALAR;
 }
 
 static enum iso_status learn_use(struct iso_aion *engine, const struct iso_history *history,
@@ -80,18 +80,18 @@ static enum iso_status survey_with_care(struct iso_aion *engine, struct aion_key
                                         struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
-    struct aion_cached_key *key = aion_cached_key(engine, cache, history->key[operation]);
+    struct aion_cached_key *key = aion_cached_key(engine, cache, history->ops.key[operation]);
     uint8_t use = use_of(history, operation);
     if ((key->use | use) != key->use) {
         enum iso_status status = learn_use(engine, history, t, operation, key, error);
         if (status != ISO_OK)
             return status;
     }
-    survey->plain &= history->kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
+    survey->plain &= history->ops.kind[operation] <= ISO_WRITE && !(key->use & ISO_KEY_LIST) &&
                      key->stamp != cache->stamp;
     key->stamp = cache->stamp;
     survey->content = aion_content_fold(history, survey->content, key->digest, operation);
-    survey->reads += !iso_kind_writes(history->kind[operation]);
+    survey->reads += !iso_kind_writes(history->ops.kind[operation]);
     return ISO_OK;
 }
 
@@ -100,12 +100,12 @@ static enum iso_status survey_operations(struct iso_aion *engine, struct aion_ke
                                          uint32_t t, struct survey *survey, struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
-    const uint8_t *kind = history->kind; /* keys are written: no reloading of these */
-    const uint32_t *keys = history->key, *value = history->value;
+    const uint8_t *kind = history->ops.kind; /* keys are written: no reloading of these */
+    const uint32_t *keys = history->ops.key, *value = history->ops.value;
     uint16_t stamp = aion_key_cache_stamp(cache);
-    uint32_t end = history->first_operation[t + 1];
+    uint32_t end = history->txns.first_op[t + 1];
     *survey = (struct survey){.content = aion_content_start(cache, t), .plain = true};
-    for (uint32_t o = history->first_operation[t]; o < end; o++) {
+    for (uint32_t o = history->txns.first_op[t]; o < end; o++) {
         struct aion_cached_key *key = keys[o] < cache->key_count ? &cache->keys[keys[o]] : NULL;
         if (!key || key->use != ISO_KEY_SCALAR || kind[o] > ISO_WRITE ||
             aion_value_is_entry(value[o])) {
@@ -126,8 +126,8 @@ static enum iso_status survey_operations(struct iso_aion *engine, struct aion_ke
 
 static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 {
-    uint8_t flags = history->flags[t];
-    struct aion_times times = {.sts = history->sts[t], .cts = history->cts[t]};
+    uint8_t flags = history->txns.flags[t];
+    struct aion_times times = {.sts = history->txns.sts[t], .cts = history->txns.cts[t]};
     if (flags & ISO_WRITES)
         return times;
     if (history->finished || (flags & ISO_HAS_CTS)) {
@@ -146,10 +146,10 @@ static struct aion_times times_of(const struct iso_history *history, uint32_t t)
 static uint32_t stray_operation(const struct iso_history *history, uint32_t t,
                                 const struct aion_times *times, uint64_t latest)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if ((history->kind[o] & ISO_OPERATION_OTS) &&
-            (history->ots[o] < times->sts || history->ots[o] > latest))
-            return o - history->first_operation[t];
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if ((history->ops.kind[o] & ISO_OPERATION_OTS) &&
+            (history->ops.ots[o] < times->sts || history->ops.ots[o] > latest))
+            return o - history->txns.first_op[t];
     }
     uint32_t end, first = iso_history_sets_of(history, t, &end);
     for (uint32_t i = first; i < end; i++) { /* one that found nothing has no operation */
@@ -167,7 +167,7 @@ static void check_timestamps(const struct aion_taking *taking)
     const struct iso_history *history = taking->history;
     const struct aion_times *times = &taking->times;
     uint32_t t = taking->transaction, stray = ISO_NONE;
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     uint32_t snapshot_violation = t < taking->cache->snapshot_violation_count
                                       ? taking->cache->snapshot_violation[t]
                                       : ISO_NONE;
@@ -207,7 +207,7 @@ static void note_snapshot_order(const struct aion_taking *taking)
                            .origin = aion_party_in(taking->engine, taking->cache, t).origin,
                            .snapshot_violation = taking->cache->snapshot_violation[t],
                            .what = AION_TIE_SNAPSHOT_ORDER};
-    aion_tie_add(taking->engine, &tie, &history->atoms, history->tid[t]);
+    aion_tie_add(taking->engine, &tie, &history->atoms, history->txns.tid[t]);
 }
 
 /* Its member waits here as its parts do in the shards. */
@@ -223,9 +223,10 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
 {
     struct iso_aion *engine = taking->engine;
     const struct iso_history *history = taking->history;
-    uint32_t t = taking->transaction, session = history->session[t];
-    bool foreign = aion_is_foreign(engine, history->flags[t]);
-    engine->stats.foreign += foreign || (session == ISO_NONE && !(history->flags[t] & ISO_HAS_STS));
+    uint32_t t = taking->transaction, session = history->txns.session[t];
+    bool foreign = aion_is_foreign(engine, history->txns.flags[t]);
+    engine->stats.foreign +=
+        foreign || (session == ISO_NONE && !(history->txns.flags[t] & ISO_HAS_STS));
     if (engine->options.level == ISO_SI)
         check_timestamps(taking);
     else
@@ -255,7 +256,7 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
                                  const struct aion_times *times, bool resolved)
 {
     const struct iso_history *history = cache->history;
-    uint32_t session = history->session[t];
+    uint32_t session = history->txns.session[t];
     if (session == ISO_NONE)
         return 0;
     uint32_t number = aion_cached_session(engine, cache, session); /* the list may move */
@@ -265,15 +266,16 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
     engine->sessions.due++;
     if (history->finished) /* without snos the order of the file rules, whatever the order of
                               arrival */
-        return history->sno ? history->sno[t] : t;
-    return history->flags[t] & ISO_HAS_SNO || history->positions_known ? history->sno[t] : arrived;
+        return history->txns.sno ? history->txns.sno[t] : t;
+    return history->txns.flags[t] & ISO_HAS_SNO || history->txns.are_numbered ? history->txns.sno[t]
+                                                                              : arrived;
 }
 
 /* What was there before everything else. */
 static bool is_start(const struct iso_aion *engine, const struct iso_history *history, uint32_t t,
                      const struct aion_times *times)
 {
-    return engine->options.host.foreign && history->session[t] == ISO_NONE &&
+    return engine->options.host.foreign && history->txns.session[t] == ISO_NONE &&
            times->cts <= ISO_AION_START;
 }
 
@@ -283,11 +285,11 @@ static uint32_t reads_without_time(const struct iso_aion *engine, const struct i
                                    uint32_t t)
 {
     uint32_t reads = 0;
-    if (!aion_is_foreign(engine, history->flags[t]))
+    if (!aion_is_foreign(engine, history->txns.flags[t]))
         return 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        reads += !iso_kind_writes(history->kind[o]) &&
-                 !(history->kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK));
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        reads += !iso_kind_writes(history->ops.kind[o]) &&
+                 !(history->ops.kind[o] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK));
     return reads;
 }
 
@@ -314,13 +316,13 @@ static void count_transaction(struct iso_aion *engine, const struct iso_history 
     engine->stats.aborted += status == ISO_ABORTED;
     engine->stats.unknown += status == ISO_UNKNOWN;
     if (!resolved)
-        engine->stats.operations += history->first_operation[t + 1] - history->first_operation[t];
+        engine->stats.operations += history->txns.first_op[t + 1] - history->txns.first_op[t];
     if (status != ISO_COMMITTED || times->cts >= engine->time.limit ||
         is_start(engine, history, t, times) || (!last_moment(times) && !aion_needs_start(engine)))
         return;
     engine->stats.below_watermark++;
     if (engine->options.host.on_late)
-        engine->options.host.on_late(engine->options.host.context, history->origin[t]);
+        engine->options.host.on_late(engine->options.host.context, history->txns.origin[t]);
 }
 
 /* True if it is a repeat, or comes from below what is kept; `*status` says if it contradicts what
@@ -344,7 +346,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
     if (stamp)
         aion_recent_note(&engine->time.recent, stamp);
     struct aion_dedup_entry entry = {tid, survey->content, stamp ? stamp : aion_recent(engine),
-                                     history->origin[t]};
+                                     history->txns.origin[t]};
     const struct iso_aion_options *options = &engine->options;
     enum aion_dedup_result dedup =
         aion_dedup_note(&engine->dedup, &entry, engine->time.floor,
@@ -357,7 +359,7 @@ static bool is_refused(struct iso_aion *engine, struct aion_key_cache *cache, ui
         engine->stats.reads_of[ISO_AION_READS_REPEATED] += survey->reads;
     if (dedup == AION_CONTRADICTION) {
         for (uint32_t s = 0; s < engine->shards.count && options->host.on_doubted_pairs; s++)
-            iso_aion_shard_doubt(engine->shards.list[s], &history->atoms, history->tid[t],
+            iso_aion_shard_doubt(engine->shards.list[s], &history->atoms, history->txns.tid[t],
                                  options->host.on_doubted_pairs, options->host.context);
         options->host.on_contradiction(options->host.context, history, t,
                                        engine->dedup.contradicted);
@@ -371,7 +373,7 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
                             bool resolved, struct aion_accepted *accepted, struct iso_error *error)
 {
     const struct iso_history *history = cache->history;
-    uint8_t flags = history->flags[t], state = flags & ISO_STATUS_MASK;
+    uint8_t flags = history->txns.flags[t], state = flags & ISO_STATUS_MASK;
     const char *lacks = lacking_timestamp(engine, flags);
     *accepted = (struct aion_accepted){.transaction = ISO_NONE};
     if (lacks)
@@ -385,12 +387,12 @@ enum iso_status aion_accept(struct iso_aion *engine, struct aion_key_cache *cach
     bool has_steps = engine->options.host.counts_steps && history->ranges.count;
     struct aion_times times = times_of(history, t);
     if (!resolved && is_refused(engine, cache, t, &times, &survey, &status, error)) {
-        ISO_LOG(aion, &history->atoms, history->tid[t], "not taken: %s",
+        ISO_LOG(aion, &history->atoms, history->txns.tid[t], "not taken: %s",
                 status != ISO_OK ? "it contradicts what came before"
                                  : "a repeat, or from below what is kept");
         return status;
     }
-    ISO_LOG(aion, &history->atoms, history->tid[t],
+    ISO_LOG(aion, &history->atoms, history->txns.tid[t],
             "accepted: %s, sts %" PRIu64 ", cts %" PRIu64 ", watermark %" PRIu64,
             state == ISO_COMMITTED ? "committed"
             : state == ISO_ABORTED ? "aborted"
@@ -415,7 +417,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
 {
     const struct iso_history *history = cache->history;
     uint32_t t = accepted->transaction;
-    uint8_t flags = history->flags[t], state = flags & ISO_STATUS_MASK;
+    uint8_t flags = history->txns.flags[t], state = flags & ISO_STATUS_MASK;
     struct aion_taking taking = {.engine = engine,
                                  .cache = cache,
                                  .history = history,
@@ -425,7 +427,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
                                  .arrival = arrival,
                                  .plain = accepted->plain};
     taking.flags |= taking.times.point ? ISO_POINT : 0;
-    ISO_LOG(aion, &history->atoms, history->tid[t], "cut into parts for the shards%s",
+    ISO_LOG(aion, &history->atoms, history->txns.tid[t], "cut into parts for the shards%s",
             engine->group.waits ? ", which wait for others that it overtook" : "");
     taking.what = aion_holds(engine) ? AION_TAKE_WRITES : AION_TAKE_ALL;
     if (state == ISO_COMMITTED)
@@ -438,7 +440,7 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
 static void take_back_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t t,
                               struct aion_times times, uint8_t flags)
 {
-    flags |= ISO_UNKNOWN | (cache->history->flags[t] & ISO_HAS_STS);
+    flags |= ISO_UNKNOWN | (cache->history->txns.flags[t] & ISO_HAS_STS);
     struct aion_taking taking = {engine,           cache, cache->history, t, flags, times,
                                  engine->time.now, false, AION_TAKE_ALL};
     aion_access_operations(&taking);

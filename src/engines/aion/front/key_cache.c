@@ -27,15 +27,15 @@ void aion_key_cache_set(struct aion_key_cache *cache, const struct iso_history *
 {
     forget_entries(cache);
     cache->history = history;
-    if (!history || !history->snapshot_violation_count)
+    if (!history || !history->snapshots.violation_count)
         return;
-    cache->snapshot_violation_count = history->transaction_count;
+    cache->snapshot_violation_count = history->txns.count;
     cache->snapshot_violation = iso_allocate(((size_t)cache->snapshot_violation_count + 1) *
                                              sizeof *cache->snapshot_violation);
     memset(cache->snapshot_violation, 0xff,
            cache->snapshot_violation_count * sizeof *cache->snapshot_violation); /* ISO_NONE */
-    for (uint32_t i = history->snapshot_violation_count; i-- > 0;)
-        cache->snapshot_violation[history->snapshot_violations[i].transaction] = i;
+    for (uint32_t i = history->snapshots.violation_count; i-- > 0;)
+        cache->snapshot_violation[history->snapshots.violations[i].transaction] = i;
 }
 
 void aion_key_cache_release(struct aion_key_cache *cache)
@@ -70,9 +70,9 @@ static void set_digest(const struct iso_aion *engine, const struct aion_key_cach
     struct aion_cached_key *entry = &cache->keys[key];
     if (entry->digest)
         return;
-    entry->digest = aion_atom_digest(&history->atoms, history->key_atom[key]);
+    entry->digest = aion_atom_digest(&history->atoms, history->keys.atom[key]);
     entry->shard = engine->shards.count > 1
-                       ? shard_of(engine, aion_row_digest(&history->atoms, history->key_atom[key],
+                       ? shard_of(engine, aion_row_digest(&history->atoms, history->keys.atom[key],
                                                           entry->digest))
                        : 0;
 }
@@ -81,20 +81,20 @@ void aion_key_cache_fetch(struct iso_aion *engine, struct aion_key_cache *cache,
                           uint32_t transaction, enum aion_fetch what)
 {
     const struct iso_history *history = cache->history;
-    uint32_t end = history->first_operation[transaction + 1];
-    for (uint32_t o = history->first_operation[transaction]; o < end; o++) {
-        uint32_t key = history->key[o];
+    uint32_t end = history->txns.first_op[transaction + 1];
+    for (uint32_t o = history->txns.first_op[transaction]; o < end; o++) {
+        uint32_t key = history->ops.key[o];
         if (key >= cache->key_count || cache->keys[key].number)
             continue;
         set_digest(engine, cache, key);
         iso_aion_shard_fetch(engine->shards.list[cache->keys[key].shard], cache->keys[key].digest,
-                             aion_atom_hash(&history->atoms, history->key_atom[key]), what);
+                             aion_atom_hash(&history->atoms, history->keys.atom[key]), what);
     }
 }
 
 static void widen_keys(struct aion_key_cache *cache)
 {
-    size_t old = cache->key_count, next = iso_column_capacity(old, cache->history->key_count);
+    size_t old = cache->key_count, next = iso_column_capacity(old, cache->history->keys.count);
     cache->keys =
         iso_column_grow(cache->keys, old * sizeof *cache->keys, next * sizeof *cache->keys);
     memset(cache->keys + old, 0, (next - old) * sizeof *cache->keys);
@@ -111,8 +111,8 @@ static void want_key(struct iso_aion *engine, struct aion_key_cache *cache, uint
     ISO_GROW(wanted->list, wanted->count, wanted->capacity);
     wanted->list[wanted->count++] = (struct aion_wanted){
         .digest = entry->digest,
-        .hash = aion_atom_hash(&cache->history->atoms, cache->history->key_atom[key]),
-        .name = cache->history->key_atom[key],
+        .hash = aion_atom_hash(&cache->history->atoms, cache->history->keys.atom[key]),
+        .name = cache->history->keys.atom[key],
         .key = key};
     entry->number = UINT32_MAX; /* wanted once only */
 }
@@ -121,14 +121,14 @@ void aion_key_cache_want(struct iso_aion *engine, struct aion_key_cache *cache, 
                          uint32_t end)
 {
     const struct iso_history *history = cache->history;
-    if (history->key_count > cache->key_count)
+    if (history->keys.count > cache->key_count)
         widen_keys(cache);
     cache->ready = end;
-    if (cache->found == history->key_count)
+    if (cache->found == history->keys.count)
         return;
-    for (uint32_t o = history->first_operation[first]; o < history->first_operation[end]; o++) {
-        if (!cache->keys[history->key[o]].number)
-            want_key(engine, cache, history->key[o]);
+    for (uint32_t o = history->txns.first_op[first]; o < history->txns.first_op[end]; o++) {
+        if (!cache->keys[history->ops.key[o]].number)
+            want_key(engine, cache, history->ops.key[o]);
     }
 }
 
@@ -158,7 +158,7 @@ struct aion_cached_key *aion_key_cache_find(struct iso_aion *engine, struct aion
     cache->found++;
     struct iso_aion_shard *shard = engine->shards.list[entry->shard];
     uint32_t number =
-        iso_aion_shard_key(shard, &history->atoms, history->key_atom[key], entry->digest);
+        iso_aion_shard_key(shard, &history->atoms, history->keys.atom[key], entry->digest);
     aion_note_failure(engine, entry->shard);
     entry->number = number + 1;
     entry->use = iso_aion_shard_use(shard, number);
@@ -170,14 +170,14 @@ struct aion_cached_session *aion_key_cache_find_session(struct aion_key_cache *c
 {
     const struct iso_history *history = cache->history;
     if (session >= cache->session_count) {
-        size_t old = cache->session_count, next = iso_column_capacity(old, history->session_count);
+        size_t old = cache->session_count, next = iso_column_capacity(old, history->sessions.count);
         cache->sessions = iso_column_grow(cache->sessions, old * sizeof *cache->sessions,
                                           next * sizeof *cache->sessions);
         memset(cache->sessions + old, 0, (next - old) * sizeof *cache->sessions);
         cache->session_count = (uint32_t)next;
     }
     struct aion_cached_session *entry = &cache->sessions[session];
-    uint64_t digest = aion_atom_digest(&history->atoms, history->session_atom[session]);
+    uint64_t digest = aion_atom_digest(&history->atoms, history->sessions.atom[session]);
     entry->digest = digest ? digest : 1;
     return entry;
 }

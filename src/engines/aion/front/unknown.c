@@ -31,19 +31,19 @@ void aion_unknown_index(struct iso_aion *engine)
 uint32_t aion_copy_transaction(struct iso_history *into, const struct iso_history *from, uint32_t t,
                                uint64_t origin, uint64_t sno)
 {
-    bool alone = from->session[t] == ISO_NONE;
-    iso_atom session =
-        alone ? 0
-              : iso_atoms_copy(&into->atoms, &from->atoms, from->session_atom[from->session[t]]);
+    bool alone = from->txns.session[t] == ISO_NONE;
+    iso_atom session = alone ? 0
+                             : iso_atoms_copy(&into->atoms, &from->atoms,
+                                              from->sessions.atom[from->txns.session[t]]);
     uint32_t copy =
-        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->tid[t]), session,
-                          iso_status_of(from, t), origin);
+        iso_history_begin(into, iso_atoms_copy(&into->atoms, &from->atoms, from->txns.tid[t]),
+                          session, iso_status_of(from, t), origin);
     if (alone)
-        into->session[copy] = ISO_NONE;
-    if (from->flags[t] & ISO_HAS_STS)
-        iso_history_set_sts(into, (struct iso_stamp){.physical = from->sts[t]});
-    if (from->flags[t] & ISO_HAS_CTS)
-        iso_history_set_cts(into, (struct iso_stamp){.physical = from->cts[t]});
+        into->txns.session[copy] = ISO_NONE;
+    if (from->txns.flags[t] & ISO_HAS_STS)
+        iso_history_set_sts(into, (struct iso_stamp){.physical = from->txns.sts[t]});
+    if (from->txns.flags[t] & ISO_HAS_CTS)
+        iso_history_set_cts(into, (struct iso_stamp){.physical = from->txns.cts[t]});
     iso_history_set_sno(into, sno);
     iso_history_copy_operations(into, from, t, true);
     return copy;
@@ -61,8 +61,8 @@ static void rebuild_history(struct iso_aion *engine)
         if (!unknown->open)
             continue;
         unknown->transaction = aion_copy_transaction(&kept, &engine->unknown.history, t,
-                                                     engine->unknown.history.origin[t],
-                                                     engine->unknown.history.sno[t]);
+                                                     engine->unknown.history.txns.origin[t],
+                                                     engine->unknown.history.txns.sno[t]);
         engine->unknown.list[count++] = *unknown;
     }
     engine->unknown.count = count;
@@ -79,8 +79,9 @@ void aion_unknown_add(struct iso_aion *engine, const struct aion_key_cache *cach
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
     ISO_GROW(engine->unknown.list, engine->unknown.count, engine->unknown.capacity);
-    uint64_t origin = engine->options.host.origin_is_index ? t : history->origin[t];
-    uint64_t time = history->flags[t] & ISO_HAS_STS ? history->sts[t] : aion_recent(engine);
+    uint64_t origin = engine->options.host.origin_is_index ? t : history->txns.origin[t];
+    uint64_t time =
+        history->txns.flags[t] & ISO_HAS_STS ? history->txns.sts[t] : aion_recent(engine);
     engine->unknown.list[engine->unknown.count++] = (struct aion_unknown){
         .tid = aion_tid_digest(history, t),
         .time = time,
@@ -98,7 +99,7 @@ static bool same_tid(const struct iso_aion *engine, const struct aion_unknown *u
     char left[ISO_ATOM_TEXT_MAX], right[ISO_ATOM_TEXT_MAX];
     size_t left_length, right_length;
     const char *one =
-        iso_atom_text(&history->atoms, history->tid[unknown->transaction], left, &left_length);
+        iso_atom_text(&history->atoms, history->txns.tid[unknown->transaction], left, &left_length);
     const char *other = iso_atom_text(atoms, tid, right, &right_length);
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
@@ -125,9 +126,9 @@ static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_
 static void forget_keys_of(struct iso_aion *engine, uint32_t t)
 {
     const struct iso_history *history = &engine->unknown.history;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (history->key[o] < engine->unknown.cache.key_count)
-            engine->unknown.cache.keys[history->key[o]] = (struct aion_cached_key){0};
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.key[o] < engine->unknown.cache.key_count)
+            engine->unknown.cache.keys[history->ops.key[o]] = (struct aion_cached_key){0};
     }
 }
 
@@ -146,11 +147,11 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     engine->time.now = now > engine->time.now ? now : engine->time.now;
     unknown->open = false;
     engine->unknown.open--;
-    history->flags[t] = (uint8_t)((history->flags[t] & ~ISO_STATUS_MASK) |
-                                  (committed ? ISO_COMMITTED : ISO_ABORTED));
+    history->txns.flags[t] = (uint8_t)((history->txns.flags[t] & ~ISO_STATUS_MASK) |
+                                       (committed ? ISO_COMMITTED : ISO_ABORTED));
     if (committed) {
-        history->flags[t] |= ISO_HAS_CTS;
-        history->cts[t] = cts;
+        history->txns.flags[t] |= ISO_HAS_CTS;
+        history->txns.cts[t] = cts;
     }
     /* the copy's origin already is what events are to carry */
     engine->options.host.origin_is_index = false;
@@ -180,10 +181,10 @@ static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, u
     unknown->open = false;
     engine->unknown.open--;
     engine->stats.aged_unknown++;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        aion_cached_key(engine, &engine->unknown.cache, history->key[o]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        aion_cached_key(engine, &engine->unknown.cache, history->ops.key[o]);
     aion_age_unknown(engine, &engine->unknown.cache, t,
-                     history->flags[t] & ISO_HAS_STS ? until : UINT64_MAX);
+                     history->txns.flags[t] & ISO_HAS_STS ? until : UINT64_MAX);
     forget_keys_of(engine, t);
 }
 

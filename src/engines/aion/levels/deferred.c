@@ -71,8 +71,8 @@ static uint32_t session_of(const struct aion_taking *taking, bool has_session)
     struct aion_holding *deferred = &taking->engine->deferred;
     if (!has_session)
         return session_new(deferred, 0);
-    uint64_t digest =
-        aion_cached_session_digest(taking->cache, taking->history->session[taking->transaction]);
+    uint64_t digest = aion_cached_session_digest(
+        taking->cache, taking->history->txns.session[taking->transaction]);
     uint32_t number = iso_number_map_get(&deferred->by_digest, digest);
     return number == ISO_NUMBER_NONE ? session_new(deferred, digest) : number;
 }
@@ -142,8 +142,8 @@ static void drop_members(struct iso_aion *engine, struct aion_deferred_session *
 
 static bool has_reads(const struct iso_history *history, uint32_t t)
 {
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++) {
-        if (!iso_kind_writes(history->kind[o]))
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
+        if (!iso_kind_writes(history->ops.kind[o]))
             return true;
     }
     return false;
@@ -166,12 +166,12 @@ void aion_snapshot_boundaries_add(struct aion_snapshot_boundaries *snapshot_boun
 {
     if (!snapshot_boundaries->is_on)
         return;
-    if (history->flags[t] & ISO_HAS_STS)
-        add_gap(snapshot_boundaries, history->sts[t]);
-    for (uint32_t o = history->first_operation[t];
-         history->ots && o < history->first_operation[t + 1]; o++) {
-        if (history->kind[o] & ISO_OPERATION_OTS)
-            add_gap(snapshot_boundaries, history->ots[o]);
+    if (history->txns.flags[t] & ISO_HAS_STS)
+        add_gap(snapshot_boundaries, history->txns.sts[t]);
+    for (uint32_t o = history->txns.first_op[t];
+         history->ops.ots && o < history->txns.first_op[t + 1]; o++) {
+        if (history->ops.kind[o] & ISO_OPERATION_OTS)
+            add_gap(snapshot_boundaries, history->ops.ots[o]);
     }
 }
 
@@ -196,14 +196,14 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
     struct aion_holding *deferred = &engine->deferred;
     const struct iso_history *history = taking->history;
     uint32_t t = taking->transaction;
-    uint8_t flags = history->flags[t];
+    uint8_t flags = history->txns.flags[t];
     bool reads = has_reads(history, t), has_session = engine->options.session_order &&
-                                                      history->session[t] != ISO_NONE &&
+                                                      history->txns.session[t] != ISO_NONE &&
                                                       deferred->level != ISO_STALE_READS;
     aion_snapshot_boundaries_add(&deferred->snapshot_boundaries, history, t);
     if (!reads && !has_session)
         return;
-    uint64_t origin = engine->options.host.origin_is_index ? t : history->origin[t];
+    uint64_t origin = engine->options.host.origin_is_index ? t : history->txns.origin[t];
     bool has_time = flags & (ISO_HAS_STS | ISO_HAS_CTS | ISO_OWN_TIMES | ISO_WRITES);
     uint64_t moment = taking->times.cts > taking->times.sts ? taking->times.cts : taking->times.sts;
     if (flags & ISO_OWN_TIMES) {
@@ -219,7 +219,7 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
         .transaction =
             reads ? aion_copy_transaction(&deferred->history, history, t, origin, accepted->sno)
                   : ISO_NONE,
-        .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
+        .tid = aion_values_take(&engine->values, &history->atoms, history->txns.tid[t]),
         .flags = (flags & (ISO_HAS_STS | ISO_WRITES)) | (has_time ? ISO_HAS_CTS : 0)};
     uint32_t number = session_of(taking, has_session);
     struct aion_deferred_session *session = &deferred->sessions[number];
@@ -241,15 +241,16 @@ void aion_deferred_version_query(struct iso_aion *engine, const struct aion_defe
     const struct aion_cached_key *key = aion_cached_key(engine, &deferred->cache, read->key);
     struct aion_looker reader = {&engine->values.atoms, member->tid, member->times.cts,
                                  read->has_own};
-    const iso_atom *elements = &history->value[read->operation];
+    const iso_atom *elements = &history->ops.value[read->operation];
     uint32_t count = 1;
     *version_query = (struct aion_query){.snapshot_boundaries = &deferred->snapshot_boundaries,
                                          .are_positions = deferred->are_positions};
     if (read->prefix != ISO_NONE) {
         bool null = iso_kind_of(history, read->operation) == ISO_READ;
         count = null ? 0 : read->prefix;
-        elements =
-            count ? history->element + history->list_first[history->value[read->operation]] : NULL;
+        elements = count ? history->lists.element +
+                               history->lists.first[history->ops.value[read->operation]]
+                         : NULL;
     }
     aion_version_query_begin(version_query, engine->shards.list[key->shard], key->number - 1,
                              &reader, &history->atoms, elements, count);
@@ -307,7 +308,7 @@ static void lose_cells(struct aion_holding *deferred)
         struct aion_deferred_read *read = &deferred->reads.list[i];
         if (read->outcome != AION_DEFERRED_WRONG)
             continue;
-        key.at = iso_atom_text(&history->atoms, history->key_atom[read->key], buffer, &key.length);
+        key.at = iso_atom_text(&history->atoms, history->keys.atom[read->key], buffer, &key.length);
         if (iso_cell_key_row(key, &row))
             read->outcome = AION_DEFERRED_LOST;
     }
@@ -365,8 +366,8 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
                                  .what = AION_TAKE_READS};
     aion_snapshot_boundaries_sort(&deferred->snapshot_boundaries);
     deferred->reads.count = 0;
-    for (uint32_t o = history->first_operation[t]; o < history->first_operation[t + 1]; o++)
-        aion_cached_key(engine, &deferred->cache, history->key[o]);
+    for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
+        aion_cached_key(engine, &deferred->cache, history->ops.key[o]);
     if (engine->budget.failure.status != ISO_OK)
         return false;
     bool by_index = engine->options.host.origin_is_index;
@@ -645,8 +646,8 @@ static void trim_snapshot_boundaries(struct aion_snapshot_boundaries *snapshot_b
 static void rebuild_history(struct aion_holding *deferred)
 {
     struct iso_history kept;
-    if (deferred->history.transaction_count < REBUILD_FROM ||
-        deferred->dead < deferred->history.transaction_count / 4 * 3)
+    if (deferred->history.txns.count < REBUILD_FROM ||
+        deferred->dead < deferred->history.txns.count / 4 * 3)
         return;
     iso_history_init(&kept);
     for (uint32_t s = 0; s < deferred->count; s++) {
@@ -788,7 +789,7 @@ void aion_deferred_validate(const struct aion_holding *deferred)
             waiting += !session->members[i].judged;
             assert(!i || stands_behind(&session->members[i], &session->members[i - 1]));
             assert(session->members[i].transaction == ISO_NONE ||
-                   session->members[i].transaction < deferred->history.transaction_count);
+                   session->members[i].transaction < deferred->history.txns.count);
         }
         for (uint32_t i = 1; i < session->known_count; i++)
             assert(session->known[i - 1].cts <= session->known[i].cts);

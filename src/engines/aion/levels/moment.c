@@ -6,7 +6,7 @@
 
 static uint8_t own_time(const struct iso_aion *engine, const struct aion_deferred_read *read)
 {
-    return engine->deferred.history.kind[read->operation] &
+    return engine->deferred.history.ops.kind[read->operation] &
            (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
 }
 
@@ -19,7 +19,7 @@ static uint64_t own_visible_below(const struct aion_moments *moments,
     uint8_t bits = own_time(moments->engine, read);
     if (bits & ISO_OPERATION_OTS)
         return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries,
-                                                  deferred->history.ots[read->operation]));
+                                                  deferred->history.ops.ots[read->operation]));
     if (bits && times->point)
         return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries, times->cts));
     return bits ? aion_moment_of_commit(&deferred->snapshot_boundaries, times->cts)

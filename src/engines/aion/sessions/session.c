@@ -38,7 +38,7 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     const struct aion_times *times = &accepted->times;
     uint32_t number, t = accepted->transaction;
     /* it follows anything */
-    bool is_timeless = engine->deferred.level == ISO_RC && !(history->flags[t] & ISO_HAS_STS);
+    bool is_timeless = engine->deferred.level == ISO_RC && !(history->txns.flags[t] & ISO_HAS_STS);
     if (engine->sessions.members.free_count) {
         number = engine->sessions.members.free[--engine->sessions.members.free_count];
     } else {
@@ -49,8 +49,8 @@ uint32_t aion_member_new(struct iso_aion *engine, const struct aion_key_cache *c
     engine->sessions.members.list[number] = (struct aion_member){
         .sts = is_timeless ? UINT64_MAX : times->sts,
         .cts = times->cts,
-        .origin = engine->options.host.origin_is_index ? t : history->origin[t],
-        .tid = aion_values_take(&engine->values, &history->atoms, history->tid[t]),
+        .origin = engine->options.host.origin_is_index ? t : history->txns.origin[t],
+        .tid = aion_values_take(&engine->values, &history->atoms, history->txns.tid[t]),
         .point = times->point};
     return number;
 }

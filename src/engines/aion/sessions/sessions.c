@@ -77,9 +77,9 @@ uint32_t aion_session_find(struct iso_aion *engine, struct aion_key_cache *cache
     const struct iso_history *history = cache->history;
     struct aion_cached_session *entry = aion_key_cache_find_session(cache, session);
     uint32_t number =
-        find_session(&engine->sessions, &history->atoms, history->session_atom[session]);
+        find_session(&engine->sessions, &history->atoms, history->sessions.atom[session]);
     if (!number)
-        number = begin(engine, entry->digest, &history->atoms, history->session_atom[session]) + 1;
+        number = begin(engine, entry->digest, &history->atoms, history->sessions.atom[session]) + 1;
     entry->number = number;
     entry->life = engine->sessions.list[number - 1].life;
     return number - 1;

@@ -13,15 +13,15 @@ uint32_t *session_predecessors(const struct engine *engine)
     uint32_t *before = iso_numbers_none(engine->transactions.count);
     if (!iso_model_keeps_sessions(engine->options->model))
         return before;
-    for (uint32_t s = 0; s < history->session_count; s++) {
+    for (uint32_t s = 0; s < history->sessions.count; s++) {
         uint32_t last = ISO_NONE;
-        for (uint32_t i = history->session_first[s]; i < history->session_first[s + 1]; i++) {
-            uint32_t local = engine->transactions.local[history->session_order[i]];
+        for (uint32_t i = history->sessions.first[s]; i < history->sessions.first[s + 1]; i++) {
+            uint32_t local = engine->transactions.local[history->sessions.order[i]];
             if (local == ISO_NONE)
                 continue;
             before[local] = last;
             /* one of unknown outcome may take effect long after its session went on */
-            if (iso_status_of(history, history->session_order[i]) == ISO_COMMITTED)
+            if (iso_status_of(history, history->sessions.order[i]) == ISO_COMMITTED)
                 last = local;
         }
     }
@@ -186,7 +186,7 @@ void chains_release(struct engine *engine)
 
 static void place_versions(struct engine *engine)
 {
-    uint32_t keys = engine->history->key_count;
+    uint32_t keys = engine->history->keys.count;
     uint32_t *next = iso_allocate_zeroed((size_t)keys + 2, sizeof *next);
     for (uint32_t write = 0; write < engine->writes.count; write++)
         next[engine->writes.key[write] + 2]++;
@@ -209,7 +209,7 @@ static void place_versions(struct engine *engine)
 
 static void cut_spans(struct engine *engine)
 {
-    uint32_t keys = engine->history->key_count;
+    uint32_t keys = engine->history->keys.count;
     engine->spans.first = iso_numbers(keys);
     for (uint32_t key = 0; key < keys; key++) {
         engine->spans.first[key] = engine->spans.count;
@@ -247,8 +247,8 @@ void versions_sort(struct engine *engine)
 
 uint32_t *versions_initial(const struct engine *engine)
 {
-    uint32_t *current = iso_numbers(engine->history->key_count);
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
+    uint32_t *current = iso_numbers(engine->history->keys.count);
+    for (uint32_t key = 0; key < engine->history->keys.count; key++)
         current[key] = INITIAL;
     return current;
 }

@@ -11,7 +11,7 @@
 
 static bool has_position(const struct engine *engine, uint32_t t)
 {
-    uint8_t flags = engine->history->flags[engine->transactions.in_history[t]];
+    uint8_t flags = engine->history->txns.flags[engine->transactions.in_history[t]];
     return (flags & ISO_STATUS_MASK) == ISO_COMMITTED && (flags & ISO_HAS_CTS);
 }
 
@@ -33,7 +33,7 @@ static struct stamped *sort_writers(const struct engine *engine, uint32_t *count
         if (!has_position(engine, t) || engine->writes.first[t] == engine->writes.first[t + 1])
             continue;
         writers[*count] =
-            (struct stamped){engine->history->cts[engine->transactions.in_history[t]], t};
+            (struct stamped){engine->history->txns.cts[engine->transactions.in_history[t]], t};
         sorted &= !*count || writers[*count - 1].cts <= writers[*count].cts;
         ++*count;
     }
@@ -45,7 +45,7 @@ static struct stamped *sort_writers(const struct engine *engine, uint32_t *count
 static void order_writes(struct engine *engine)
 {
     struct commit_order *commit_order = engine->commit_order;
-    uint32_t keys = engine->history->key_count, count;
+    uint32_t keys = engine->history->keys.count, count;
     struct stamped *writers = sort_writers(engine, &count);
     uint32_t *next = iso_allocate_zeroed((size_t)keys + 2, sizeof *next);
     commit_order->order = iso_numbers(engine->writes.count);
@@ -110,7 +110,7 @@ static uint32_t end_of_tie(const struct engine *engine, uint32_t position, uint3
 static void find_ties(struct engine *engine)
 {
     struct commit_order *commit_order = engine->commit_order;
-    uint32_t keys = engine->history->key_count, count = commit_order->first[keys];
+    uint32_t keys = engine->history->keys.count, count = commit_order->first[keys];
     for (uint32_t key = 0; key < keys; key++)
         for (uint32_t position = commit_order->first[key] + 1;
              position < commit_order->first[key + 1]; position++)
@@ -134,7 +134,7 @@ static void find_ties(struct engine *engine)
 
 static bool has_moment(const struct iso_history *history, uint32_t transaction, uint32_t operation)
 {
-    uint8_t kind = history->kind[operation], flags = history->flags[transaction];
+    uint8_t kind = history->ops.kind[operation], flags = history->txns.flags[transaction];
     if (kind & ISO_OPERATION_OTS)
         return true;
     return flags & (kind & ISO_OPERATION_LOCK ? ISO_HAS_CTS : ISO_HAS_STS);
@@ -232,8 +232,8 @@ void commit_order_build(struct engine *engine)
         iso_allocate_zeroed(1, sizeof *commit_order);
     commit_order->foreign = iso_allocate((size_t)engine->transactions.count + 1);
     for (uint32_t t = 0; t < engine->transactions.count; t++)
-        commit_order->foreign[t] =
-            iso_tid_is_foreign(&history->atoms, history->tid[engine->transactions.in_history[t]]);
+        commit_order->foreign[t] = iso_tid_is_foreign(
+            &history->atoms, history->txns.tid[engine->transactions.in_history[t]]);
     order_writes(engine);
     find_ties(engine);
     see_reads(engine);
@@ -273,7 +273,7 @@ static uint64_t pass_facts(struct engine *engine, bool adds)
 {
     const struct commit_order *commit_order = engine->commit_order;
     uint64_t count = 0;
-    for (uint32_t key = 0; commit_order && key < engine->history->key_count; key++) {
+    for (uint32_t key = 0; commit_order && key < engine->history->keys.count; key++) {
         uint32_t end = commit_order->first[key + 1];
         for (uint32_t from = commit_order->first[key], next, after; from < end; from = next) {
             next = end_of_tie(engine, from, end);

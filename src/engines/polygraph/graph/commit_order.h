@@ -36,7 +36,8 @@ void commit_order_release(struct engine *engine);
 
 static inline uint64_t given_cts(const struct engine *engine, uint32_t write)
 {
-    return engine->history->cts[engine->transactions.in_history[engine->writes.transaction[write]]];
+    return engine->history->txns
+        .cts[engine->transactions.in_history[engine->writes.transaction[write]]];
 }
 
 /* Adds the orders as facts of the graph, and how many those are: as many as there are pairs of

@@ -275,7 +275,7 @@ static bool is_known(const struct engine *engine)
     const struct commit_order *commit_order = engine->commit_order;
     if (commit_order->ties)
         return false;
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
+    for (uint32_t key = 0; key < engine->history->keys.count; key++)
         if (iso_key_is_list(engine->history, key))
             return false;
     for (uint32_t read = 0; read < engine->reads.count; read++) {
@@ -312,7 +312,7 @@ static void list_readers(struct walk *walk)
 static void list_own(struct walk *walk)
 {
     const struct engine *engine = walk->engine;
-    uint32_t count = engine->commit_order->first[engine->history->key_count], next = count;
+    uint32_t count = engine->commit_order->first[engine->history->keys.count], next = count;
     for (uint32_t position = count; position-- > 0; walk->next_own[position] = next)
         next = is_foreign(walk, engine->writes.transaction[engine->commit_order->order[position]])
                    ? next

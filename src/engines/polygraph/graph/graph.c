@@ -40,7 +40,7 @@ void graph_clocks_init(struct engine *engine)
     engine->saturation.all_chains =
         memset(iso_allocate(words * sizeof *engine->saturation.all_chains), 0xff,
                words * sizeof *engine->saturation.all_chains);
-    engine->saturation.key_chains = iso_allocate_zeroed((size_t)engine->history->key_count + 1,
+    engine->saturation.key_chains = iso_allocate_zeroed((size_t)engine->history->keys.count + 1,
                                                         sizeof *engine->saturation.key_chains);
     for (uint32_t version = 0; version < engine->versions.count; version++)
         engine->saturation.key_chains[engine->versions.key[version]] |=

@@ -20,15 +20,15 @@ struct ending {
 static bool has_end(const struct engine *engine, uint32_t t)
 {
     uint32_t transaction = engine->transactions.in_history[t];
-    return engine->history->ended[transaction] &&
+    return engine->history->txns.ended[transaction] &&
            iso_status_of(engine->history, transaction) == ISO_COMMITTED;
 }
 
 uint32_t times_count(const struct engine *engine)
 {
     uint32_t count = 0;
-    if (!iso_model_needs_times(engine->options->model) || !engine->history->begun ||
-        !engine->history->ended)
+    if (!iso_model_needs_times(engine->options->model) || !engine->history->txns.begun ||
+        !engine->history->txns.ended)
         return 0;
     for (uint32_t t = 0; t < engine->transactions.count; t++)
         count += has_end(engine, t);
@@ -64,7 +64,7 @@ void times_add(struct engine *engine)
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         if (has_end(engine, t))
             endings[end++] =
-                (struct ending){engine->history->ended[engine->transactions.in_history[t]], t};
+                (struct ending){engine->history->txns.ended[engine->transactions.in_history[t]], t};
     }
     qsort(endings, count, sizeof *endings, compare_endings);
     for (uint32_t i = 0; i < count; i++) {

@@ -131,12 +131,12 @@ static void lookahead_init(struct lookahead *lookahead, struct engine *engine)
                      lookahead->first_edge, lookahead->edge_to);
     iso_free(order);
     lookahead->unread = reads_count_readers(engine);
-    lookahead->open_writer = iso_numbers_none(engine->history->key_count);
+    lookahead->open_writer = iso_numbers_none(engine->history->keys.count);
     lookahead->waiting = iso_numbers_copy(engine->spans.version, engine->spans.count);
     lookahead->current = versions_initial(engine);
     lookahead->edges_at = iso_allocate(((size_t)engine->graph.node_count + 1) * sizeof(uint32_t));
     lookahead->replaced = iso_allocate(((size_t)engine->writes.count + 1) * sizeof(uint32_t));
-    for (uint32_t key = 0; key < engine->history->key_count; key++)
+    for (uint32_t key = 0; key < engine->history->keys.count; key++)
         lookahead->most_work +=
             PATIENCE * (uint64_t)(engine->versions.first[key + 1] - engine->versions.first[key]) *
             (engine->spans.first[key + 1] - engine->spans.first[key]);

@@ -52,7 +52,7 @@ static void rank_nodes(struct schedule *schedule, const uint32_t *commit_order, 
 static uint32_t *list_own_reads(const struct engine *engine)
 {
     uint32_t *own = iso_numbers(engine->writes.count);
-    uint32_t *last = iso_numbers_zero(engine->history->key_count); /* by key: 1 + a read */
+    uint32_t *last = iso_numbers_zero(engine->history->keys.count); /* by key: 1 + a read */
     for (uint32_t t = 0; t < engine->transactions.count; t++) {
         for (uint32_t read = engine->reads.first[t]; read < engine->reads.first[t + 1]; read++)
             last[engine->reads.key[read]] = read + 1;
@@ -73,7 +73,7 @@ static void schedule_init(struct schedule *schedule, struct engine *engine,
                                   .likely = iso_numbers(engine->graph.node_count),
                                   .rank = iso_numbers(engine->graph.node_count)};
     schedule->unread = reads_count_readers(engine);
-    schedule->open_writer = iso_numbers_none(engine->history->key_count);
+    schedule->open_writer = iso_numbers_none(engine->history->keys.count);
     schedule->current = versions_initial(engine);
     schedule->own_read = list_own_reads(engine);
     rank_nodes(schedule, commit_order, count);

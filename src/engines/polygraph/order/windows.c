@@ -18,7 +18,7 @@ static void windows_init(struct windows *windows, struct engine *engine, uint32_
                                 .seen = iso_numbers(engine->reads.count),
                                 .first_seer = iso_numbers_none(versions),
                                 .next_seer = iso_numbers(engine->reads.count)};
-    windows->block_of_key = iso_numbers_zero(engine->history->key_count);
+    windows->block_of_key = iso_numbers_zero(engine->history->keys.count);
     memcpy(windows->order, engine->graph.order, scheduled_count * sizeof *windows->order);
     schedule_nodes(engine, windows->order, scheduled_count);
     for (uint32_t i = 0; i < nodes; i++)
@@ -55,7 +55,7 @@ void windows_sort_versions(struct windows *windows, uint32_t from, uint32_t end)
 static void sort_all_versions(struct windows *windows)
 {
     const struct engine *engine = windows->engine;
-    uint32_t *next = iso_numbers_copy(engine->versions.first, engine->history->key_count);
+    uint32_t *next = iso_numbers_copy(engine->versions.first, engine->history->keys.count);
     for (uint32_t i = 0; i < engine->graph.node_count; i++) {
         uint32_t node = windows->order[i];
         if (node >= engine->graph.event_count ||

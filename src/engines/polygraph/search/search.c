@@ -200,11 +200,11 @@ static void search_init(struct search *search, struct engine *engine)
     search->scheduled = iso_numbers(engine->graph.node_count);
     search->position = iso_numbers_none(engine->graph.node_count);
     search->current = versions_initial(engine);
-    search->open_writer = iso_numbers_none(engine->history->key_count);
+    search->open_writer = iso_numbers_none(engine->history->keys.count);
     search->open_readers =
-        iso_numbers_zero((size_t)engine->versions.count + engine->history->key_count);
+        iso_numbers_zero((size_t)engine->versions.count + engine->history->keys.count);
     search->first_reader =
-        iso_numbers_none((size_t)engine->versions.count + engine->history->key_count);
+        iso_numbers_none((size_t)engine->versions.count + engine->history->keys.count);
     search->next_reader = iso_numbers(engine->candidates.total);
     search->reader_of = iso_numbers(engine->candidates.total);
     search->blocker = iso_numbers_zero(engine->chains.count);

@@ -194,7 +194,7 @@ bool open_build(struct open *open)
 {
     const struct engine *engine = open->engine;
     add_reads(open);
-    for (uint32_t key = 0; key < engine->history->key_count; key++) {
+    for (uint32_t key = 0; key < engine->history->keys.count; key++) {
         if (!add_pairs_of_key(open, key))
             return false;
     }

@@ -18,8 +18,8 @@ void run_joined_forget_queries(struct iso_history *block)
         if (!(iso_marks_of(block, sets->list[i].transaction) & ISO_MARK_CDC_WRITES))
             sets->list[kept++] = sets->list[i];
     sets->count = kept;
-    for (uint32_t t = 0; block->marks && t < block->transaction_count; t++)
-        block->marks[t] = 0;
+    for (uint32_t t = 0; block->txns.marks && t < block->txns.count; t++)
+        block->txns.marks[t] = 0;
 }
 
 void run_joined_write(struct run_joined *joined, const struct iso_history *block)

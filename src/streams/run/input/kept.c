@@ -26,14 +26,14 @@ void run_kept_release(struct run_kept *kept)
 void run_kept_add(struct iso_history *history, const struct iso_history *block, uint32_t first,
                   uint32_t count)
 {
-    assert(first + count <= block->transaction_count);
+    assert(first + count <= block->txns.count);
     for (uint32_t t = first; t < first + count; t++)
         iso_history_copy_timed(history, block, t);
 }
 
 void run_kept_name_inputs(const struct iso_inputs *inputs, struct iso_history *history)
 {
-    for (uint32_t i = history->input_count; i < inputs->count; i++) {
+    for (uint32_t i = history->inputs.count; i < inputs->count; i++) {
         char name[320];
         if (inputs->list[i].partition == ISO_PIPELINE_FILE)
             snprintf(name, sizeof name, "%s", inputs->list[i].topic);

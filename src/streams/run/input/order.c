@@ -54,7 +54,7 @@ void run_order_keep(struct run_order *order, const struct iso_history *block)
     uint64_t memory = run_stream_memory(order->options);
     if (!order->sought || order->full)
         return;
-    run_kept_add(&order->collected, block, 0, block->transaction_count);
+    run_kept_add(&order->collected, block, 0, block->txns.count);
     order->full = memory && COPIES * iso_history_size(&order->collected) > memory;
     if (order->full)
         cli_log_warning(
@@ -68,13 +68,14 @@ void run_order_keep(struct run_order *order, const struct iso_history *block)
  * none. To be freed. */
 static uint64_t *first_in_stream(const struct iso_history *all)
 {
-    uint64_t *first = iso_allocate((all->session_count + 1u) * sizeof *first);
-    for (uint32_t s = 0; s < all->session_count; s++)
+    uint64_t *first = iso_allocate((all->sessions.count + 1u) * sizeof *first);
+    for (uint32_t s = 0; s < all->sessions.count; s++)
         first[s] = UINT64_MAX;
-    for (uint32_t t = 0; t < all->transaction_count; t++) {
-        uint32_t session = all->session[t];
-        if (session != ISO_NONE && all->flags[t] & ISO_HAS_CTS && all->sno[t] < first[session])
-            first[session] = all->sno[t];
+    for (uint32_t t = 0; t < all->txns.count; t++) {
+        uint32_t session = all->txns.session[t];
+        if (session != ISO_NONE && all->txns.flags[t] & ISO_HAS_CTS &&
+            all->txns.sno[t] < first[session])
+            first[session] = all->txns.sno[t];
     }
     return first;
 }
@@ -84,15 +85,15 @@ static uint64_t *first_in_stream(const struct iso_history *all)
 static uint64_t drop_maybe_before(struct iso_history *all)
 {
     uint64_t *first = first_in_stream(all), dropped = 0;
-    bool *drops = iso_allocate_zeroed(all->operation_count + 1u, sizeof *drops);
-    for (uint32_t t = 0; t < all->transaction_count; t++) {
-        uint32_t session = all->session[t];
-        bool has_time = all->flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) ||
-                        (all->snapshot && all->snapshot[t] != ISO_NONE);
-        if (has_time || (session != ISO_NONE && all->sno[t] > first[session]))
+    bool *drops = iso_allocate_zeroed(all->ops.count + 1u, sizeof *drops);
+    for (uint32_t t = 0; t < all->txns.count; t++) {
+        uint32_t session = all->txns.session[t];
+        bool has_time = all->txns.flags[t] & (ISO_WRITES | ISO_HAS_STS | ISO_HAS_CTS) ||
+                        (all->txns.snapshot && all->txns.snapshot[t] != ISO_NONE);
+        if (has_time || (session != ISO_NONE && all->txns.sno[t] > first[session]))
             continue;
-        for (uint32_t o = all->first_operation[t]; o < all->first_operation[t + 1]; o++) {
-            drops[o] = !iso_kind_writes(all->kind[o]);
+        for (uint32_t o = all->txns.first_op[t]; o < all->txns.first_op[t + 1]; o++) {
+            drops[o] = !iso_kind_writes(all->ops.kind[o]);
             dropped += drops[o];
         }
     }
@@ -108,7 +109,7 @@ static uint64_t drop_maybe_before(struct iso_history *all)
 static enum iso_status copy_all(struct run_order *order, struct iso_history *all, uint64_t *dropped,
                                 struct iso_error *error)
 {
-    run_kept_add(all, &order->collected, 0, order->collected.transaction_count);
+    run_kept_add(all, &order->collected, 0, order->collected.txns.count);
     if (dropped)
         *dropped = drop_maybe_before(all);
     order->unclear = iso_pipeline_drop_unclear(order->pipeline, all);
@@ -207,8 +208,8 @@ static void leave_out_reported(const struct iso_history *all, struct iso_polygra
     uint32_t kept = 0;
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const struct iso_finding *finding = &result->findings[i];
-        bool reported =
-            finding->kind == ISO_FINDING_INT && (all->flags[finding->transaction] & ISO_HAS_STS);
+        bool reported = finding->kind == ISO_FINDING_INT &&
+                        (all->txns.flags[finding->transaction] & ISO_HAS_STS);
         result->counts[ISO_FINDING_INT] -= reported;
         result->findings[kept] = *finding;
         kept += !reported;

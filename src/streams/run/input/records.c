@@ -18,13 +18,13 @@ void run_records_release(struct run_records *records)
 static void rename_inputs(struct iso_inputs *inputs, struct iso_history *history)
 {
     uint32_t numbers[ISO_INPUTS_LIMIT];
-    for (uint32_t i = 0; i < history->input_count; i++)
-        numbers[i] = iso_inputs_number(inputs, history->inputs[i], strlen(history->inputs[i]),
-                                       ISO_PIPELINE_FILE);
-    for (uint32_t t = 0; t < history->transaction_count; t++)
-        history->origin[t] = iso_origin(numbers[iso_origin_input(history->origin[t])],
-                                        iso_origin_offset(history->origin[t]));
-    if (history->input_count)
+    for (uint32_t i = 0; i < history->inputs.count; i++)
+        numbers[i] = iso_inputs_number(inputs, history->inputs.names[i],
+                                       strlen(history->inputs.names[i]), ISO_PIPELINE_FILE);
+    for (uint32_t t = 0; t < history->txns.count; t++)
+        history->txns.origin[t] = iso_origin(numbers[iso_origin_input(history->txns.origin[t])],
+                                             iso_origin_offset(history->txns.origin[t]));
+    if (history->inputs.count)
         history->lost.origin = iso_origin(numbers[iso_origin_input(history->lost.origin)],
                                           iso_origin_offset(history->lost.origin));
 }

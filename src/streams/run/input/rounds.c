@@ -62,14 +62,14 @@ static enum iso_status leave_out_open_reads(const struct iso_history *all,
 {
     struct iso_part part;
     iso_part_init(&part, all);
-    for (uint32_t o = 0; o < all->operation_count; o++) {
+    for (uint32_t o = 0; o < all->ops.count; o++) {
         uint8_t kind = iso_kind_of(all, o);
-        uint32_t value = all->value[o];
+        uint32_t value = all->ops.value[o];
         if (kind == ISO_READ)
-            part.operations[o] =
-                part.group[o] != ISO_NONE || value == ISO_ABSENT || value == all->initial_value;
-        for (uint64_t i = kind == ISO_READ_LIST ? all->list_first[value] : 1;
-             kind == ISO_READ_LIST && i < all->list_first[value + 1]; i++)
+            part.operations[o] = part.group[o] != ISO_NONE || value == ISO_ABSENT ||
+                                 value == all->initial.other_value;
+        for (uint64_t i = kind == ISO_READ_LIST ? all->lists.first[value] : 1;
+             kind == ISO_READ_LIST && i < all->lists.first[value + 1]; i++)
             part.operations[o] &= part.element_group[i] != ISO_NONE;
     }
     iso_part_build(&part, known);
@@ -84,7 +84,7 @@ static enum iso_status copy_all(struct run_rounds *rounds, bool is_final,
     struct iso_history all;
     iso_history_init(&all);
     all.ranges.limit = rounds->options->pipeline.scan_limit;
-    for (uint32_t t = 0; t < rounds->collected.transaction_count; t++)
+    for (uint32_t t = 0; t < rounds->collected.txns.count; t++)
         iso_history_copy(&all, &rounds->collected, t);
     iso_history_copy_initial(&all, &rounds->collected);
     iso_history_drop_repeats(&all); /* streams repeat themselves */
@@ -98,7 +98,7 @@ static enum iso_status copy_all(struct run_rounds *rounds, bool is_final,
     if (status == ISO_OK)
         status = leave_out_open_reads(&all, judged, error);
     if (status == ISO_OK)
-        rounds->open_reads = all.operation_count - judged->operation_count;
+        rounds->open_reads = all.ops.count - judged->ops.count;
     iso_history_release(&all);
     return status;
 }
@@ -200,7 +200,7 @@ static void log_verdict(const struct run_rounds *rounds, const struct iso_histor
     cli_log("%s at %s: %" PRIu32
             " transaction%s without timestamps, judged by polygraph in %.1f s%s%s",
             iso_outcome_name(result->outcome), iso_model_name(model_of(rounds->options)),
-            judged->committed_count, cli_plural(judged->committed_count), seconds,
+            judged->totals.committed, cli_plural(judged->totals.committed), seconds,
             result->reason ? "; reason: " : "", result->reason ? result->reason : "");
     if (iso_pipeline_lacks_stream(rounds->pipeline))
         cli_log("%s", RUN_LACKS_STREAM);
@@ -216,7 +216,7 @@ void run_rounds_log_stopped(const struct run_rounds *rounds)
         "undecided at %s; reason: waiting: %" PRIu32
         " transactions without timestamps for the end of the run, where polygraph judges them; started again "
         "with the same --state it continues",
-        iso_model_name(model_of(rounds->options)), rounds->collected.transaction_count);
+        iso_model_name(model_of(rounds->options)), rounds->collected.txns.count);
 }
 
 static void run_round(struct run_rounds *rounds, struct iso_error *error)
@@ -290,7 +290,7 @@ static void decide_kind(struct run_rounds *rounds, const struct iso_history *blo
                         uint32_t count)
 {
     for (uint32_t t = first; t < first + count && rounds->kind == RUN_ROUNDS_OPEN; t++) {
-        bool timed = block->flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
+        bool timed = block->txns.flags[t] & (ISO_HAS_STS | ISO_HAS_CTS);
         if (!timed && iso_status_of(block, t) != ISO_COMMITTED)
             continue;
         rounds->kind = timed || !rounds->enabled ? RUN_ROUNDS_TIMED : RUN_ROUNDS_UNTIMED;
