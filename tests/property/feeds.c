@@ -365,7 +365,10 @@ static void run_cells(struct cell_world *world, uint32_t restores)
     give_cells(world, &feeder, restores);
     enum iso_status outcome = iso_pipeline_outcome(feeder.pipeline, false, &reason),
                     wanted = world->expected.count ? ISO_VIOLATED : ISO_OK;
-    if (outcome != wanted && !world->failure[0])
+    /* An insert of YugabyteDB's may replace a row, and one may come too late to say. */
+    bool may_be_unclear = cell_is_of(world, "yugabyte") && outcome == ISO_UNDECIDED && reason &&
+                          (!strcmp(reason, "lossy") || !strcmp(reason, "late-rows"));
+    if (outcome != wanted && !may_be_unclear && !world->failure[0])
         snprintf(world->failure, sizeof world->failure, "ends with status %d, not %d: %s", outcome,
                  wanted, reason ? reason : "");
     if (feeder.restored && !world->failure[0]) {
