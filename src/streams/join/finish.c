@@ -187,13 +187,6 @@ static bool may_have_moved(const struct comparison *comparison, const struct joi
     return false;
 }
 
-/* The stream was read from the midst of it on, and its END counts more than what came. */
-static bool lacks_its_start(const struct join_transaction *transaction)
-{
-    return transaction && transaction->flags & JOIN_STARTED_BEFORE &&
-           join_events_of(transaction) < transaction->expected;
-}
-
 /* A write without a row. It may have changed nothing, and then some sources send none: whether it
  * did, the engine knows. */
 static void report_missing(const struct comparison *comparison, const struct join_row *write)
@@ -201,7 +194,7 @@ static void report_missing(const struct comparison *comparison, const struct joi
     struct iso_join *join = comparison->join;
     bool sure = join->capability->sends_unchanged && write->after != ISO_ABSENT;
     if (is_unreported(join, write->key) || join_is_lacking(join, write->key) ||
-        lacks_its_start(comparison->transaction))
+        (comparison->transaction && join_started_before(join, comparison->transaction)))
         return;
     if (!join_is_judged(join, write->key)) { /* its table was covered when the record arrived */
         join_leave_out(join, write->key);

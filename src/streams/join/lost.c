@@ -4,8 +4,7 @@
  * END counts the events of each collection. Where fewer came once no more can, the rest is lost:
  * what they wrote is of unknown value right behind the transaction's commit, for as long as nobody
  * writes it again. Which keys that are, its client's record may say; else it may be every key of
- * the collection. A transaction whose END itself was lost may lack rows of the tables that it has
- * rows of. Where positions rise (PostgreSQL) a key that is of unknown value already is not given
+ * the collection. A transaction whose END itself was lost may lack rows of any collection. Where positions rise (PostgreSQL) a key that is of unknown value already is not given
  * one again: a partition that lags by thousands costs no more than one that lags by one.
  */
 #include <assert.h>
@@ -138,13 +137,6 @@ static void mark_counted(struct iso_join *join, const struct join_transaction *t
     }
 }
 
-static void mark_own(struct iso_join *join, const struct join_transaction *transaction)
-{
-    for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
-         i++, r = join->rows.list[r].next)
-        mark(join, join->keys.list[join->rows.list[r].key].of_table);
-}
-
 static void mark_all(struct iso_join *join)
 {
     for (uint32_t table = 0; table < join->tables.count; table++)
@@ -161,19 +153,29 @@ static bool lacks_end(const struct iso_join *join, const struct join_transaction
 
 static bool lacks_rows(const struct join_transaction *transaction)
 {
-    bool whole_known = (transaction->flags & (JOIN_ENDED | JOIN_STARTED_BEFORE)) == JOIN_ENDED;
-    return whole_known && join_events_of(transaction) < transaction->expected;
+    return transaction->flags & JOIN_ENDED &&
+           join_events_of(transaction) < transaction->expected;
+}
+
+/* A connector sends its first snapshot before its first BEGIN: where rows of one came, the stream
+ * was read from the start, and the first END's BEGIN was lost. */
+bool join_started_before(const struct iso_join *join, const struct join_transaction *transaction)
+{
+    return transaction->flags & JOIN_STARTED_BEFORE && !join->start.snapshots &&
+           lacks_rows(transaction);
 }
 
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction)
 {
     join->counters.lacks++;
+    if (join_started_before(join, transaction))
+        return false;
     if (lacks_rows(transaction) && transaction->flags & JOIN_COLLECTED)
         mark_counted(join, transaction);
     else if (lacks_rows(transaction))
         mark_all(join);
     else if (lacks_end(join, transaction))
-        mark_own(join, transaction);
+        mark_all(join);
     else
         return false;
     return true;
@@ -256,6 +258,20 @@ static bool is_listed(const struct iso_join *join, const struct join_record *rec
            !join->options.is_unreported(join->options.context, name, length);
 }
 
+/* Whether the record or the stream says that the transaction wrote there: of the tables that it may
+ * lack rows of only those are named. */
+static bool is_named(struct iso_join *join, const struct join_transaction *transaction,
+                     const struct join_record *record, uint32_t table)
+{
+    if (lacks_rows(transaction) || rows_of(join, transaction, table))
+        return true;
+    for (uint32_t i = 0, w = record ? record->writes.first : 0; record && i < record->writes.count;
+         i++, w = join->rows.list[w].next)
+        if (join->keys.list[join->rows.list[w].key].of_table == table)
+            return true;
+    return false;
+}
+
 void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts)
 {
     const struct join_transaction *transaction = &join->open.list[number];
@@ -275,8 +291,9 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
             continue;
         if (cts && !is_listed(join, record, table))
             lose_table(join, table, behind, transaction->origin);
-        join_emit_lost(join, transaction, record ? record->tid : ISO_ABSENT, table,
-                       cts && !is_listed(join, record, table) ? behind : 0);
+        if (is_named(join, transaction, record, table))
+            join_emit_lost(join, transaction, record ? record->tid : ISO_ABSENT, table,
+                           cts && !is_listed(join, record, table) ? behind : 0);
     }
 }
 

@@ -60,11 +60,11 @@ static void reach_older(struct iso_join *join)
     }
 }
 
-/* Below it everything had ended when the first client looked. Where nothing came but the
- * connector's first snapshot, what changed since that was read is missing, too. */
+/* Below it everything had ended when the first client looked. Where no transaction came whole
+ * behind the connector's first snapshot, what changed since that was read is missing, too. */
 static uint64_t floor_of(const struct iso_join *join)
 {
-    bool is_read = join->start.snapshots && !join->start.streams;
+    bool is_read = join->start.snapshots && !join->extent.delivered;
     uint64_t read = !is_read ? UINT64_MAX : join->start.xid ? join->start.xid + 1 : 0;
     return read < join->extent.floor ? read : join->extent.floor;
 }
