@@ -482,6 +482,25 @@ static bool has(const struct cell_found *found, const char *text)
     return false;
 }
 
+/* Whether nothing counts rows in what came: no END of a source that has them did, and no BEGIN
+ * tells that there are any. That is a stream without metadata (`pending`). */
+static bool lacks_metadata(const struct stream *stream)
+{
+    bool any = false;
+    for (uint32_t t = 0; t < stream->world->count; t++)
+        any |= stream->arrived[t].begin || stream->arrived[t].end;
+    return stream->world->format->binlog && !any;
+}
+
+/* A BEGIN of a binlog's stream alone, behind which the log goes on: a statement that changes a
+ * table has no more than that, and what it changed is its own affair. */
+static bool is_like_statement(const struct stream *stream, uint32_t t)
+{
+    const struct arrived *arrived = &stream->arrived[t];
+    return stream->world->format->binlog && arrived->begin && arrived->has_end && !arrived->end &&
+           !arrived->record && !arrived->rows;
+}
+
 /* Nothing counts the rows of some sources; then a row that was lost is what its record and the rows
  * behind it say, and without a record it is as if it had never been. */
 static bool is_of_lost_row(const struct stream *stream, const char *finding)
@@ -492,9 +511,11 @@ static bool is_of_lost_row(const struct stream *stream, const char *finding)
     for (uint32_t t = 0; t < stream->world->count; t++)
         for (uint32_t row = 0; row < stream->world->rows; row++) {
             const struct arrived *arrived = &stream->arrived[t];
-            if (!arrived->lost[row] || arrived->end || !is_of_row(stream, finding, row))
+            bool is_lost =
+                arrived->lost[row] || (is_like_statement(stream, t) && arrived->sent[row]);
+            if (!is_lost || arrived->end || !is_of_row(stream, finding, row))
                 continue;
-            if (!strncmp(finding, "CDC ", 4) || !arrived->record)
+            if (!strncmp(finding, "CDC ", 4) || !arrived->record || lacks_metadata(stream))
                 return true;
         }
     return false;
@@ -540,6 +561,19 @@ static bool has_passed_predicate(const struct stream *stream, const char *findin
     return !cell_is_of(world, "dgraph") || world->format->one_group;
 }
 
+/* Whether a partition begins with what did not come: then it may have been read from the midst. */
+static bool begins_midway(const struct stream *stream)
+{
+    bool seen[PARTITIONS] = {false}, lacks[PARTITIONS] = {false}, midway = false;
+    for (uint32_t i = 0; i < stream->count; i++) {
+        const struct parcel *parcel = &stream->parcels[i];
+        lacks[parcel->partition] |= parcel->gone && !seen[parcel->partition];
+        midway |= !parcel->gone && lacks[parcel->partition] && stream->is_stream[parcel->partition];
+        seen[parcel->partition] = true;
+    }
+    return midway;
+}
+
 /* Whether every row came that the lie may be measured by, and what shows that no other comes. */
 static bool must_find(const struct stream *stream, const char *finding)
 {
@@ -547,11 +581,18 @@ static bool must_find(const struct stream *stream, const char *finding)
     uint32_t t = transaction_of(stream, finding);
     bool by_partition =
         cell_is_of(world, "debezium") && world->format->no_metadata && !world->format->binlog;
-    if (t == ISO_NONE || !stream->arrived[t].record || !stream->drained || by_partition)
+    if (t == ISO_NONE || !stream->arrived[t].record || !stream->drained || by_partition ||
+        begins_midway(stream))
         return false;
     const struct cell_transaction *liar = &world->list[t];
-    bool passed = world->format->binlog, counts = cell_has_counts(world);
+    bool passed = world->format->binlog && world->format->no_metadata,
+         counts = cell_has_counts(world);
     passed |= world->format->in_band;
+    /* Before its first END nothing tells which commits the connector's snapshot has. */
+    for (uint32_t w = 0; w < world->count && world->format->binlog; w++)
+        passed |= stream->arrived[w].end;
+    /* Beyond TiCDC's watermark a transaction waits as a whole. */
+    uint64_t promise = liar->writes && liar->cts > liar->sts ? liar->cts : liar->sts;
     if (((liar->writes || world->format->in_band) && !is_told(stream, t)) ||
         !has_passed_predicate(stream, finding, liar->sts))
         return false;
@@ -580,7 +621,7 @@ static bool must_find(const struct stream *stream, const char *finding)
     }
     for (uint32_t p = 0; p < stream->partitions && !counts; p++)
         if (stream->is_stream[p] &&
-            (cell_is_of(world, "ticdc") ? stream->promised[p] < world->base + liar->sts
+            (cell_is_of(world, "ticdc") ? stream->promised[p] < world->base + promise
                                         : stream->farthest[p] <= liar->sts))
             return false;
     return passed || !counts;

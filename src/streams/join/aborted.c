@@ -9,6 +9,7 @@
  * client's record that such a transaction committed has no position: nothing says when it did. A
  * statement that commits by itself has a BEGIN without an END, too, and no rows.
  */
+#include "history/gtid.h"
 #include "join/join_private.h"
 
 static bool is_same(struct join_identity left, struct join_identity right)
@@ -30,8 +31,10 @@ static bool goes_on(struct iso_join *join, struct join_identity identity,
     return !join_dedup_find(join, identity);
 }
 
-void join_forget_without_position(struct iso_join *join, uint32_t record)
+void join_forget_without_position(struct iso_join *join, uint32_t record, uint64_t from)
 {
+    if (!join->options.xa)
+        join_lose_moment(join, record, from);
     bool given = join->records.list[record].flags & JOIN_RECORD_GIVEN;
     join->stats.unplaced += !join->options.xa;
     join_forget_record_as(join, record,
@@ -40,8 +43,8 @@ void join_forget_without_position(struct iso_join *join, uint32_t record)
                                              : ISO_RECORDS_UNPLACED);
 }
 
-/* What clients said of it. */
-static void finish_claims(struct iso_join *join, struct join_identity identity)
+/* What clients said of it: it changed what it wrote, if at all, behind `from` in the log. */
+static void finish_claims(struct iso_join *join, struct join_identity identity, uint64_t from)
 {
     uint32_t record = join_map_get(&join->records.by_claim, identity);
     for (uint32_t next; record != ISO_NONE; record = next) {
@@ -49,17 +52,17 @@ static void finish_claims(struct iso_join *join, struct join_identity identity)
         if (join->records.list[record].status == ISO_UNKNOWN) {
             join_resolve(join, record, false, 0);
         } else if (join->records.list[record].status == ISO_COMMITTED) {
-            join_forget_without_position(join, record);
+            join_forget_without_position(join, record, from);
             continue;
         }
         join_forget_record(join, record);
     }
 }
 
-static void note_aborted(struct iso_join *join, struct join_identity identity)
+static void note_aborted(struct iso_join *join, struct join_identity identity, uint64_t from)
 {
     if (!join_dedup_find(join, identity))
-        join_dedup_note(join, identity, ISO_ABSENT, 0);
+        join_dedup_note(join, identity, ISO_ABSENT, from);
     join_dedup_find(join, identity)->undone = true;
 }
 
@@ -68,19 +71,20 @@ void join_undo_marker(struct iso_join *join, iso_atom tid)
     struct join_identity marker = {tid, JOIN_BY_MARKER};
     if (tid == ISO_ABSENT)
         return;
-    finish_claims(join, marker);
-    note_aborted(join, marker);
+    finish_claims(join, marker, 0);
+    note_aborted(join, marker, 0);
 }
 
 static void undo(struct iso_join *join, struct join_identity identity)
 {
+    uint64_t from = join->begun.of_domain ? iso_gtid_commit(join->begun.commit) : 0;
     uint32_t number = join_map_get(&join->open.by_identity, identity);
     if (number == ISO_NONE) {
         if (join->begun.of_domain)
             join_log_note_begun(join, join->begun.commit, true);
         if (!join_dedup_find(join, identity)) {
-            finish_claims(join, identity);
-            note_aborted(join, identity);
+            finish_claims(join, identity, from);
+            note_aborted(join, identity, from);
         }
         return;
     }
@@ -90,13 +94,13 @@ static void undo(struct iso_join *join, struct join_identity identity)
          /* what was delivered last says nothing of what is there */
          i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].content = 0;
-    finish_claims(join, identity);
+    finish_claims(join, identity, from);
     join_emit_unknown(join, transaction);
-    join_dedup_add(join, transaction, ISO_ABSENT, 0);
+    join_dedup_add(join, transaction, ISO_ABSENT, from);
     join_dedup_find(join, identity)->undone = true;
     for (uint32_t i = 0, r = transaction->markers.first; i < transaction->markers.count;
          i++, r = join->rows.list[r].next)
-        note_aborted(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER});
+        note_aborted(join, (struct join_identity){join->rows.list[r].after, JOIN_BY_MARKER}, from);
     join_leave_open(join, number);
     join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE);
 }

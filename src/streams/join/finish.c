@@ -683,6 +683,8 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
     if (join_commit_timestamp(transaction, &cts) && shared)
         emit_rest(join, transaction, cts);
     struct join_transaction over = *transaction;
+    if (join->source.in_band) /* the engine's moments are the records' */
+        cts = join->records.list[first].cts;
     finish(join, number, first, cts, ISO_ROWS_JUDGED);
     for (uint32_t record = first, next; record != ISO_NONE; record = next) {
         next = next_claim(join, &over, record);

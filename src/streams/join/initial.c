@@ -132,8 +132,7 @@ static void note_lacking(struct iso_join *join)
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)
         if (join_mark_lacking(join, &join->open.list[i]))
             for (uint32_t table = 0; table < join->tables.count; table++)
-                join->tables.list[table].has_lost |=
-                    join->tables.list[table].lacks == join->counters.lacks;
+                join->tables.list[table].has_lost |= join_is_table_lacking(join, table);
 }
 
 bool join_start_is_open(const struct iso_join *join, uint32_t table)

@@ -186,6 +186,7 @@ void join_count_uncovered(struct iso_join *join,
 /* Which tables it lacks rows of, as far as nothing more comes; false: of none. Until the next one
  * is asked for. */
 bool join_mark_lacking(struct iso_join *join, const struct join_transaction *transaction);
+bool join_is_table_lacking(const struct iso_join *join, uint32_t table);
 bool join_is_lacking(const struct iso_join *join, uint32_t key);
 /* The stream was read from the midst of it on, and its END counts more than what came. */
 bool join_started_before(const struct iso_join *join, const struct join_transaction *transaction);
@@ -197,6 +198,8 @@ void join_tell_lost(const struct iso_join *join, const struct join_transaction *
                     uint32_t table, struct iso_join_lost *lost);
 /* Nothing of the record's transaction came, and nothing will. */
 void join_lose_whole(struct iso_join *join, uint32_t record, uint64_t cts);
+/* The record's transaction committed at `from` or later, 0: at any time: nobody says when. */
+void join_lose_moment(struct iso_join *join, uint32_t record, uint64_t from);
 /* Its rows, and what its record says, have their place. */
 void join_find_again(struct iso_join *join, const struct join_transaction *transaction,
                      uint32_t record);
@@ -416,8 +419,8 @@ void join_take_begin(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event);
 void join_note_ended(struct iso_join *join, struct join_identity identity);
 void join_undo_marker(struct iso_join *join, iso_atom tid); /* a row of what was undone has it */
-void join_forget_without_position(struct iso_join *join,
-                                  uint32_t record); /* it committed, and not where its rows stand */
+/* It committed, and not where its rows stand, but behind that, at `from`; 0: not known. */
+void join_forget_without_position(struct iso_join *join, uint32_t record, uint64_t from);
 
 /* match.c */
 void join_match_unknown(struct iso_join *join);

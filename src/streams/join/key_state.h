@@ -88,6 +88,7 @@ struct join_table {
     uint8_t cells;          /* enum join_coverage: whether its columns are cells */
     uint8_t start;          /* enum join_table_start */
     uint32_t lacks;    /* the mark of the incomplete transaction that lacks rows of it (lost.c) */
+    bool is_misplaced; /* rows of it may be lost of a transaction that has no moment */
     bool has_lost;     /* some transaction may lack rows of it, and nobody says of which keys */
     uint64_t left_out; /* clients' operations on its keys that were not judged */
     uint64_t unseen;   /* of a column: those from before anything of it was known */

@@ -4,8 +4,9 @@
  * END counts the events of each collection. Where fewer came once no more can, the rest is lost:
  * what they wrote is of unknown value right behind the transaction's commit, for as long as nobody
  * writes it again. Which keys that are, its client's record may say; else it may be every key of
- * the collection. A transaction whose END itself was lost may lack rows of any collection. Where positions rise (PostgreSQL) a key that is of unknown value already is not given
- * one again: a partition that lags by thousands costs no more than one that lags by one.
+ * the collection. A transaction whose END itself was lost may lack rows of any collection. Where
+ * positions rise (PostgreSQL) a key that is of unknown value already is not given one again: a
+ * partition that lags by thousands costs no more than one that lags by one.
  */
 #include <assert.h>
 
@@ -153,8 +154,7 @@ static bool lacks_end(const struct iso_join *join, const struct join_transaction
 
 static bool lacks_rows(const struct join_transaction *transaction)
 {
-    return transaction->flags & JOIN_ENDED &&
-           join_events_of(transaction) < transaction->expected;
+    return transaction->flags & JOIN_ENDED && join_events_of(transaction) < transaction->expected;
 }
 
 /* A connector sends its first snapshot before its first BEGIN: where rows of one came, the stream
@@ -181,10 +181,15 @@ bool join_mark_lacking(struct iso_join *join, const struct join_transaction *tra
     return true;
 }
 
+bool join_is_table_lacking(const struct iso_join *join, uint32_t table)
+{
+    uint32_t lacks = join->tables.list[table].lacks;
+    return lacks && lacks == join->counters.lacks;
+}
+
 bool join_is_lacking(const struct iso_join *join, uint32_t key)
 {
-    uint32_t lacks = join->tables.list[join->keys.list[key].of_table].lacks;
-    return lacks && lacks == join->counters.lacks;
+    return join_is_table_lacking(join, join->keys.list[key].of_table);
 }
 
 /* ---- what follows ---- */
@@ -287,7 +292,7 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
     if (cts && record && !(record->flags & JOIN_RECORD_TAKES))
         lose_listed(join, record, transaction, behind);
     for (uint32_t table = 0; table < join->tables.count; table++) {
-        if (join->tables.list[table].lacks != join->counters.lacks)
+        if (!join_is_table_lacking(join, table))
             continue;
         if (cts && !is_listed(join, record, table))
             lose_table(join, table, behind, transaction->origin);
@@ -310,17 +315,32 @@ void join_find_again(struct iso_join *join, const struct join_transaction *trans
         join->keys.list[join->rows.list[r].key].lost = false;
 }
 
-void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
+static void lose_all(struct iso_join *join, const struct join_record *record, uint64_t cts)
 {
     static const struct join_transaction nothing = {.rows = {ISO_NONE, ISO_NONE, 0}};
-    const struct join_record *record = &join->records.list[number];
     join->counters.lacks++;
-    join->stats.incomplete++;
     for (uint32_t i = 0, w = record->writes.first; i < record->writes.count;
          i++, w = join->rows.list[w].next)
         mark(join, join->keys.list[join->rows.list[w].key].of_table);
     lose_listed(join, record, &nothing, cts + join->capability->positions);
+}
+
+void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
+{
+    const struct join_record *record = &join->records.list[number];
+    join->stats.incomplete++;
+    lose_all(join, record, cts);
     for (uint32_t table = 0; table < join->tables.count; table++)
-        if (join->tables.list[table].lacks == join->counters.lacks)
+        if (join_is_table_lacking(join, table))
             join_emit_lost(join, NULL, record->tid, table, 0);
+}
+
+void join_lose_moment(struct iso_join *join, uint32_t number, uint64_t from)
+{
+    const struct join_record *record = &join->records.list[number];
+    if (from)
+        lose_all(join, record, from);
+    for (uint32_t i = 0, w = record->writes.first; !from && i < record->writes.count;
+         i++, w = join->rows.list[w].next)
+        join->keys.list[join->rows.list[w].key].is_misplaced = true;
 }

@@ -64,6 +64,9 @@ void join_extent_pass_end(struct iso_join *join, uint64_t position)
 
 void join_extent_misplace(struct iso_join *join, const struct join_transaction *transaction)
 {
+    if (join_mark_lacking(join, transaction))
+        for (uint32_t table = 0; table < join->tables.count; table++)
+            join->tables.list[table].is_misplaced |= join_is_table_lacking(join, table);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next)
         join->keys.list[join->rows.list[r].key].is_misplaced = true;
@@ -109,12 +112,17 @@ static uint64_t sure_of(const struct iso_join *join, uint32_t key)
     return largest ? largest - 1 : 0;
 }
 
+static bool is_misplaced(const struct iso_join *join, uint32_t key)
+{
+    return key != ISO_NONE && (join->keys.list[key].is_misplaced ||
+                               join->tables.list[join->keys.list[key].of_table].is_misplaced);
+}
+
 bool join_extent_is_sure(const struct iso_join *join, uint32_t key, uint64_t position)
 {
-    if (!join->extent.closed || join->positions.active)
-        return true;
-    return position <= sure_of(join, key) &&
-           (key == ISO_NONE || !join->keys.list[key].is_misplaced);
+    if (is_misplaced(join, key))
+        return false;
+    return !join->extent.closed || join->positions.active || position <= sure_of(join, key);
 }
 
 /* ---- the end ---- */
@@ -155,7 +163,8 @@ static bool only_reads(const struct iso_join *join, const struct join_record *re
 }
 
 /* Whether all that the record did to the row of its write came; `mark`: that of final rows.
- * PostgreSQL sends a row for each write, others may leave out those that changed nothing. */
+ * PostgreSQL sends a row for each write, others may leave out those that changed nothing: of a
+ * binlog, where each change of a row is one, the only write of it. */
 static bool has_come(struct iso_join *join, const struct join_record *record,
                      const struct join_row *write, uint32_t mark)
 {
@@ -163,7 +172,8 @@ static bool has_come(struct iso_join *join, const struct join_record *record,
     uint32_t row = state->part == JOIN_PART_CELL ? state->of_row : write->key;
     const struct join_tally *tally = join_tally_of(join, row);
     bool all = tally->writes && tally->changes >= tally->writes;
-    return all || (!record->xid && state->mark == mark &&
+    bool may_be_all = !record->xid && (tally->writes <= 1 || !goes_by_lanes(join));
+    return all || (may_be_all && state->mark == mark &&
                    join_agrees(join, &join->rows.list[state->row], write));
 }
 
@@ -197,18 +207,20 @@ static bool is_lost_on_its_way(const struct iso_join *join)
     return records <= join->stats.empty_ends;
 }
 
-/* A record that came inside its transaction, whose END did not. */
-static bool lacks_end(const struct iso_join *join, const struct join_record *record)
+/* A record that came inside its transaction, whose END may be on its way. */
+static bool waits_for_end(const struct iso_join *join, const struct join_record *record)
 {
     uint32_t number = transaction_of(join, record);
-    return number == ISO_NONE || !(join->open.list[number].flags & (JOIN_ENDED | JOIN_COMPLETE));
+    return number == ISO_NONE ||
+           (!(join->open.list[number].flags & (JOIN_ENDED | JOIN_COMPLETE)) &&
+            (!join->source.has_ends || join_extent_is_beyond(join, &join->open.list[number])));
 }
 
 static bool is_beyond(struct iso_join *join, const struct join_record *record, uint64_t commit,
                       bool empty)
 {
     if (join->source.in_band)
-        return lacks_end(join, record);
+        return waits_for_end(join, record);
     if (has_channels(join) || goes_by_lanes(join))
         return waits_for_rows(join, record);
     return commit > join->extent.sure && !(commit == UINT64_MAX && empty);
@@ -266,7 +278,6 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
                       uint64_t position)
 {
-    return !join->extent.closed ||
-           join_extent_is_sure(join, key == ISO_ABSENT ? ISO_NONE : join_key_find(join, atoms, key),
+    return join_extent_is_sure(join, key == ISO_ABSENT ? ISO_NONE : join_key_find(join, atoms, key),
                                position);
 }

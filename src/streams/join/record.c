@@ -216,17 +216,18 @@ static bool arrived_late(const struct taking *taking)
     return false;
 }
 
-/* It says that it committed, and where it stands in the log it did not (aborted.c). */
-static bool has_no_position(const struct taking *taking)
+/* It says that it committed, and where it stands in the log it did not (aborted.c): that; else
+ * NULL. */
+static const struct join_dedup_entry *aborted_of(const struct taking *taking)
 {
     struct iso_join *join = taking->join;
     const struct join_record *record = &join->records.list[taking->record];
     for (uint32_t i = 0; record->status == ISO_COMMITTED && i < record->identity_count; i++) {
         const struct join_dedup_entry *dedup = join_dedup_find(join, record->identity[i]);
         if (dedup && dedup->undone)
-            return true;
+            return dedup;
     }
-    return false;
+    return NULL;
 }
 
 /* One of its snapshots is older than clients promised that any would be: what arrived after it has
@@ -425,8 +426,11 @@ void join_take_record(struct iso_join *join, const struct iso_history *block, ui
         join_forget_record_as(join, number, ISO_RECORDS_LATE);
         return;
     }
-    if (has_no_position(&taking)) {
-        join_forget_without_position(join, number);
+    const struct join_dedup_entry *aborted = aborted_of(&taking);
+    if (aborted) {
+        uint64_t from = aborted->cts;
+        collect_writes(&taking);
+        join_forget_without_position(join, number, from);
         return;
     }
     if (is_timeless(&taking)) {
