@@ -6,8 +6,12 @@
  * before the next BEGIN, which stands later in the log. (One that does not is a connector that
  * started over.) So it looks where an END was lost, too. Their rows are versions of unknown
  * outcome; where the source says that XA is used (`xa`), they and their records are unjudged. A
- * client's record that such a transaction committed has no position: nothing says when it did. A
- * statement that commits by itself has a BEGIN without an END, too, and no rows.
+ * client's record that such a transaction committed has no position: nothing says when it did, and
+ * what it wrote is of unknown value from its BEGIN on. A statement that commits by itself has a
+ * BEGIN without an END, too, and no rows.
+ *
+ * PostgreSQL's stream has what committed, and nothing else: there an END that does not come was
+ * lost, and all rows may be with it (join_open_begun).
  */
 #include "history/gtid.h"
 #include "join/join_private.h"
@@ -105,20 +109,39 @@ static void undo(struct iso_join *join, struct join_identity identity)
     join_forget_transaction(join, number, join->options.xa ? ISO_ROWS_XA : ISO_ROWS_UNDONE);
 }
 
+void join_open_begun(struct iso_join *join)
+{
+    const struct join_begun *begun = &join->begun;
+    if (!begun->open || begun->identity.tag != JOIN_BY_XID ||
+        join_map_get(&join->open.by_identity, begun->identity) != ISO_NONE ||
+        join_dedup_find(join, begun->identity))
+        return;
+    uint32_t number = join_new_transaction(join, begun->identity);
+    join->open.list[number].origin = begun->origin;
+    join->open.list[number].position = join->end.last + 1;
+    join->open.list[number].flags |= JOIN_HAS_POSITION;
+    join->stats.transactions++;
+}
+
 void join_take_begin(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event)
 {
     struct join_identity identity;
     join->source.has_ends = true;
     if (join->capability->closing != JOIN_CLOSES_AT_END ||
-        !join_identity_of(join, block, event, &identity) || identity.tag != JOIN_BY_TEXT)
+        !join_identity_of(join, block, event, &identity))
         return;
-    if (goes_on(join, identity, event))
-        undo(join, join->begun.identity);
-    if (join_is_of_domain(join, event))
+    if (goes_on(join, identity, event)) {
+        if (identity.tag == JOIN_BY_XID)
+            join_open_begun(join);
+        else
+            undo(join, join->begun.identity);
+    }
+    if (identity.tag == JOIN_BY_TEXT && join_is_of_domain(join, event))
         join_log_note_begun(join, event->commit, false);
-    join->begun = (struct join_begun){identity, event->commit, iso_origin_input(event->origin),
-                                      true, join_is_of_domain(join, event)};
+    join->begun = (struct join_begun){identity,      event->commit,
+                                      event->origin, iso_origin_input(event->origin),
+                                      true,          join_is_of_domain(join, event)};
 }
 
 void join_note_ended(struct iso_join *join, struct join_identity identity)

@@ -320,6 +320,7 @@ void iso_join_end(struct iso_join *join, uint64_t now)
     join_log_release(join, true);
     join_match_unknown(join);
     join_check_start(join, true);
+    join_open_begun(join);
     join_extent_close(join);
     for (uint32_t i = join->open.oldest, next; i != ISO_NONE; i = next) {
         next = join->open.list[i].newer;

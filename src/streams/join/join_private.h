@@ -418,6 +418,9 @@ void join_note_asked(struct iso_join *join,
 void join_take_begin(struct iso_join *join, const struct iso_history *block,
                      const struct iso_event *event);
 void join_note_ended(struct iso_join *join, struct join_identity identity);
+/* PostgreSQL: no END of the transaction that began last will come, or none did so far. It is open,
+ * behind the last END, though no row of it came. */
+void join_open_begun(struct iso_join *join);
 void join_undo_marker(struct iso_join *join, iso_atom tid); /* a row of what was undone has it */
 /* It committed, and not where its rows stand, but behind that, at `from`; 0: not known. */
 void join_forget_without_position(struct iso_join *join, uint32_t record, uint64_t from);

@@ -149,7 +149,8 @@ static void mark_all(struct iso_join *join)
 static bool lacks_end(const struct iso_join *join, const struct join_transaction *transaction)
 {
     return join->capability->closing == JOIN_CLOSES_AT_END && join->source.has_ends &&
-           !(transaction->flags & (JOIN_ENDED | JOIN_COMPLETE)) && transaction->rows.count;
+           !(transaction->flags & (JOIN_ENDED | JOIN_COMPLETE)) &&
+           (transaction->rows.count || transaction->identity.tag == JOIN_BY_XID);
 }
 
 static bool lacks_rows(const struct join_transaction *transaction)

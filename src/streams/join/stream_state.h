@@ -40,7 +40,7 @@ struct join_lanes {
 /* The transaction whose BEGIN arrived last (aborted.c). */
 struct join_begun {
     struct join_identity identity;
-    uint64_t commit;
+    uint64_t commit, origin;
     uint32_t input;
     bool open; /* its END has not come */
     bool of_domain;
