@@ -11,9 +11,9 @@
 #include "prove/proof.h"
 #include "prove/report.h"
 #include "prove_page/page.h"
-#include "prove_sql/psql.h"
-#include "prove_sql/read.h"
-#include "prove_sql/remedy.h"
+#include "lower/psql.h"
+#include "lower/read.h"
+#include "lower/remedy.h"
 
 struct prove {
     const char *levels; /* names with commas between; NULL: all */

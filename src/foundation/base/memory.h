@@ -64,6 +64,21 @@ size_t iso_column_capacity(size_t capacity, size_t need);
 /* Room for one element more. */
 #define ISO_GROW(list, count, capacity) ISO_RESERVE(list, (size_t)(count) + 1, capacity)
 
+/* A list with its count as one member of a struct: `ISO_LIST(struct step) steps;`. */
+#define ISO_LIST(type)                                                                             \
+    struct {                                                                                       \
+        type *list;                                                                                \
+        uint32_t count, capacity;                                                                  \
+    }
+
+/* An element more at the end of an ISO_LIST. It is computed first, so that it may read the list. */
+#define ISO_APPEND(to, ...)                                                                        \
+    do {                                                                                           \
+        __typeof__(*(to).list) appended_ = __VA_ARGS__;                                            \
+        ISO_GROW((to).list, (to).count, (to).capacity);                                            \
+        (to).list[(to).count++] = appended_;                                                       \
+    } while (0)
+
 /* A column of `old` elements becomes one of `next`. */
 #define ISO_COLUMN_RESIZE(column, old, next)                                                       \
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column),                        \

@@ -5,7 +5,7 @@
  * UPDATE), which is asked first, or an update of the cell to what it is, which conflicts with
  * others of its kind where a lock does not (at si). Each set of them, the small ones first, is put
  * into the program, and the program is proved again; what is advised is proved. Programs of SQL
- * have advice of their own (prove_sql/remedy.h).
+ * have advice of their own (lower/remedy.h).
  *
  * Threads: one at a time.
  */

@@ -2,9 +2,9 @@
  * NULL, are passed over. */
 #include <string.h>
 
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
-bool prove_sql_is_aggregate_name(const char *name)
+bool lower_is_aggregate_name(const char *name)
 {
     return !strcmp(name, "count") || !strcmp(name, "sum") || !strcmp(name, "min") ||
            !strcmp(name, "max");
@@ -15,16 +15,16 @@ static bool find_aggregate(void *with, const PgQuery__Node *node)
     if (node->node_case == PG_QUERY__NODE__NODE_SUB_LINK)
         return false;
     if (node->node_case == PG_QUERY__NODE__NODE_FUNC_CALL && node->func_call->n_funcname == 1 &&
-        prove_sql_is_aggregate_name(name_of(node->func_call->funcname[0])))
+        lower_is_aggregate_name(lower_name_of(node->func_call->funcname[0])))
         *(bool *)with = true;
     return true;
 }
 
-bool is_aggregated(const PgQuery__SelectStmt *select)
+bool lower_is_aggregated(const PgQuery__SelectStmt *select)
 {
     bool found = false;
     for (size_t i = 0; i < select->n_target_list; i++)
-        each_node(&select->target_list[i]->base, find_aggregate, &found);
+        lower_each_node(&select->target_list[i]->base, find_aggregate, &found);
     return found;
 }
 
@@ -46,17 +46,18 @@ static void fold_rows(struct lowering *lowering, const struct scope *scope,
     folded->fails = NONE;
     folded->interval = (struct interval){1, 0};
     for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
-        choose_rows(scope->from, combos, i);
+        lower_choose_rows(scope->from, combos, i);
         uint32_t match = combos->matches[i], at = NONE;
         if (argument) {
-            struct value value = lower(lowering, &inner, argument);
+            struct value value = lower_expression(lowering, &inner, argument);
             folded->type = value.type > folded->type ? value.type : folded->type;
-            folded->fails = either(lowering, folded->fails, both(lowering, match, value.fails));
+            folded->fails =
+                lower_or(lowering, folded->fails, lower_and(lowering, match, value.fails));
             if (value.null != NONE)
-                match = both(lowering, match, inverse(lowering, value.null));
+                match = lower_and(lowering, match, lower_not(lowering, value.null));
             at = value.at;
             if (match != NONE)
-                hull(&folded->interval, value.low, value.high);
+                lower_widen(&folded->interval, value.low, value.high);
         }
         if (match == NONE)
             continue;
@@ -77,46 +78,45 @@ static void extreme_of(struct lowering *lowering, const struct folded *folded, u
     uint32_t half = count / 2, one, one_any, other, other_any;
     extreme_of(lowering, folded, first, half, greatest, &one, &one_any);
     extreme_of(lowering, folded, first + half, count - half, greatest, &other, &other_any);
-    uint32_t wins =
-        make(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, one, other, NONE);
-    wins = both(lowering, one_any, either(lowering, wins, inverse(lowering, other_any)));
-    *at = choose(lowering, wins, one, other);
-    *any = either(lowering, one_any, other_any);
+    uint32_t wins = lower_make(lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL,
+                               one, other, NONE);
+    wins = lower_and(lowering, one_any, lower_or(lowering, wins, lower_not(lowering, other_any)));
+    *at = lower_choose(lowering, wins, one, other);
+    *any = lower_or(lowering, one_any, other_any);
 }
 
 static struct value fold_up(struct lowering *lowering, const char *name, struct folded *folded,
                             size_t place)
 {
-    uint32_t zero = make_constant(lowering, 0),
-             any = any_of(lowering, folded->matches, folded->count);
-    struct value value = value_constant(lowering, TYPE_BIGINT, 0);
+    uint32_t zero = lower_number(lowering, 0),
+             any = lower_any(lowering, folded->matches, folded->count);
+    struct value value = lower_constant(lowering, TYPE_BIGINT, 0);
     value.fails = folded->fails;
     if (!strcmp(name, "count")) {
         for (uint32_t i = 0; i < folded->count; i++)
             folded->values[i] =
-                choose(lowering, folded->matches[i], make_constant(lowering, 1), zero);
-        value.at = sum_of(lowering, folded->values, folded->count);
+                lower_choose(lowering, folded->matches[i], lower_number(lowering, 1), zero);
+        value.at = lower_sum(lowering, folded->values, folded->count);
         value.high = folded->count;
         return value;
     }
     value.type = folded->type;
     if (folded->type == TYPE_BOOLEAN || folded->type == TYPE_TEXT)
-        refuse(lowering, place, "%s of %s: not in the subset that can be proved", name,
-               type_name(folded->type));
+        lower_refuse_form(lowering, place, "%s of %s", name, lower_type_name(folded->type));
     if (!folded->count) {
-        value = value_null(lowering);
+        value = lower_null(lowering);
         value.fails = folded->fails;
     } else if (!strcmp(name, "sum")) {
         for (uint32_t i = 0; i < folded->count; i++)
-            folded->values[i] = choose(lowering, folded->matches[i], folded->values[i], zero);
-        value.at = sum_of(lowering, folded->values, folded->count);
+            folded->values[i] = lower_choose(lowering, folded->matches[i], folded->values[i], zero);
+        value.at = lower_sum(lowering, folded->values, folded->count);
         value.low = folded->interval.low < 0
-                        ? prove_sql_narrow((__int128)folded->interval.low * folded->count)
+                        ? lower_narrow((__int128)folded->interval.low * folded->count)
                         : 0;
         value.high = folded->interval.high > 0
-                         ? prove_sql_narrow((__int128)folded->interval.high * folded->count)
+                         ? lower_narrow((__int128)folded->interval.high * folded->count)
                          : 0;
-        fit(lowering, &value, TYPE_BIGINT);
+        lower_fit(lowering, &value, TYPE_BIGINT);
     } else {
         extreme_of(lowering, folded, 0, folded->count, *name == 'm' && name[1] == 'a', &value.at,
                    &any);
@@ -124,15 +124,15 @@ static struct value fold_up(struct lowering *lowering, const char *name, struct 
         value.high = folded->interval.high;
     }
     if (folded->count)
-        value.null = either(
+        value.null = lower_or(
             lowering, value.null,
-            any == NONE ? make_constant(lowering, 1)
-                        : both(lowering, inverse(lowering, any), make_constant(lowering, 1)));
+            any == NONE ? lower_number(lowering, 1)
+                        : lower_and(lowering, lower_not(lowering, any), lower_number(lowering, 1)));
     return value;
 }
 
-struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct scope *scope,
-                                       const char *name, const PgQuery__FuncCall *node)
+struct value lower_aggregate(struct lowering *lowering, const struct scope *scope, const char *name,
+                             const PgQuery__FuncCall *node)
 {
     size_t place = place_of(lowering, node->location);
     struct folded folded = {0};
@@ -141,18 +141,16 @@ struct value prove_sql_lower_aggregate(struct lowering *lowering, const struct s
     if (node->n_agg_order || node->agg_filter || node->over || node->agg_distinct ||
         node->agg_within_group || node->func_variadic ||
         node->n_args != (node->agg_star ? 0u : 1u)) {
-        refuse(lowering, place,
-               "%s with DISTINCT, FILTER, ORDER BY or OVER: not in the subset that can be proved",
-               name);
-        return value_null(lowering);
+        lower_refuse_form(lowering, place, "%s with DISTINCT, FILTER, ORDER BY or OVER", name);
+        return lower_null(lowering);
     }
     if (!scope || (node->agg_star && strcmp(name, "count"))) {
-        refuse(lowering, place, "an aggregate cannot stand here");
-        return value_null(lowering);
+        lower_refuse(lowering, place, "an aggregate cannot stand here");
+        return lower_null(lowering);
     }
     fold_rows(lowering, scope, node->agg_star ? NULL : node->args[0], &folded);
     struct value value =
-        failed(lowering) ? value_null(lowering) : fold_up(lowering, name, &folded, place);
+        failed(lowering) ? lower_null(lowering) : fold_up(lowering, name, &folded, place);
     iso_free(folded.matches);
     iso_free(folded.values);
     return value;

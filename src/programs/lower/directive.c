@@ -1,7 +1,7 @@
 /* Comments that begin with `--@`: what runs, what must hold, what is passed over. */
 #include <string.h>
 
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 struct line {
     struct lowering *lowering;
@@ -10,7 +10,7 @@ struct line {
 
 static uint32_t byte_of(const struct line *line)
 {
-    return (uint32_t)(line->at - line->lowering->source);
+    return (uint32_t)(line->at - line->lowering->file.text);
 }
 
 static void skip(struct line *line)
@@ -65,7 +65,7 @@ static bool take_number(struct line *line, int64_t *number)
     for (; line->at < line->end && *line->at >= '0' && *line->at <= '9'; line->at++)
         if (__builtin_mul_overflow(*number, 10, number) ||
             __builtin_add_overflow(*number, *line->at - '0', number) || *number >> 61) {
-            refuse(line->lowering, byte_of(line), "a number of more than 62 bits");
+            lower_refuse(line->lowering, byte_of(line), "a number of more than 62 bits");
             return false;
         }
     *number = negative ? -*number : *number;
@@ -86,8 +86,8 @@ static bool take_text(struct line *line, int64_t *number)
     }
     text[used] = 0;
     if (!take_sign(line, "'"))
-        refuse(line->lowering, byte_of(line), "the end of a text (') was expected here");
-    *number = text_number(line->lowering, text);
+        lower_refuse(line->lowering, byte_of(line), "the end of a text (') was expected here");
+    *number = lower_text_number(line->lowering, text);
     return true;
 }
 
@@ -111,20 +111,19 @@ static bool take_argument(struct line *line, enum type type)
     } else if (take_number(line, &argument.low)) {
         argument.high = argument.low;
         if (take_sign(line, "..") && !take_number(line, &argument.high))
-            refuse(lowering, byte_of(line), "the range's end was expected here");
+            lower_refuse(lowering, byte_of(line), "the range's end was expected here");
         if (argument.high < argument.low)
-            refuse(lowering, place, "an empty range");
+            lower_refuse(lowering, place, "an empty range");
         if (type == TYPE_INT && (argument.low < INT32_MIN || argument.high > INT32_MAX))
-            refuse(lowering, place, "out of the range of int");
+            lower_refuse(lowering, place, "out of the range of int");
     } else {
-        refuse(lowering, place,
-               "a number, a range (1..10), a text, true, false or null was expected here");
+        lower_refuse(lowering, place,
+                     "a number, a range (1..10), a text, true, false or null was expected here");
     }
-    if (!failed(lowering) && !types_meet(argument.type, type))
-        refuse(lowering, place, "this parameter is %s, and this is %s", type_name(type),
-               type_name(argument.type));
-    ISO_GROW(lowering->arguments, lowering->argument_count, lowering->argument_capacity);
-    lowering->arguments[lowering->argument_count++] = argument;
+    if (!failed(lowering) && !lower_types_meet(argument.type, type))
+        lower_refuse(lowering, place, "this parameter is %s, and this is %s", lower_type_name(type),
+                     lower_type_name(argument.type));
+    ISO_APPEND(lowering->runs.arguments, argument);
     return !failed(lowering);
 }
 
@@ -132,11 +131,11 @@ static void note_arguments(struct lowering *lowering, struct function *function,
                            const struct call *call)
 {
     function->called = true;
-    for (uint32_t i = 0; i < function->parameters; i++) {
-        const struct argument *argument = &lowering->arguments[call->first_argument + i];
+    for (uint32_t i = 0; i < function->parameters.count; i++) {
+        const struct argument *argument = &lowering->runs.arguments.list[call->first_argument + i];
         if (argument->null)
-            function->null_arguments[i] = true;
-        hull(&function->arguments[i], argument->low, argument->high);
+            function->parameters.list[i].null = true;
+        lower_widen(&function->parameters.list[i].range, argument->low, argument->high);
     }
 }
 
@@ -146,37 +145,36 @@ static void read_call(struct line *line, uint32_t session)
     skip(line);
     uint32_t first = byte_of(line), found = NONE;
     size_t length = word_length(line);
-    for (uint32_t i = 0; i < lowering->function_count; i++)
-        if (strlen(lowering->functions[i].name) == length &&
-            !memcmp(lowering->functions[i].name, line->at, length))
+    for (uint32_t i = 0; i < lowering->functions.count; i++)
+        if (strlen(lowering->functions.list[i].name) == length &&
+            !memcmp(lowering->functions.list[i].name, line->at, length))
             found = i;
     if (found == NONE) {
-        refuse(lowering, first, "there is no function \"%.*s\"", (int)length, line->at);
+        lower_refuse(lowering, first, "there is no function \"%.*s\"", (int)length, line->at);
         return;
     }
     line->at += length;
-    struct function *function = &lowering->functions[found];
-    struct call call = {found, lowering->argument_count, session, {first, first}};
+    struct function *function = &lowering->functions.list[found];
+    struct call call = {found, lowering->runs.arguments.count, session, {first, first}};
     if (!take_sign(line, "("))
-        refuse(lowering, byte_of(line), "( was expected here");
+        lower_refuse(lowering, byte_of(line), "( was expected here");
     uint32_t given = 0;
     while (!failed(lowering) && !take_sign(line, ")")) {
         if (given && !take_sign(line, ","))
-            refuse(lowering, byte_of(line), ", or ) was expected here");
-        else if (given == function->parameters)
-            refuse(lowering, byte_of(line), "function \"%s\" has %u parameters", function->name,
-                   function->parameters);
+            lower_refuse(lowering, byte_of(line), ", or ) was expected here");
+        else if (given == function->parameters.count)
+            lower_refuse(lowering, byte_of(line), "function \"%s\" has %u parameters",
+                         function->name, function->parameters.count);
         else
-            take_argument(line, function->parameter_types[given++]);
+            take_argument(line, function->parameters.list[given++].type);
     }
     call.span.end = byte_of(line);
-    if (!failed(lowering) && given != function->parameters)
-        refuse(lowering, first, "function \"%s\" has %u parameters", function->name,
-               function->parameters);
+    if (!failed(lowering) && given != function->parameters.count)
+        lower_refuse(lowering, first, "function \"%s\" has %u parameters", function->name,
+                     function->parameters.count);
     if (failed(lowering))
         return;
-    ISO_GROW(lowering->calls, lowering->call_count, lowering->call_capacity);
-    lowering->calls[lowering->call_count++] = call;
+    ISO_APPEND(lowering->runs.calls, call);
     note_arguments(lowering, function, &call);
 }
 
@@ -187,7 +185,7 @@ static void read_calls(struct line *line, uint32_t session)
     } while (!failed(line->lowering) && take_sign(line, ","));
     skip(line);
     if (!failed(line->lowering) && line->at < line->end)
-        refuse(line->lowering, byte_of(line), ", or the end of the line was expected here");
+        lower_refuse(line->lowering, byte_of(line), ", or the end of the line was expected here");
 }
 
 /* A name and a colon, which may be missing. */
@@ -220,12 +218,11 @@ static void read_rule(struct line *line, enum iso_prove_rule_kind kind, uint32_t
     skip(line);
     while (end > line->at && strchr(" \t\r;", end[-1]))
         end--;
-    rule.expression = (struct iso_prove_span){byte_of(line), (uint32_t)(end - lowering->source)};
+    rule.expression = (struct iso_prove_span){byte_of(line), (uint32_t)(end - lowering->file.text)};
     rule.span = (struct iso_prove_span){begin, rule.expression.end};
     if (rule.expression.begin == rule.expression.end)
-        refuse(lowering, begin, "a condition was expected here");
-    ISO_GROW(lowering->rules, lowering->rule_count, lowering->rule_capacity);
-    lowering->rules[lowering->rule_count++] = rule;
+        lower_refuse(lowering, begin, "a condition was expected here");
+    ISO_APPEND(lowering->runs.rules, rule);
 }
 
 static void read_ignore(struct line *line)
@@ -233,16 +230,17 @@ static void read_ignore(struct line *line)
     struct lowering *lowering = line->lowering;
     skip(line);
     if (line->at == line->end)
-        lowering->ignore_references = lowering->ignore_defaults = lowering->ignore_locks = true;
+        lowering->ignored.references = lowering->ignored.defaults = lowering->ignored.locks = true;
     while (line->at < line->end && !failed(lowering)) {
         if (take_word(line, "references"))
-            lowering->ignore_references = true;
+            lowering->ignored.references = true;
         else if (take_word(line, "defaults"))
-            lowering->ignore_defaults = true;
+            lowering->ignored.defaults = true;
         else if (take_word(line, "locks"))
-            lowering->ignore_locks = true;
+            lowering->ignored.locks = true;
         else
-            refuse(lowering, byte_of(line), "references, defaults or locks was expected here");
+            lower_refuse(lowering, byte_of(line),
+                         "references, defaults or locks was expected here");
         take_sign(line, ",");
         skip(line);
     }
@@ -251,7 +249,7 @@ static void read_ignore(struct line *line)
 /* `early`: what the schema needs to know. */
 static void read_line(struct lowering *lowering, uint32_t begin, const char *end, bool early)
 {
-    struct line line = {lowering, lowering->source + begin + 3, end};
+    struct line line = {lowering, lowering->file.text + begin + 3, end};
     if (take_word(&line, "ignore")) {
         if (early)
             read_ignore(&line);
@@ -261,21 +259,21 @@ static void read_line(struct lowering *lowering, uint32_t begin, const char *end
         read_calls(&line, NONE);
     } else if (take_word(&line, "session")) {
         iso_free(take_label(&line));
-        read_calls(&line, lowering->sessions++);
+        read_calls(&line, lowering->runs.sessions++);
     } else if (take_word(&line, "invariant")) {
         read_rule(&line, ISO_PROVE_INVARIANT, begin);
     } else if (take_word(&line, "assert")) {
         read_rule(&line, ISO_PROVE_ASSERT, begin);
     } else {
-        refuse(lowering, byte_of(&line),
-               "run, session, invariant, assert or ignore was expected here");
+        lower_refuse(lowering, byte_of(&line),
+                     "run, session, invariant, assert or ignore was expected here");
     }
 }
 
 /* The comments between two tokens. */
 static void read_gap(struct lowering *lowering, uint32_t at, uint32_t end, bool early)
 {
-    const char *text = lowering->source;
+    const char *text = lowering->file.text;
     for (uint32_t open = 0; at < end && !failed(lowering);) {
         bool pair = at + 1 < end;
         if (pair && text[at] == '/' && text[at + 1] == '*') {
@@ -300,19 +298,19 @@ static bool read_all(struct lowering *lowering, const struct iso_sql_tokens *tok
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i <= tokens->count && !failed(lowering); i++) {
-        uint32_t next = i < tokens->count ? tokens->list[i].begin : (uint32_t)lowering->length;
+        uint32_t next = i < tokens->count ? tokens->list[i].begin : (uint32_t)lowering->file.length;
         read_gap(lowering, at, next, early);
         at = i < tokens->count ? tokens->list[i].end : at;
     }
     return !failed(lowering);
 }
 
-bool read_directives(struct lowering *lowering, bool early)
+bool lower_read_directives(struct lowering *lowering, bool early)
 {
     struct iso_sql_tokens tokens;
     struct iso_sql_fault fault;
-    if (!iso_sql_scan(&tokens, lowering->source, lowering->length, &fault)) {
-        refuse(lowering, fault.byte, "%s", fault.text);
+    if (!iso_sql_scan(&tokens, lowering->file.text, lowering->file.length, &fault)) {
+        lower_refuse(lowering, fault.byte, "%s", fault.text);
         return false;
     }
     bool fine = read_all(lowering, &tokens, early);

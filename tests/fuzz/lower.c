@@ -1,6 +1,6 @@
 /* Any text as SQL to be proved: what is refused has a place in the file, and what is not makes a
  * sound program. */
-#include "prove_sql/read.h"
+#include "lower/read.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,8 +6,8 @@
 #include "tests/support/test.h"
 
 #include "prove/prove.h"
-#include "prove_sql/read.h"
-#include "prove_sql/remedy.h"
+#include "lower/read.h"
+#include "lower/remedy.h"
 
 static void judge(const char *name, const char *text, size_t length, uint32_t repeats,
                   const char *expected)

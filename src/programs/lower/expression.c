@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "iso/error.h"
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 /* What a node is called in messages. */
 static const char *construct_of(const PgQuery__Node *node)
@@ -32,8 +32,8 @@ static struct value need_condition(struct lowering *lowering, struct value value
                                    const PgQuery__Node *node)
 {
     if (value.type != TYPE_BOOLEAN && value.type != TYPE_NULL)
-        refuse(lowering, place_of(lowering, location_of(node)),
-               "a condition is needed here, this is %s", type_name(value.type));
+        lower_refuse(lowering, place_of(lowering, lower_location_of(node)),
+                     "a condition is needed here, this is %s", lower_type_name(value.type));
     value.type = TYPE_BOOLEAN;
     return value;
 }
@@ -42,18 +42,17 @@ static struct value lower_bool(struct lowering *lowering, const struct scope *sc
                                const PgQuery__BoolExpr *node)
 {
     struct value value =
-        need_condition(lowering, lower(lowering, scope, node->args[0]), node->args[0]);
+        need_condition(lowering, lower_expression(lowering, scope, node->args[0]), node->args[0]);
     if (node->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR)
-        return prove_sql_negation(lowering, value);
+        return lower_negation(lowering, value);
     bool or = node->boolop == PG_QUERY__BOOL_EXPR_TYPE__OR_EXPR; /* by De Morgan */
-    value = or ? prove_sql_negation(lowering, value) : value;
+    value = or ? lower_negation(lowering, value) : value;
     for (size_t i = 1; i < node->n_args && !failed(lowering); i++) {
-        struct value next =
-            need_condition(lowering, lower(lowering, scope, node->args[i]), node->args[i]);
-        value =
-            prove_sql_conjunction(lowering, value, or ? prove_sql_negation(lowering, next) : next);
+        struct value next = need_condition(
+            lowering, lower_expression(lowering, scope, node->args[i]), node->args[i]);
+        value = lower_conjunction(lowering, value, or ? lower_negation(lowering, next) : next);
     }
-    return or ? prove_sql_negation(lowering, value) : value;
+    return or ? lower_negation(lowering, value) : value;
 }
 
 static struct value lower_operator(struct lowering *lowering, const struct scope *scope,
@@ -67,24 +66,24 @@ static struct value lower_operator(struct lowering *lowering, const struct scope
         {"=", ISO_PROVE_EQUAL},       {"<>", ISO_PROVE_UNEQUAL}, {"<", ISO_PROVE_LESS},
         {"<=", ISO_PROVE_LESS_EQUAL}, {">", ISO_PROVE_GREATER},  {">=", ISO_PROVE_GREATER_EQUAL}};
     size_t place = place_of(lowering, node->location);
-    const char *name = node->n_name == 1 ? name_of(node->name[0]) : "";
+    const char *name = node->n_name == 1 ? lower_name_of(node->name[0]) : "";
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         enum iso_prove_op op = operators[i].op;
         if (strcmp(operators[i].name, name))
             continue;
         if (!node->lexpr && (op == ISO_PROVE_SUBTRACT || op == ISO_PROVE_ADD))
-            return prove_sql_arithmetic(lowering, op, value_constant(lowering, TYPE_INT, 0),
-                                        lower(lowering, scope, node->rexpr), place);
+            return lower_arithmetic(lowering, op, lower_constant(lowering, TYPE_INT, 0),
+                                    lower_expression(lowering, scope, node->rexpr), place);
         if (!node->lexpr)
             break;
-        struct value a = lower(lowering, scope, node->lexpr),
-                     b = lower(lowering, scope, node->rexpr);
+        struct value a = lower_expression(lowering, scope, node->lexpr),
+                     b = lower_expression(lowering, scope, node->rexpr);
         if (op <= ISO_PROVE_MULTIPLY)
-            return prove_sql_arithmetic(lowering, op, a, b, place);
-        return prove_sql_compare(lowering, op, a, b, place);
+            return lower_arithmetic(lowering, op, a, b, place);
+        return lower_compare(lowering, op, a, b, place);
     }
-    refuse(lowering, place, "the operator %s: not in the subset that can be proved", name);
-    return value_null(lowering);
+    lower_refuse_form(lowering, place, "the operator %s", name);
+    return lower_null(lowering);
 }
 
 static struct value lower_between(struct lowering *lowering, const struct scope *scope,
@@ -92,48 +91,48 @@ static struct value lower_between(struct lowering *lowering, const struct scope 
 {
     size_t place = place_of(lowering, node->location);
     const PgQuery__List *bounds = node->rexpr->list;
-    struct value value = lower(lowering, scope, node->lexpr);
-    struct value low = lower(lowering, scope, bounds->items[0]),
-                 high = lower(lowering, scope, bounds->items[1]);
-    value = prove_sql_conjunction(
-        lowering, prove_sql_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, place),
-        prove_sql_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, place));
-    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN
-               ? value
-               : prove_sql_negation(lowering, value);
+    struct value value = lower_expression(lowering, scope, node->lexpr);
+    struct value low = lower_expression(lowering, scope, bounds->items[0]),
+                 high = lower_expression(lowering, scope, bounds->items[1]);
+    value = lower_conjunction(lowering,
+                              lower_compare(lowering, ISO_PROVE_GREATER_EQUAL, value, low, place),
+                              lower_compare(lowering, ISO_PROVE_LESS_EQUAL, value, high, place));
+    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN ? value
+                                                                : lower_negation(lowering, value);
 }
 
 static struct value lower_in(struct lowering *lowering, const struct scope *scope,
                              const PgQuery__AExpr *node)
 {
     size_t place = place_of(lowering, node->location);
-    struct value value = lower(lowering, scope, node->lexpr),
-                 result = value_constant(lowering, TYPE_BOOLEAN, 1);
+    struct value value = lower_expression(lowering, scope, node->lexpr),
+                 result = lower_constant(lowering, TYPE_BOOLEAN, 1);
     if (node->rexpr->node_case != PG_QUERY__NODE__NODE_LIST) {
-        refuse_node(lowering, node->rexpr, "IN without a list");
+        lower_refuse_node(lowering, node->rexpr, "IN without a list");
         return value;
     }
     for (size_t i = 0; i < node->rexpr->list->n_items && !failed(lowering); i++) {
-        struct value one = lower(lowering, scope, node->rexpr->list->items[i]);
-        result = prove_sql_conjunction(
-            lowering, result, prove_sql_compare(lowering, ISO_PROVE_UNEQUAL, value, one, place));
+        struct value one = lower_expression(lowering, scope, node->rexpr->list->items[i]);
+        result = lower_conjunction(lowering, result,
+                                   lower_compare(lowering, ISO_PROVE_UNEQUAL, value, one, place));
     }
-    bool in = node->n_name && !strcmp(name_of(node->name[0]), "=");
-    return in ? prove_sql_negation(lowering, result) : result;
+    bool in = node->n_name && !strcmp(lower_name_of(node->name[0]), "=");
+    return in ? lower_negation(lowering, result) : result;
 }
 
 static struct value lower_distinct(struct lowering *lowering, const struct scope *scope,
                                    const PgQuery__AExpr *node)
 {
-    struct value a = lower(lowering, scope, node->lexpr), b = lower(lowering, scope, node->rexpr);
+    struct value a = lower_expression(lowering, scope, node->lexpr),
+                 b = lower_expression(lowering, scope, node->rexpr);
     struct value equal =
-        prove_sql_compare(lowering, ISO_PROVE_EQUAL, a, b, place_of(lowering, node->location));
-    uint32_t same = either(lowering, truth_of(lowering, &equal), both(lowering, a.null, b.null));
-    struct value value = value_condition(lowering, same);
+        lower_compare(lowering, ISO_PROVE_EQUAL, a, b, place_of(lowering, node->location));
+    uint32_t same =
+        lower_or(lowering, lower_truth(lowering, &equal), lower_and(lowering, a.null, b.null));
+    struct value value = lower_boolean(lowering, same);
     value.fails = equal.fails;
-    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT
-               ? prove_sql_negation(lowering, value)
-               : value;
+    return node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? lower_negation(lowering, value)
+                                                                 : value;
 }
 
 static struct value lower_a_expression(struct lowering *lowering, const struct scope *scope,
@@ -153,29 +152,27 @@ static struct value lower_a_expression(struct lowering *lowering, const struct s
     case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
     case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR:
-        refuse(lowering, place_of(lowering, node->location),
-               "LIKE: not in the subset that can be proved");
+        lower_refuse_form(lowering, place_of(lowering, node->location), "LIKE");
         break;
     default:
-        refuse(
-            lowering, place_of(lowering, node->location),
-            "this form of an operator (ANY, ALL, NULLIF, SYMMETRIC): not in the subset that can be proved");
+        lower_refuse_form(lowering, place_of(lowering, node->location),
+                          "this form of an operator (ANY, ALL, NULLIF, SYMMETRIC)");
     }
-    return value_null(lowering);
+    return lower_null(lowering);
 }
 
-static struct value lower_constant(struct lowering *lowering, const PgQuery__AConst *node)
+static struct value lower_literal(struct lowering *lowering, const PgQuery__AConst *node)
 {
     if (node->isnull)
-        return value_null(lowering);
+        return lower_null(lowering);
     switch ((int)node->val_case) {
     case PG_QUERY__A__CONST__VAL_IVAL:
-        return value_constant(lowering, TYPE_INT, node->ival->ival);
+        return lower_constant(lowering, TYPE_INT, node->ival->ival);
     case PG_QUERY__A__CONST__VAL_BOOLVAL:
-        return value_constant(lowering, TYPE_BOOLEAN, node->boolval->boolval);
+        return lower_constant(lowering, TYPE_BOOLEAN, node->boolval->boolval);
     case PG_QUERY__A__CONST__VAL_SVAL: {
         struct value value =
-            value_constant(lowering, TYPE_TEXT, text_number(lowering, node->sval->sval));
+            lower_constant(lowering, TYPE_TEXT, lower_text_number(lowering, node->sval->sval));
         return value;
     }
     case PG_QUERY__A__CONST__VAL_FVAL: { /* an integer that is no int4 comes as this, too */
@@ -185,39 +182,39 @@ static struct value lower_constant(struct lowering *lowering, const PgQuery__ACo
             digits = *at >= '0' && *at <= '9' && !__builtin_mul_overflow(number, 10, &number) &&
                      !__builtin_add_overflow(number, *at - '0', &number);
         if (digits && number < (int64_t)1 << 61)
-            return value_constant(lowering, TYPE_BIGINT, negative ? -number : number);
-        refuse(lowering, place_of(lowering, node->location),
-               "the number %s: only integers of less than 62 bits can be proved", node->fval->fval);
+            return lower_constant(lowering, TYPE_BIGINT, negative ? -number : number);
+        lower_refuse(lowering, place_of(lowering, node->location),
+                     "the number %s: only integers of less than 62 bits can be proved",
+                     node->fval->fval);
         break;
     }
     default:
-        refuse(lowering, place_of(lowering, node->location),
-               "this constant: not in the subset that can be proved");
+        lower_refuse_form(lowering, place_of(lowering, node->location), "this constant");
     }
-    return value_null(lowering);
+    return lower_null(lowering);
 }
 
 static struct value lower_case(struct lowering *lowering, const struct scope *scope,
                                const PgQuery__CaseExpr *node)
 {
     struct value value =
-        node->defresult ? lower(lowering, scope, node->defresult) : value_null(lowering);
+        node->defresult ? lower_expression(lowering, scope, node->defresult) : lower_null(lowering);
     struct value asked = {0};
     if (node->arg)
-        asked = lower(lowering, scope, node->arg);
+        asked = lower_expression(lowering, scope, node->arg);
     for (size_t i = node->n_args; i-- > 0 && !failed(lowering);) {
         const PgQuery__CaseWhen *when = node->args[i]->case_when;
-        struct value condition = lower(lowering, scope, when->expr),
-                     result = lower(lowering, scope, when->result);
+        struct value condition = lower_expression(lowering, scope, when->expr),
+                     result = lower_expression(lowering, scope, when->result);
         if (node->arg)
-            condition = prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, condition,
-                                          place_of(lowering, when->location));
+            condition = lower_compare(lowering, ISO_PROVE_EQUAL, asked, condition,
+                                      place_of(lowering, when->location));
         condition = need_condition(lowering, condition, when->expr);
-        if (!types_meet(value.type, result.type))
-            refuse(lowering, place_of(lowering, when->location), "CASE gives %s and %s",
-                   type_name(value.type), type_name(result.type));
-        value = value_choose(lowering, truth_of(lowering, &condition), result, value);
-        value.fails = either(lowering, condition.fails, value.fails);
+        if (!lower_types_meet(value.type, result.type))
+            lower_refuse(lowering, place_of(lowering, when->location), "CASE gives %s and %s",
+                         lower_type_name(value.type), lower_type_name(result.type));
+        value = lower_value_choose(lowering, lower_truth(lowering, &condition), result, value);
+        value.fails = lower_or(lowering, condition.fails, value.fails);
     }
     return value;
 }
@@ -225,31 +222,31 @@ static struct value lower_case(struct lowering *lowering, const struct scope *sc
 static struct value lower_coalesce(struct lowering *lowering, const struct scope *scope,
                                    PgQuery__Node *const *arguments, size_t count)
 {
-    struct value first = lower(lowering, scope, arguments[0]);
+    struct value first = lower_expression(lowering, scope, arguments[0]);
     if (count == 1 || first.null == NONE)
         return first;
     struct value rest = lower_coalesce(lowering, scope, arguments + 1, count - 1);
-    if (!types_meet(first.type, rest.type))
-        refuse(lowering, place_of(lowering, location_of(arguments[1])), "COALESCE of %s and %s",
-               type_name(first.type), type_name(rest.type));
-    uint32_t fails = first.fails, present = inverse(lowering, first.null);
+    if (!lower_types_meet(first.type, rest.type))
+        lower_refuse(lowering, place_of(lowering, lower_location_of(arguments[1])),
+                     "COALESCE of %s and %s", lower_type_name(first.type),
+                     lower_type_name(rest.type));
+    uint32_t fails = first.fails, present = lower_not(lowering, first.null);
     first.null = first.fails = NONE;
-    struct value value = value_choose(lowering, present, first, rest);
-    value.fails = either(lowering, fails, value.fails);
+    struct value value = lower_value_choose(lowering, present, first, rest);
+    value.fails = lower_or(lowering, fails, value.fails);
     return value;
 }
 
 static struct value lower_cast(struct lowering *lowering, const struct scope *scope,
                                const PgQuery__TypeCast *node)
 {
-    struct value value = lower(lowering, scope, node->arg);
-    enum type type = type_of(lowering, node->type_name, NULL);
-    if (!types_meet(value.type, type))
-        refuse(lowering, place_of(lowering, node->location),
-               "a cast of %s to %s: not in the subset that can be proved", type_name(value.type),
-               type_name(type));
+    struct value value = lower_expression(lowering, scope, node->arg);
+    enum type type = lower_type_of(lowering, node->type_name, NULL);
+    if (!lower_types_meet(value.type, type))
+        lower_refuse_form(lowering, place_of(lowering, node->location), "a cast of %s to %s",
+                          lower_type_name(value.type), lower_type_name(type));
     if (type == TYPE_INT && value.type == TYPE_BIGINT)
-        fit(lowering, &value, TYPE_INT);
+        lower_fit(lowering, &value, TYPE_INT);
     value.type = type;
     return value;
 }
@@ -257,8 +254,9 @@ static struct value lower_cast(struct lowering *lowering, const struct scope *sc
 static struct value lower_test(struct lowering *lowering, const struct scope *scope,
                                const PgQuery__BooleanTest *node)
 {
-    struct value value = need_condition(lowering, lower(lowering, scope, node->arg), node->arg);
-    uint32_t fails = value.fails, truth = truth_of(lowering, &value), result;
+    struct value value =
+        need_condition(lowering, lower_expression(lowering, scope, node->arg), node->arg);
+    uint32_t fails = value.fails, truth = lower_truth(lowering, &value), result;
     switch ((int)node->booltesttype) {
     case PG_QUERY__BOOL_TEST_TYPE__IS_TRUE:
     case PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE:
@@ -266,61 +264,61 @@ static struct value lower_test(struct lowering *lowering, const struct scope *sc
         break;
     case PG_QUERY__BOOL_TEST_TYPE__IS_FALSE:
     case PG_QUERY__BOOL_TEST_TYPE__IS_NOT_FALSE:
-        result = inverse(lowering, either(lowering, truth, value.null));
+        result = lower_not(lowering, lower_or(lowering, truth, value.null));
         break;
     default:
         result = value.null;
     }
-    value = value_condition(lowering, result);
+    value = lower_boolean(lowering, result);
     value.fails = fails;
     bool not = node->booltesttype == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_TRUE ||
                node->booltesttype == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_FALSE ||
                node->booltesttype == PG_QUERY__BOOL_TEST_TYPE__IS_NOT_UNKNOWN;
-    return not ? prove_sql_negation(lowering, value) : value;
+    return not ? lower_negation(lowering, value) : value;
 }
 
 uint32_t lower_condition(struct lowering *lowering, const struct scope *scope,
                          const PgQuery__Node *node, uint32_t *fails)
 {
     if (!node)
-        return make_constant(lowering, 1);
-    struct value value = need_condition(lowering, lower(lowering, scope, node), node);
-    *fails = either(lowering, *fails, value.fails);
-    return truth_of(lowering, &value);
+        return lower_number(lowering, 1);
+    struct value value = need_condition(lowering, lower_expression(lowering, scope, node), node);
+    *fails = lower_or(lowering, *fails, value.fails);
+    return lower_truth(lowering, &value);
 }
 
 static struct value lower_call(struct lowering *lowering, const struct scope *scope,
                                const PgQuery__FuncCall *node)
 {
-    const char *name = node->n_funcname ? name_of(node->funcname[node->n_funcname - 1]) : "";
-    if (prove_sql_is_aggregate_name(name) && node->n_funcname == 1)
-        return prove_sql_lower_aggregate(lowering, scope, name, node);
+    const char *name = node->n_funcname ? lower_name_of(node->funcname[node->n_funcname - 1]) : "";
+    if (lower_is_aggregate_name(name) && node->n_funcname == 1)
+        return lower_aggregate(lowering, scope, name, node);
     if (!strcmp(name, "abs") && node->n_args == 1 && !node->over) {
-        struct value value = lower(lowering, scope, node->args[0]);
+        struct value value = lower_expression(lowering, scope, node->args[0]);
         size_t place = place_of(lowering, node->location);
-        struct value less = prove_sql_arithmetic(
-            lowering, ISO_PROVE_SUBTRACT, value_constant(lowering, value.type, 0), value, place);
-        return prove_sql_more_of(lowering, value, less, true, place);
+        struct value less = lower_arithmetic(lowering, ISO_PROVE_SUBTRACT,
+                                             lower_constant(lowering, value.type, 0), value, place);
+        return lower_more_of(lowering, value, less, true, place);
     }
-    refuse(lowering, place_of(lowering, node->location),
-           "the function %s: not in the subset that can be proved", name);
-    return value_null(lowering);
+    lower_refuse_form(lowering, place_of(lowering, node->location), "the function %s", name);
+    return lower_null(lowering);
 }
 
-struct value lower(struct lowering *lowering, const struct scope *scope, const PgQuery__Node *node)
+struct value lower_expression(struct lowering *lowering, const struct scope *scope,
+                              const PgQuery__Node *node)
 {
-    if (!(++lowering->work & 63) && iso_prove_stop_asked(&lowering->program->stop))
-        iso_error_set(lowering->error, ISO_UNDECIDED, "%s: the time is up", lowering->file);
+    if (!(++lowering->limits.work & 63) && iso_prove_stop_asked(&lowering->program->stop))
+        iso_error_set(lowering->error, ISO_UNDECIDED, "%s: the time is up", lowering->file.name);
     if (failed(lowering))
-        return value_null(lowering);
-    for (uint32_t i = 0; i < lowering->hoisted_count; i++)
-        if (lowering->hoisted[i].node == node)
-            return lowering->hoisted[i].value;
+        return lower_null(lowering);
+    for (uint32_t i = 0; i < lowering->at.hoisted.count; i++)
+        if (lowering->at.hoisted.list[i].node == node)
+            return lowering->at.hoisted.list[i].value;
     switch ((int)node->node_case) {
     case PG_QUERY__NODE__NODE_A_CONST:
-        return lower_constant(lowering, node->a_const);
+        return lower_literal(lowering, node->a_const);
     case PG_QUERY__NODE__NODE_COLUMN_REF:
-        return prove_sql_lower_reference(lowering, scope, node->column_ref);
+        return lower_reference(lowering, scope, node->column_ref);
     case PG_QUERY__NODE__NODE_A_EXPR:
         return lower_a_expression(lowering, scope, node->a_expr);
     case PG_QUERY__NODE__NODE_BOOL_EXPR:
@@ -333,31 +331,32 @@ struct value lower(struct lowering *lowering, const struct scope *scope, const P
     case PG_QUERY__NODE__NODE_FUNC_CALL:
         return lower_call(lowering, scope, node->func_call);
     case PG_QUERY__NODE__NODE_SUB_LINK:
-        return prove_sql_lower_query(lowering, scope, node->sub_link);
+        return lower_query(lowering, scope, node->sub_link);
     case PG_QUERY__NODE__NODE_TYPE_CAST:
         return lower_cast(lowering, scope, node->type_cast);
     case PG_QUERY__NODE__NODE_BOOLEAN_TEST:
         return lower_test(lowering, scope, node->boolean_test);
     case PG_QUERY__NODE__NODE_NULL_TEST: {
-        struct value value = lower(lowering, scope, node->null_test->arg);
+        struct value value = lower_expression(lowering, scope, node->null_test->arg);
         uint32_t fails = value.fails;
-        value = value_condition(lowering, value.null);
+        value = lower_boolean(lowering, value.null);
         value.fails = fails;
         return node->null_test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL
                    ? value
-                   : prove_sql_negation(lowering, value);
+                   : lower_negation(lowering, value);
     }
     case PG_QUERY__NODE__NODE_MIN_MAX_EXPR: {
         const PgQuery__MinMaxExpr *extreme = node->min_max_expr;
-        struct value value = lower(lowering, scope, extreme->args[0]);
+        struct value value = lower_expression(lowering, scope, extreme->args[0]);
         for (size_t i = 1; i < extreme->n_args; i++)
-            value = prove_sql_more_of(lowering, value, lower(lowering, scope, extreme->args[i]),
-                                      extreme->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST,
-                                      place_of(lowering, extreme->location));
+            value =
+                lower_more_of(lowering, value, lower_expression(lowering, scope, extreme->args[i]),
+                              extreme->op == PG_QUERY__MIN_MAX_OP__IS_GREATEST,
+                              place_of(lowering, extreme->location));
         return value;
     }
     default:
-        refuse_node(lowering, node, construct_of(node));
-        return value_null(lowering);
+        lower_refuse_node(lowering, node, construct_of(node));
+        return lower_null(lowering);
     }
 }

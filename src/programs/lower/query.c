@@ -2,11 +2,11 @@
  * condition. EXISTS, IN and a query as a value are made of these. */
 #include <string.h>
 
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 /* ---- queries ---- */
 
-bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select)
+bool lower_is_plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select)
 {
     const char *what = NULL;
     const PgQuery__Node *node = NULL;
@@ -34,22 +34,21 @@ bool plain_select(struct lowering *lowering, const PgQuery__SelectStmt *select)
     if (!node && select->n_target_list)
         node = select->target_list[0];
     if (what)
-        refuse_node(lowering, node, what);
+        lower_refuse_node(lowering, node, what);
     return !what;
 }
 
 static bool add_table(struct lowering *lowering, struct from *from, const PgQuery__RangeVar *range)
 {
-    struct table *table = find_table(lowering, range);
+    struct table *table = lower_find_table(lowering, range);
     if (!table)
         return false;
     const char *alias = range->alias ? range->alias->aliasname : table->name;
-    for (uint32_t i = 0; i < from->count; i++)
-        if (!strcmp(from->entries[i].alias, alias))
-            refuse(lowering, place_of(lowering, range->location),
-                   "the name \"%s\" stands twice in this FROM", alias);
-    ISO_GROW(from->entries, from->count, from->capacity);
-    from->entries[from->count++] = (struct entry){alias, table, NONE, NULL};
+    for (uint32_t i = 0; i < from->entries.count; i++)
+        if (!strcmp(from->entries.list[i].alias, alias))
+            lower_refuse(lowering, place_of(lowering, range->location),
+                         "the name \"%s\" stands twice in this FROM", alias);
+    ISO_APPEND(from->entries, (struct entry){alias, table, NONE, NULL});
     return true;
 }
 
@@ -58,26 +57,24 @@ static bool open_item(struct lowering *lowering, struct from *from, const PgQuer
     if (node->node_case == PG_QUERY__NODE__NODE_RANGE_VAR)
         return add_table(lowering, from, node->range_var);
     if (node->node_case != PG_QUERY__NODE__NODE_JOIN_EXPR) {
-        refuse_node(lowering, node, "a query or a function in FROM");
+        lower_refuse_node(lowering, node, "a query or a function in FROM");
         return false;
     }
     const PgQuery__JoinExpr *join = node->join_expr;
     if (join->jointype != PG_QUERY__JOIN_TYPE__JOIN_INNER || join->is_natural ||
         join->n_using_clause || join->alias) {
-        refuse_node(lowering, node, "an outer or natural JOIN, or one with USING");
+        lower_refuse_node(lowering, node, "an outer or natural JOIN, or one with USING");
         return false;
     }
     if (!open_item(lowering, from, join->larg) || !open_item(lowering, from, join->rarg))
         return false;
-    if (join->quals) {
-        ISO_GROW(from->conditions, from->condition_count, from->condition_capacity);
-        from->conditions[from->condition_count++] = join->quals;
-    }
+    if (join->quals)
+        ISO_APPEND(from->conditions, join->quals);
     return true;
 }
 
-bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list,
-               size_t count)
+bool lower_open_from(struct lowering *lowering, struct from *from, PgQuery__Node *const *list,
+                     size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!open_item(lowering, from, list[i]))
@@ -85,33 +82,26 @@ bool open_from(struct lowering *lowering, struct from *from, PgQuery__Node *cons
     return !failed(lowering);
 }
 
-void close_from(struct from *from)
+void lower_close_from(struct from *from)
 {
-    iso_free(from->entries);
-    iso_free(from->conditions);
+    iso_free(from->entries.list);
+    iso_free(from->conditions.list);
     *from = (struct from){0};
-}
-
-static void add_condition(struct from *from, const PgQuery__Node *node)
-{
-    if (!node)
-        return;
-    ISO_GROW(from->conditions, from->condition_count, from->condition_capacity);
-    from->conditions[from->condition_count++] = node;
 }
 
 static void add_combo(struct lowering *lowering, const struct scope *scope, struct combos *combos)
 {
     struct from *from = scope->from;
-    uint32_t match = make_constant(lowering, 1), fails = NONE;
-    for (uint32_t i = 0; i < from->count; i++)
-        match =
-            both(lowering, match, presence(lowering, from->entries[i].table, from->entries[i].row));
+    uint32_t match = lower_number(lowering, 1), fails = NONE;
+    for (uint32_t i = 0; i < from->entries.count; i++)
+        match = lower_and(
+            lowering, match,
+            lower_presence(lowering, from->entries.list[i].table, from->entries.list[i].row));
     uint32_t present = match;
-    for (uint32_t i = 0; i < from->condition_count && match != NONE; i++)
-        match =
-            both(lowering, match, lower_condition(lowering, scope, from->conditions[i], &fails));
-    combos->fails = either(lowering, combos->fails, both(lowering, present, fails));
+    for (uint32_t i = 0; i < from->conditions.count && match != NONE; i++)
+        match = lower_and(lowering, match,
+                          lower_condition(lowering, scope, from->conditions.list[i], &fails));
+    combos->fails = lower_or(lowering, combos->fails, lower_and(lowering, present, fails));
     if (match == NONE)
         return;
     if (combos->count == combos->capacity) {
@@ -120,10 +110,10 @@ static void add_combo(struct lowering *lowering, const struct scope *scope, stru
             iso_reallocate(combos->matches, iso_list_bytes(combos->capacity, sizeof(uint32_t)));
         combos->rows = iso_reallocate(
             combos->rows,
-            iso_list_bytes((size_t)combos->capacity * (from->count + 1), sizeof(uint32_t)));
+            iso_list_bytes((size_t)combos->capacity * (from->entries.count + 1), sizeof(uint32_t)));
     }
-    for (uint32_t i = 0; i < from->count; i++)
-        combos->rows[combos->count * from->count + i] = from->entries[i].row;
+    for (uint32_t i = 0; i < from->entries.count; i++)
+        combos->rows[combos->count * from->entries.count + i] = from->entries.list[i].row;
     combos->matches[combos->count++] = match;
 }
 
@@ -131,43 +121,44 @@ static void add_combos(struct lowering *lowering, const struct scope *scope, str
                        uint32_t entry)
 {
     struct from *from = scope->from;
-    if (entry == from->count) {
+    if (entry == from->entries.count) {
         add_combo(lowering, scope, combos);
         return;
     }
-    for (uint32_t row = 0; row < rows_of(from->entries[entry].table) && !failed(lowering); row++) {
-        from->entries[entry].row = row;
+    for (uint32_t row = 0;
+         row < lower_rows_of(from->entries.list[entry].table) && !failed(lowering); row++) {
+        from->entries.list[entry].row = row;
         add_combos(lowering, scope, combos, entry + 1);
     }
 }
 
-void find_combos(struct lowering *lowering, const struct scope *outer, struct from *from,
-                 struct combos *combos)
+void lower_find_combos(struct lowering *lowering, const struct scope *outer, struct from *from,
+                       struct combos *combos)
 {
     struct scope scope = {outer, from, NULL};
     uint64_t product = 1;
-    *combos = (struct combos){.width = from->count, .fails = NONE};
-    for (uint32_t i = 0; i < from->count && product <= MOST_COMBOS; i++)
-        product *= rows_of(from->entries[i].table);
+    *combos = (struct combos){.width = from->entries.count, .fails = NONE};
+    for (uint32_t i = 0; i < from->entries.count && product <= MOST_COMBOS; i++)
+        product *= lower_rows_of(from->entries.list[i].table);
     if (product > MOST_COMBOS) {
-        refuse(lowering, lowering->span.begin, "a query of more than %d combinations of rows",
-               MOST_COMBOS);
+        lower_refuse(lowering, lowering->at.span.begin,
+                     "a query of more than %d combinations of rows", MOST_COMBOS);
         return;
     }
     add_combos(lowering, &scope, combos, 0);
 }
 
-void release_combos(struct combos *combos)
+void lower_release_combos(struct combos *combos)
 {
     iso_free(combos->rows);
     iso_free(combos->matches);
     *combos = (struct combos){0};
 }
 
-void choose_rows(struct from *from, const struct combos *combos, uint32_t combo)
+void lower_choose_rows(struct from *from, const struct combos *combos, uint32_t combo)
 {
-    for (uint32_t i = 0; i < from->count; i++)
-        from->entries[i].row = combos->rows[combo * combos->width + i];
+    for (uint32_t i = 0; i < from->entries.count; i++)
+        from->entries.list[i].row = combos->rows[combo * combos->width + i];
 }
 
 /* ---- queries as values ---- */
@@ -178,7 +169,7 @@ static const PgQuery__Node *only_target(struct lowering *lowering,
     if (select->n_target_list == 1 &&
         select->target_list[0]->node_case == PG_QUERY__NODE__NODE_RES_TARGET)
         return select->target_list[0]->res_target->val;
-    refuse(lowering, place, "a query as a value has one column");
+    lower_refuse(lowering, place, "a query as a value has one column");
     return NULL;
 }
 
@@ -186,19 +177,21 @@ static const PgQuery__Node *only_target(struct lowering *lowering,
 static struct value one_of(struct lowering *lowering, const struct scope *scope,
                            const struct combos *combos, const PgQuery__Node *target, bool certain)
 {
-    struct value value = value_null(lowering);
+    struct value value = lower_null(lowering);
     uint32_t *ones = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
     for (uint32_t i = combos->count; i-- > 0 && !failed(lowering);) {
-        choose_rows(scope->from, combos, i);
-        value = value_choose(lowering, combos->matches[i], lower(lowering, scope, target), value);
-        ones[i] = choose(lowering, combos->matches[i], make_constant(lowering, 1),
-                         make_constant(lowering, 0));
+        lower_choose_rows(scope->from, combos, i);
+        value = lower_value_choose(lowering, combos->matches[i],
+                                   lower_expression(lowering, scope, target), value);
+        ones[i] = lower_choose(lowering, combos->matches[i], lower_number(lowering, 1),
+                               lower_number(lowering, 0));
     }
     if (!certain && combos->count > 1 && !failed(lowering)) {
-        uint32_t many = make(lowering, ISO_PROVE_GREATER, sum_of(lowering, ones, combos->count),
-                             make_constant(lowering, 1), NONE);
+        uint32_t many =
+            lower_make(lowering, ISO_PROVE_GREATER, lower_sum(lowering, ones, combos->count),
+                       lower_number(lowering, 1), NONE);
         value.fails =
-            either(lowering, value.fails, both(lowering, many, make_constant(lowering, 1)));
+            lower_or(lowering, value.fails, lower_and(lowering, many, lower_number(lowering, 1)));
     }
     iso_free(ones);
     return value;
@@ -208,20 +201,20 @@ static struct value any_equal(struct lowering *lowering, const struct scope *sco
                               const struct combos *combos, const PgQuery__Node *target,
                               const PgQuery__SubLink *link)
 {
-    struct value asked = lower(lowering, scope->outer, link->testexpr);
+    struct value asked = lower_expression(lowering, scope->outer, link->testexpr);
     uint32_t truth = NONE, null = NONE, fails = asked.fails;
     for (uint32_t i = 0; i < combos->count && !failed(lowering); i++) {
-        choose_rows(scope->from, combos, i);
-        struct value equal =
-            prove_sql_compare(lowering, ISO_PROVE_EQUAL, asked, lower(lowering, scope, target),
-                              place_of(lowering, link->location));
-        truth =
-            either(lowering, truth, both(lowering, combos->matches[i], truth_of(lowering, &equal)));
-        null = either(lowering, null, both(lowering, combos->matches[i], equal.null));
-        fails = either(lowering, fails, both(lowering, combos->matches[i], equal.fails));
+        lower_choose_rows(scope->from, combos, i);
+        struct value equal = lower_compare(lowering, ISO_PROVE_EQUAL, asked,
+                                           lower_expression(lowering, scope, target),
+                                           place_of(lowering, link->location));
+        truth = lower_or(lowering, truth,
+                         lower_and(lowering, combos->matches[i], lower_truth(lowering, &equal)));
+        null = lower_or(lowering, null, lower_and(lowering, combos->matches[i], equal.null));
+        fails = lower_or(lowering, fails, lower_and(lowering, combos->matches[i], equal.fails));
     }
-    struct value value = value_condition(lowering, truth);
-    value.null = both(lowering, null, inverse(lowering, truth));
+    struct value value = lower_boolean(lowering, truth);
+    value.null = lower_and(lowering, null, lower_not(lowering, truth));
     value.fails = fails;
     return value;
 }
@@ -231,61 +224,63 @@ static struct value query_value(struct lowering *lowering, const struct scope *o
                                 struct from *from)
 {
     size_t place = place_of(lowering, link->location);
-    struct value value = value_null(lowering);
+    struct value value = lower_null(lowering);
     struct combos combos;
-    add_condition(from, select->where_clause);
-    bool certain = at_most_one(lowering, from);
-    find_combos(lowering, outer, from, &combos);
+    if (select->where_clause)
+        ISO_APPEND(from->conditions, select->where_clause);
+    bool certain = lower_finds_one_row(lowering, from);
+    lower_find_combos(lowering, outer, from, &combos);
     struct scope scope = {outer, from, NULL};
-    bool aggregated = is_aggregated(select);
+    bool aggregated = lower_is_aggregated(select);
     if (failed(lowering)) {
-        release_combos(&combos);
+        lower_release_combos(&combos);
         return value;
     }
     if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK) {
         value =
-            value_condition(lowering, aggregated ? make_constant(lowering, 1)
-                                                 : any_of(lowering, combos.matches, combos.count));
+            lower_boolean(lowering, aggregated ? lower_number(lowering, 1)
+                                               : lower_any(lowering, combos.matches, combos.count));
     } else {
         const PgQuery__Node *target = only_target(lowering, select, place);
         if (target && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK && !aggregated) {
             value = any_equal(lowering, &scope, &combos, target, link);
         } else if (target && link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK) {
-            refuse(lowering, place, "IN of an aggregate: not in the subset that can be proved");
+            lower_refuse_form(lowering, place, "IN of an aggregate");
         } else if (target && aggregated) {
             scope.combos = &combos;
-            value = lower(lowering, &scope, target);
+            value = lower_expression(lowering, &scope, target);
         } else if (target) {
             value = one_of(lowering, &scope, &combos, target, certain);
         }
     }
-    value.fails = either(lowering, value.fails, combos.fails);
-    release_combos(&combos);
+    value.fails = lower_or(lowering, value.fails, combos.fails);
+    lower_release_combos(&combos);
     return value;
 }
 
-struct value prove_sql_lower_query(struct lowering *lowering, const struct scope *outer,
-                                   const PgQuery__SubLink *link)
+struct value lower_query(struct lowering *lowering, const struct scope *outer,
+                         const PgQuery__SubLink *link)
 {
     size_t place = place_of(lowering, link->location);
-    struct value value = value_null(lowering);
+    struct value value = lower_null(lowering);
     bool any = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
     if ((link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXISTS_SUBLINK &&
          link->sub_link_type != PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK && !any) ||
         (any && link->n_oper_name) ||
         link->subselect->node_case != PG_QUERY__NODE__NODE_SELECT_STMT) {
-        refuse(lowering, place,
-               "this form of a sub-select: EXISTS, IN and a value are those that can be proved");
+        lower_refuse(
+            lowering, place,
+            "this form of a sub-select: EXISTS, IN and a value are those that can be proved");
         return value;
     }
     const PgQuery__SelectStmt *select = link->subselect->select_stmt;
     if (select->n_locking_clause)
-        refuse(lowering, place, "FOR UPDATE in a sub-select: not in the subset that can be proved");
-    if (!plain_select(lowering, select))
+        lower_refuse_form(lowering, place, "FOR UPDATE in a sub-select");
+    if (!lower_is_plain_select(lowering, select))
         return value;
     struct from from = {0};
-    if (open_from(lowering, &from, select->from_clause, select->n_from_clause))
+    if (lower_open_from(lowering, &from, select->from_clause, select->n_from_clause))
         value = query_value(lowering, outer, link, select, &from);
-    close_from(&from);
+    lower_close_from(&from);
     return value;
 }

@@ -1,63 +1,61 @@
 /* What psql is told of each statement, and a counterexample as a script of several psql. See
  * psql.h. */
 #define _GNU_SOURCE
-#include "prove_sql/psql.h"
+#include "lower/psql.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/shown.h"
 #include "prove/schedule.h"
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 /* ---- scripts of statements, while they are lowered ---- */
 
-void begin_script(struct lowering *lowering)
+void lower_begin_script(struct lowering *lowering)
 {
     struct iso_prove_program *program = lowering->program;
-    ISO_GROW(program->scripts.list, program->scripts.count, program->scripts.capacity);
-    lowering->tag = program->scripts.count;
-    program->scripts.list[program->scripts.count++] = NULL;
-    lowering->use_count = 0;
+    lowering->at.tag = program->scripts.count;
+    ISO_APPEND(program->scripts, NULL);
+    lowering->at.uses.count = 0;
 }
 
 /* The name, or two with a dot between them, that begins at a byte. */
 static uint32_t end_of_name(const struct lowering *lowering, uint32_t at)
 {
-    const char *text = lowering->source;
+    const char *text = lowering->file.text;
     for (;;) {
         bool quoted = text[at] == '"';
         at += quoted;
-        while (at < lowering->length &&
+        while (at < lowering->file.length &&
                (quoted ? text[at] != '"'
                        : text[at] == '_' || text[at] == '$' || (unsigned char)text[at] >= 0x80 ||
                              (text[at] >= '0' && text[at] <= '9') ||
                              ((text[at] | 32) >= 'a' && (text[at] | 32) <= 'z')))
             at++;
         at += quoted;
-        if (at >= lowering->length || text[at] != '.')
+        if (at >= lowering->file.length || text[at] != '.')
             return at;
         at++;
     }
 }
 
-void note_use(struct lowering *lowering, size_t place, uint32_t variable)
+void lower_note_use(struct lowering *lowering, size_t place, uint32_t variable)
 {
-    for (uint32_t i = 0; i < lowering->use_count; i++)
-        if (lowering->uses[i].begin == place)
+    for (uint32_t i = 0; i < lowering->at.uses.count; i++)
+        if (lowering->at.uses.list[i].begin == place)
             return;
-    ISO_GROW(lowering->uses, lowering->use_count, lowering->use_capacity);
-    lowering->uses[lowering->use_count++] =
-        (struct use){(uint32_t)place, end_of_name(lowering, (uint32_t)place), variable};
+    ISO_APPEND(lowering->at.uses,
+               (struct use){(uint32_t)place, end_of_name(lowering, (uint32_t)place), variable});
 }
 
 static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t variable)
 {
-    if (variable == lowering->found)
+    if (variable == lowering->body.found)
         iso_text_put(text, ":found");
     else
-        iso_text_format(text, "(:%s::%s)", lowering->variables[variable].name,
-                        type_name(lowering->variables[variable].type));
+        iso_text_format(text, "(:%s::%s)", lowering->body.variables.list[variable].name,
+                        lower_type_name(lowering->body.variables.list[variable].type));
 }
 
 /* Bytes of the file, with values for variables and spaces for a part that is not for the server. */
@@ -66,23 +64,23 @@ static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t
 {
     for (uint32_t at = first; at < last;) {
         const struct use *use = NULL;
-        for (uint32_t i = 0; i < lowering->use_count; i++)
-            if (lowering->uses[i].begin == at)
-                use = &lowering->uses[i];
+        for (uint32_t i = 0; i < lowering->at.uses.count; i++)
+            if (lowering->at.uses.list[i].begin == at)
+                use = &lowering->at.uses.list[i];
         if (at == blank_begin && blank_end > blank_begin) {
             at = blank_end;
         } else if (use) {
             put_value(lowering, text, use->variable);
             at = use->end;
         } else {
-            iso_text_put_bytes(text, lowering->source + at++, 1);
+            iso_text_put_bytes(text, lowering->file.text + at++, 1);
         }
     }
 }
 
 static void end_script(struct lowering *lowering, struct iso_text *text)
 {
-    char **script = &lowering->program->scripts.list[lowering->tag];
+    char **script = &lowering->program->scripts.list[lowering->at.tag];
     struct iso_text whole = {0};
     if (*script)
         iso_text_put(&whole, *script);
@@ -93,19 +91,21 @@ static void end_script(struct lowering *lowering, struct iso_text *text)
     iso_text_release(text);
 }
 
-void put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first, uint32_t last)
+void lower_put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first,
+                          uint32_t last)
 {
     struct iso_text text = {0};
-    const struct variable *assigned = &lowering->variables[variable];
+    const struct variable *assigned = &lowering->body.variables.list[variable];
     if (failed(lowering))
         return;
     iso_text_put(&text, "SELECT quote_nullable((");
     put_bytes(lowering, &text, first, last, 0, 0);
-    iso_text_format(&text, ")::%s) AS \"%s\" \\gset\n", type_name(assigned->type), assigned->name);
+    iso_text_format(&text, ")::%s) AS \"%s\" \\gset\n", lower_type_name(assigned->type),
+                    assigned->name);
     end_script(lowering, &text);
 }
 
-void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what)
+void lower_put_condition(struct lowering *lowering, uint32_t first, uint32_t last, const char *what)
 {
     struct iso_text text = {0};
     if (failed(lowering))
@@ -116,28 +116,30 @@ void put_condition(struct lowering *lowering, uint32_t first, uint32_t last, con
     end_script(lowering, &text);
 }
 
-void put_number(struct lowering *lowering, uint32_t variable, const char *value)
+void lower_put_number(struct lowering *lowering, uint32_t variable, const char *value)
 {
     struct iso_text text = {0};
     if (failed(lowering))
         return;
-    iso_text_format(&text, "\\set %s %s\n", lowering->variables[variable].name, value);
+    iso_text_format(&text, "\\set %s %s\n", lowering->body.variables.list[variable].name, value);
     end_script(lowering, &text);
 }
 
-void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const struct target *target,
-             const char *before, uint32_t blank_begin, uint32_t blank_end, bool select)
+void lower_put_sql(struct lowering *lowering, uint32_t first, uint32_t last,
+                   const struct target *target, const char *before, uint32_t blank_begin,
+                   uint32_t blank_end, bool select)
 {
     struct iso_text text = {0};
     if (failed(lowering))
         return;
     for (uint32_t i = 0; i < target->count; i++)
-        iso_text_format(&text, "\\set %s NULL\n", lowering->variables[target->variables[i]].name);
+        iso_text_format(&text, "\\set %s NULL\n",
+                        lowering->body.variables.list[target->variables[i]].name);
     struct iso_text row = {0}, picked = {0};
     for (uint32_t i = 0; i < target->count; i++) {
         iso_text_format(&row, "%sc%u", i ? ", " : "", i + 1);
         iso_text_format(&picked, "%squote_nullable(c%u) AS \"%s\"", i ? ", " : "", i + 1,
-                        lowering->variables[target->variables[i]].name);
+                        lowering->body.variables.list[target->variables[i]].name);
     }
     iso_text_put_bytes(&row, "", 1);
     iso_text_put_bytes(&picked, "", 1);
@@ -163,16 +165,16 @@ void put_sql(struct lowering *lowering, uint32_t first, uint32_t last, const str
  * later. */
 enum { MARK = 1 };
 
-void add_prologue(struct lowering *lowering, const struct function *function,
-                  const struct call *call, uint32_t first_value)
+void lower_put_prologue(struct lowering *lowering, const struct function *function,
+                        const struct call *call, uint32_t first_value)
 {
     struct iso_prove_program *program = lowering->program;
     struct iso_text text = {0};
-    for (uint32_t i = 0; i < function->parameters; i++) {
-        const struct argument *argument = &lowering->arguments[call->first_argument + i];
+    for (uint32_t i = 0; i < function->parameters.count; i++) {
+        const struct argument *argument = &lowering->runs.arguments.list[call->first_argument + i];
         const struct iso_prove_expression *value =
             &program->expressions.list[program->values.list[first_value + i]];
-        iso_text_format(&text, "\\set %s ", function->parameter_names[i]);
+        iso_text_format(&text, "\\set %s ", function->parameters.list[i].name);
         if (argument->null)
             iso_text_put(&text, "NULL");
         else if (value->op == ISO_PROVE_INPUT)
@@ -183,7 +185,7 @@ void add_prologue(struct lowering *lowering, const struct function *function,
             iso_text_format(&text, "'''%lld'''", (long long)argument->low);
         else { /* a literal of SQL in one of psql */
             iso_text_put(&text, "'''");
-            for (const char *at = lowering->texts[argument->low]; *at; at++)
+            for (const char *at = lowering->texts.list[argument->low]; *at; at++)
                 iso_text_format(&text, *at == '\'' ? "''''" : *at == '\\' ? "\\\\" : "%c", *at);
             iso_text_put(&text, "'''");
         }
@@ -193,8 +195,7 @@ void add_prologue(struct lowering *lowering, const struct function *function,
         if (*name != '$')
             iso_text_format(&text, "\\set %s %s\n", name,
                             strcmp(name, "found") != 0 ? "NULL" : "false");
-    ISO_GROW(program->prologues.list, program->prologues.count, program->prologues.capacity);
-    program->prologues.list[program->prologues.count++] = iso_copy_text(text.bytes, text.used);
+    ISO_APPEND(program->prologues, iso_copy_text(text.bytes, text.used));
     iso_text_release(&text);
 }
 

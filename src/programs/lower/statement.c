@@ -1,18 +1,18 @@
 /* Statements: which kind it is. What they claim, write and leave in variables is in select.c,
  * insert.c and change.c. */
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
                      const struct target *target)
 {
     struct change change = {.target = target};
-    lowering->hoisted_count = 0;
+    lowering->at.hoisted.count = 0;
     switch ((int)node->node_case) {
     case PG_QUERY__NODE__NODE_SELECT_STMT:
-        prove_sql_lower_select(lowering, node->select_stmt, target);
+        lower_select(lowering, node->select_stmt, target);
         return;
     case PG_QUERY__NODE__NODE_INSERT_STMT:
-        prove_sql_lower_insert(lowering, node->insert_stmt, target);
+        lower_insert(lowering, node->insert_stmt, target);
         return;
     case PG_QUERY__NODE__NODE_UPDATE_STMT: {
         const PgQuery__UpdateStmt *update = node->update_stmt;
@@ -21,8 +21,8 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
         change.set_count = update->n_target_list;
         change.returning = update->returning_list;
         change.returning_count = update->n_returning_list;
-        prove_sql_lower_change(lowering, &change, update->relation,
-                               update->n_from_clause || update->with_clause);
+        lower_change(lowering, &change, update->relation,
+                     update->n_from_clause || update->with_clause);
         return;
     }
     case PG_QUERY__NODE__NODE_DELETE_STMT: {
@@ -31,12 +31,13 @@ void lower_statement(struct lowering *lowering, const PgQuery__Node *node,
         change.where = delete->where_clause;
         change.returning = delete->returning_list;
         change.returning_count = delete->n_returning_list;
-        prove_sql_lower_change(lowering, &change, delete->relation,
-                               delete->n_using_clause || delete->with_clause);
+        lower_change(lowering, &change, delete->relation,
+                     delete->n_using_clause || delete->with_clause);
         return;
     }
     default:
-        refuse(lowering, lowering->span.begin,
-               "this statement: SELECT, INSERT, UPDATE and DELETE are those that can be proved");
+        lower_refuse(
+            lowering, lowering->at.span.begin,
+            "this statement: SELECT, INSERT, UPDATE and DELETE are those that can be proved");
     }
 }

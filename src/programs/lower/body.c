@@ -7,11 +7,11 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 enum { DEEPEST = 100 };
 
-struct reader {
+struct body_reader {
     struct lowering *lowering;
     const struct iso_sql_token *list;
     uint32_t at, count, depth;
@@ -19,52 +19,52 @@ struct reader {
     uint32_t first, last; /* bytes of the last expression */
 };
 
-static void read_statements(struct reader *reader, const char *const *ends);
-static void read_block(struct reader *reader);
+static void read_statements(struct body_reader *reader, const char *const *ends);
+static void read_block(struct body_reader *reader);
 
 /* ---- tokens ---- */
 
-static bool is_at(const struct reader *reader, uint32_t at, const char *word)
+static bool is_at(const struct body_reader *reader, uint32_t at, const char *word)
 {
     if (at >= reader->count)
         return false;
     size_t length = reader->list[at].end - reader->list[at].begin;
     return length == strlen(word) &&
-           !strncasecmp(reader->lowering->source + reader->list[at].begin, word, length);
+           !strncasecmp(reader->lowering->file.text + reader->list[at].begin, word, length);
 }
 
-static bool is(const struct reader *reader, const char *word)
+static bool is(const struct body_reader *reader, const char *word)
 {
     return is_at(reader, reader->at, word);
 }
 
-static bool take(struct reader *reader, const char *word)
+static bool take(struct body_reader *reader, const char *word)
 {
     bool there = is(reader, word);
     reader->at += there;
     return there;
 }
 
-static uint32_t place(const struct reader *reader)
+static uint32_t place(const struct body_reader *reader)
 {
     if (reader->at < reader->count)
         return reader->list[reader->at].begin;
-    return reader->lowering->function->body_end;
+    return reader->lowering->body.function->body_end;
 }
 
-static void need(struct reader *reader, const char *word)
+static void need(struct body_reader *reader, const char *word)
 {
     if (!take(reader, word))
-        refuse(reader->lowering, place(reader), "%s was expected here", word);
+        lower_refuse(reader->lowering, place(reader), "%s was expected here", word);
 }
 
 /* A name as PostgreSQL folds it; NULL: none stands here. */
-static char *take_name(struct reader *reader)
+static char *take_name(struct body_reader *reader)
 {
     if (reader->at >= reader->count)
         return NULL;
     const struct iso_sql_token *token = &reader->list[reader->at];
-    const char *text = reader->lowering->source + token->begin;
+    const char *text = reader->lowering->file.text + token->begin;
     size_t length = token->end - token->begin;
     if ((token->token != PG_QUERY__TOKEN__IDENT && !token->keyword) || token->reserved)
         return NULL;
@@ -77,7 +77,7 @@ static char *take_name(struct reader *reader)
 }
 
 /* The token outside of brackets that is one of the words; the count if there is none. */
-static uint32_t find_word(const struct reader *reader, uint32_t at, const char *const *words)
+static uint32_t find_word(const struct body_reader *reader, uint32_t at, const char *const *words)
 {
     uint32_t open = 0;
     for (; at < reader->count; at++) {
@@ -94,28 +94,28 @@ static uint32_t find_word(const struct reader *reader, uint32_t at, const char *
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* Bytes of the tokens from `at` up to the one before `end`. */
-static void bytes_of(const struct reader *reader, uint32_t at, uint32_t end, uint32_t *first,
+static void bytes_of(const struct body_reader *reader, uint32_t at, uint32_t end, uint32_t *first,
                      uint32_t *last)
 {
     *first = *last =
-        at < reader->count ? reader->list[at].begin : reader->lowering->function->body_end;
+        at < reader->count ? reader->list[at].begin : reader->lowering->body.function->body_end;
     if (end > at)
         *last = reader->list[end - 1].end;
 }
 
 /* An expression up to one of the words, which is not taken. */
-static struct value take_expression(struct reader *reader, const char *const *words)
+static struct value take_expression(struct body_reader *reader, const char *const *words)
 {
     uint32_t end = find_word(reader, reader->at, words), first, last;
     bytes_of(reader, reader->at, end, &first, &last);
-    struct value value = value_null(reader->lowering);
+    struct value value = lower_null(reader->lowering);
     reader->first = first;
     reader->last = last;
     if (end == reader->at || end == reader->count)
-        refuse(reader->lowering, first, "an expression was expected here");
-    const PgQuery__Node *node = parse_expression(reader->lowering, first, last);
+        lower_refuse(reader->lowering, first, "an expression was expected here");
+    const PgQuery__Node *node = lower_parse_expression(reader->lowering, first, last);
     if (node)
-        value = lower(reader->lowering, NULL, node);
+        value = lower_expression(reader->lowering, NULL, node);
     reader->at = end;
     return value;
 }
@@ -123,53 +123,55 @@ static struct value take_expression(struct reader *reader, const char *const *wo
 /* ---- statements begin ---- */
 
 /* The span of a statement is up to the token before `end`. */
-static void begin(struct reader *reader, uint32_t end)
+static void begin(struct body_reader *reader, uint32_t end)
 {
     uint32_t first, last;
     bytes_of(reader, reader->at, end, &first, &last);
-    reader->lowering->span = (struct iso_prove_span){first, last};
-    reader->lowering->continued = false;
-    begin_script(reader->lowering);
+    reader->lowering->at.span = (struct iso_prove_span){first, last};
+    reader->lowering->at.continued = false;
+    lower_begin_script(reader->lowering);
 }
 
-static void refuse_statement(struct reader *reader, const char *what)
+static void refuse_statement(struct body_reader *reader, const char *what)
 {
-    refuse(reader->lowering, place(reader), "%s: not in the subset that can be proved", what);
+    lower_refuse_form(reader->lowering, place(reader), "%s", what);
 }
 
 /* ---- variables ---- */
 
-uint32_t find_variable(const struct lowering *lowering, const char *name)
+uint32_t lower_find_variable(const struct lowering *lowering, const char *name)
 {
-    for (uint32_t i = lowering->variable_count; i-- > 0;)
-        if (!lowering->variables[i].hidden && !strcmp(lowering->variables[i].name, name))
+    for (uint32_t i = lowering->body.variables.count; i-- > 0;)
+        if (!lowering->body.variables.list[i].hidden &&
+            !strcmp(lowering->body.variables.list[i].name, name))
             return i;
     return NONE;
 }
 
 static uint32_t add_variable(struct lowering *lowering, char *name, enum type type)
 {
-    uint32_t number = lowering->variable_count;
+    uint32_t number = lowering->body.variables.count;
     lowering->program->has_odd_names |=
         name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_$")] != 0;
-    ISO_GROW(lowering->variables, lowering->variable_count, lowering->variable_capacity);
-    ISO_RESERVE(lowering->states, number + 1, lowering->state_capacity);
-    lowering->variables[lowering->variable_count++] = (struct variable){.name = name, .type = type};
-    lowering->states[number] = (struct state){false, {0, 0}};
+    lowering->body.states.count = number;
+    ISO_APPEND(lowering->body.variables, (struct variable){.name = name, .type = type});
+    ISO_APPEND(lowering->body.states, (struct state){false, {0, 0}});
     return number;
 }
 
 static uint32_t declare(struct lowering *lowering, char *name, enum type type)
 {
     char null[80];
-    uint32_t number = add_variable(lowering, name, type), template = lowering->function->template;
+    uint32_t number = add_variable(lowering, name, type),
+             template = lowering->body.function->template;
     snprintf(null, sizeof null, "$%.60s.null", name);
-    lowering->variables[number].local = iso_prove_local(lowering->program, template, name);
-    lowering->variables[number].null = iso_prove_local(lowering->program, template, null);
+    lowering->body.variables.list[number].local =
+        iso_prove_local(lowering->program, template, name);
+    lowering->body.variables.list[number].null = iso_prove_local(lowering->program, template, null);
     return number;
 }
 
-static void read_declaration(struct reader *reader)
+static void read_declaration(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     uint32_t end = find_word(reader, reader->at, WORDS(";")), first, last;
@@ -185,35 +187,34 @@ static void read_declaration(struct reader *reader)
     for (uint32_t i = reader->at; i < type_end; i++)
         if (is_at(reader, i, "%") || is_at(reader, i, "cursor") || is_at(reader, i, "alias") ||
             is_at(reader, i, "record"))
-            refuse(lowering, reader->list[i].begin,
-                   "a declaration with %%TYPE, %%ROWTYPE, RECORD, CURSOR or ALIAS: not in "
-                   "the subset that can be proved");
+            lower_refuse_form(lowering, reader->list[i].begin,
+                              "a declaration with %%TYPE, %%ROWTYPE, RECORD, CURSOR or ALIAS");
     const PgQuery__Node *cast =
-        failed(lowering) ? NULL : parse_part(lowering, first, last, "SELECT NULL::", 0, 0);
+        failed(lowering) ? NULL : lower_parse_part(lowering, first, last, "SELECT NULL::", 0, 0);
     const PgQuery__SelectStmt *select = cast ? cast->select_stmt : NULL;
     if (!select || select->n_target_list != 1 ||
         select->target_list[0]->res_target->val->node_case != PG_QUERY__NODE__NODE_TYPE_CAST) {
-        refuse(lowering, first, "this declaration: not in the subset that can be proved");
+        lower_refuse_form(lowering, first, "this declaration");
         iso_free(name);
         return;
     }
-    enum type type =
-        type_of(lowering, select->target_list[0]->res_target->val->type_cast->type_name, NULL);
+    enum type type = lower_type_of(
+        lowering, select->target_list[0]->res_target->val->type_cast->type_name, NULL);
     reader->at = type_end;
     bool not_null = take(reader, "not");
     if (not_null)
         need(reader, "null");
-    struct value value = value_null(lowering);
+    struct value value = lower_null(lowering);
     if (is(reader, ";"))
-        lowering->span = (struct iso_prove_span){0, 0}; /* nothing to show */
+        lowering->at.span = (struct iso_prove_span){0, 0}; /* nothing to show */
     if (take(reader, "default") || take(reader, ":=") || take(reader, "="))
         value = take_expression(reader, WORDS(";"));
     uint32_t number = declare(lowering, name, type);
-    lowering->variables[number].not_null = not_null;
+    lowering->body.variables.list[number].not_null = not_null;
     if (reader->at > type_end + 2u * not_null)
-        put_assignment(lowering, number, reader->first, reader->last);
-    assign(lowering, number, value, first);
-    lowering->variables[number].constant = constant;
+        lower_put_assignment(lowering, number, reader->first, reader->last);
+    lower_assign(lowering, number, value, first);
+    lowering->body.variables.list[number].constant = constant;
     need(reader, ";");
 }
 
@@ -221,22 +222,24 @@ static void read_declaration(struct reader *reader)
 
 static struct state *save(const struct lowering *lowering)
 {
-    struct state *saved = iso_allocate(iso_list_bytes(lowering->variable_count + 1, sizeof *saved));
-    memcpy(saved, lowering->states, lowering->variable_count * sizeof *saved);
+    struct state *saved =
+        iso_allocate(iso_list_bytes(lowering->body.variables.count + 1, sizeof *saved));
+    memcpy(saved, lowering->body.states.list, lowering->body.variables.count * sizeof *saved);
     return saved;
 }
 
 static void restore(struct lowering *lowering, const struct state *saved, uint32_t count)
 {
-    memcpy(lowering->states, saved, count * sizeof *saved);
+    memcpy(lowering->body.states.list, saved, count * sizeof *saved);
 }
 
 /* What is known after one branch or the other. */
 static void join(struct lowering *lowering, const struct state *other, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        lowering->states[i].may_be_null |= other[i].may_be_null;
-        hull(&lowering->states[i].interval, other[i].interval.low, other[i].interval.high);
+        lowering->body.states.list[i].may_be_null |= other[i].may_be_null;
+        lower_widen(&lowering->body.states.list[i].interval, other[i].interval.low,
+                    other[i].interval.high);
     }
 }
 
@@ -248,17 +251,17 @@ struct branch {
     struct iso_prove_span span;
 };
 
-static void open_branch(struct reader *reader, struct branch *branch)
+static void open_branch(struct body_reader *reader, struct branch *branch)
 {
-    *branch = (struct branch){.span = reader->lowering->span,
+    *branch = (struct branch){.span = reader->lowering->at.span,
                               .dead_before = reader->dead,
-                              .count = reader->lowering->variable_count};
+                              .count = reader->lowering->body.variables.count};
     branch->before = save(reader->lowering);
-    branch->outer = enter(reader->lowering, &branch->block);
+    branch->outer = lower_enter(reader->lowering, &branch->block);
 }
 
 /* The first branch ends, the other begins, where all is as before. */
-static struct iso_prove_block turn_branch(struct reader *reader, struct branch *branch)
+static struct iso_prove_block turn_branch(struct body_reader *reader, struct branch *branch)
 {
     struct iso_prove_block first = branch->block;
     branch->after = save(reader->lowering);
@@ -269,18 +272,18 @@ static struct iso_prove_block turn_branch(struct reader *reader, struct branch *
     return first;
 }
 
-static void close_branch(struct reader *reader, struct branch *branch,
+static void close_branch(struct body_reader *reader, struct branch *branch,
                          const struct iso_prove_block *first, uint32_t condition, bool continued)
 {
     struct lowering *lowering = reader->lowering;
     struct iso_prove_block other = branch->block;
     int64_t number;
-    lowering->span = branch->span;
-    lowering->continued = continued;
-    leave_if(lowering, branch->outer, condition == NONE ? make_constant(lowering, 0) : condition,
-             first, &other);
-    lowering->continued = false;
-    bool always = constant_of(lowering, condition, &number) && number;
+    lowering->at.span = branch->span;
+    lowering->at.continued = continued;
+    lower_leave(lowering, branch->outer, condition == NONE ? lower_number(lowering, 0) : condition,
+                first, &other);
+    lowering->at.continued = false;
+    bool always = lower_constant_of(lowering, condition, &number) && number;
     if (condition != NONE && (always || reader->dead))
         restore(lowering, branch->after, branch->count);
     else if (condition != NONE && !branch->dead)
@@ -296,14 +299,15 @@ static void close_branch(struct reader *reader, struct branch *branch,
 static uint32_t settle_condition(struct lowering *lowering, struct value value, uint32_t at)
 {
     if (value.type != TYPE_BOOLEAN && value.type != TYPE_NULL)
-        refuse(lowering, at, "a condition is needed here, this is %s", type_name(value.type));
+        lower_refuse(lowering, at, "a condition is needed here, this is %s",
+                     lower_type_name(value.type));
     if (failed(lowering))
         return NONE;
-    abort_if(lowering, value.fails);
-    return truth_of(lowering, &value);
+    lower_abort_if(lowering, value.fails);
+    return lower_truth(lowering, &value);
 }
 
-static void read_if(struct reader *reader)
+static void read_if(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     struct branch branch;
@@ -312,9 +316,9 @@ static void read_if(struct reader *reader)
     reader->at++; /* IF or ELSIF */
     uint32_t at = place(reader);
     uint32_t condition = settle_condition(lowering, take_expression(reader, WORDS("then")), at);
-    bool continued = lowering->continued;
-    uint32_t tag = lowering->tag;
-    put_condition(lowering, reader->first, reader->last, "condition");
+    bool continued = lowering->at.continued;
+    uint32_t tag = lowering->at.tag;
+    lower_put_condition(lowering, reader->first, reader->last, "condition");
     need(reader, "then");
     if (failed(lowering))
         return;
@@ -325,12 +329,12 @@ static void read_if(struct reader *reader)
         read_if(reader);
     else if (take(reader, "else"))
         read_statements(reader, WORDS("end"));
-    lowering->tag = tag;
+    lowering->at.tag = tag;
     close_branch(reader, &branch, &first, condition, continued);
 }
 
 /* WHENs from here to END. `asked`: of a CASE with an expression. */
-static void read_whens(struct reader *reader, const struct value *asked)
+static void read_whens(struct body_reader *reader, const struct value *asked)
 {
     struct lowering *lowering = reader->lowering;
     struct branch branch;
@@ -342,8 +346,8 @@ static void read_whens(struct reader *reader, const struct value *asked)
         return;
     }
     if (!is(reader, "when")) { /* CASE_NOT_FOUND */
-        lowering->continued = false;
-        abort_if(lowering, make_constant(lowering, 1));
+        lowering->at.continued = false;
+        lower_abort_if(lowering, lower_number(lowering, 1));
         reader->dead = true;
         return;
     }
@@ -355,12 +359,12 @@ static void read_whens(struct reader *reader, const struct value *asked)
         struct value value = take_expression(reader, WORDS("then", ","));
         if (asked && !failed(lowering))
             value = compare_equal(lowering, *asked, value, at);
-        condition = either(lowering, condition, settle_condition(lowering, value, at));
+        condition = lower_or(lowering, condition, settle_condition(lowering, value, at));
     } while (asked && is(reader, ",") && !failed(lowering));
-    bool continued = lowering->continued;
-    uint32_t tag = lowering->tag;
+    bool continued = lowering->at.continued;
+    uint32_t tag = lowering->at.tag;
     if (!asked)
-        put_condition(lowering, reader->first, reader->last, "condition");
+        lower_put_condition(lowering, reader->first, reader->last, "condition");
     need(reader, "then");
     if (failed(lowering))
         return;
@@ -368,11 +372,11 @@ static void read_whens(struct reader *reader, const struct value *asked)
     read_statements(reader, WORDS("when", "else", "end"));
     struct iso_prove_block first = turn_branch(reader, &branch);
     read_whens(reader, asked);
-    lowering->tag = tag;
+    lowering->at.tag = tag;
     close_branch(reader, &branch, &first, condition, continued);
 }
 
-static void read_case(struct reader *reader)
+static void read_case(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     struct value asked = {0};
@@ -382,35 +386,37 @@ static void read_case(struct reader *reader)
     if (simple) {
         asked = take_expression(reader, WORDS("when"));
         if (!failed(lowering))
-            abort_if(lowering, asked.fails);
+            lower_abort_if(lowering, asked.fails);
         asked.fails = NONE;
-        asked.at = settle(lowering, asked.at);
-        asked.null = settle(lowering, asked.null);
+        asked.at = lower_keep(lowering, asked.at);
+        asked.null = lower_keep(lowering, asked.null);
     }
     read_whens(reader, simple ? &asked : NULL);
 }
 
 /* ---- loops ---- */
 
-static void read_round(struct reader *reader, uint32_t variable, int64_t number, uint32_t first)
+static void read_round(struct body_reader *reader, uint32_t variable, int64_t number,
+                       uint32_t first)
 {
     struct lowering *lowering = reader->lowering;
     char text[32];
     snprintf(text, sizeof text, "%lld", (long long)number);
     reader->at = first;
-    lowering->continued = false;
-    begin_script(lowering);
-    put_number(lowering, variable, text);
-    assign(lowering, variable, value_constant(lowering, TYPE_INT, number), lowering->span.begin);
-    lowering->continued = false;
+    lowering->at.continued = false;
+    lower_begin_script(lowering);
+    lower_put_number(lowering, variable, text);
+    lower_assign(lowering, variable, lower_constant(lowering, TYPE_INT, number),
+                 lowering->at.span.begin);
+    lowering->at.continued = false;
     read_statements(reader, WORDS("end"));
 }
 
-static void read_rounds(struct reader *reader, uint32_t variable, struct value from,
+static void read_rounds(struct body_reader *reader, uint32_t variable, struct value from,
                         struct value to, bool reverse)
 {
     struct lowering *lowering = reader->lowering;
-    uint32_t first = reader->at, zero = make_constant(lowering, 0);
+    uint32_t first = reader->at, zero = lower_number(lowering, 0);
     int64_t least = reverse ? to.low : from.low, most = reverse ? from.high : to.high;
     struct value lower_end = reverse ? to : from, upper_end = reverse ? from : to;
     if (least > most) { /* no round: its statements are read all the same, and not kept */
@@ -421,23 +427,24 @@ static void read_rounds(struct reader *reader, uint32_t variable, struct value f
         close_branch(reader, &branch, &body, NONE, false);
         return;
     }
-    if ((uint64_t)most - (uint64_t)least >= lowering->unroll) {
-        refuse(lowering, lowering->span.begin,
-               "a FOR that may have more than %u rounds: not in the subset that can be proved",
-               lowering->unroll);
+    if ((uint64_t)most - (uint64_t)least >= lowering->limits.unroll) {
+        lower_refuse_form(lowering, lowering->at.span.begin,
+                          "a FOR that may have more than %u rounds", lowering->limits.unroll);
         return;
     }
-    struct iso_prove_span span = lowering->span;
+    struct iso_prove_span span = lowering->at.span;
     for (int64_t i = 0; i <= most - least && !failed(lowering); i++) {
         int64_t number = reverse ? most - i : least + i;
-        uint32_t here = make_constant(lowering, number), inside = make_constant(lowering, 1);
-        lowering->span = span;
+        uint32_t here = lower_number(lowering, number), inside = lower_number(lowering, 1);
+        lowering->at.span = span;
         if (lower_end.high > number)
-            inside = both(lowering, inside,
-                          make(lowering, ISO_PROVE_LESS_EQUAL, lower_end.at, here, NONE));
+            inside =
+                lower_and(lowering, inside,
+                          lower_make(lowering, ISO_PROVE_LESS_EQUAL, lower_end.at, here, NONE));
         if (upper_end.low < number)
-            inside = both(lowering, inside,
-                          make(lowering, ISO_PROVE_GREATER_EQUAL, upper_end.at, here, NONE));
+            inside =
+                lower_and(lowering, inside,
+                          lower_make(lowering, ISO_PROVE_GREATER_EQUAL, upper_end.at, here, NONE));
         struct branch branch;
         open_branch(reader, &branch);
         read_round(reader, variable, number, first);
@@ -446,17 +453,17 @@ static void read_rounds(struct reader *reader, uint32_t variable, struct value f
     }
 }
 
-static void read_for(struct reader *reader)
+static void read_for(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     begin(reader, find_word(reader, reader->at, WORDS("loop")));
-    struct iso_prove_span span = lowering->span;
+    struct iso_prove_span span = lowering->at.span;
     reader->at++;
     char *name = take_name(reader);
     uint32_t loop = find_word(reader, reader->at, WORDS("loop")),
              dots = find_word(reader, reader->at, WORDS("..", "loop"));
     if (!name || !is(reader, "in") || dots >= loop) {
-        refuse(lowering, span.begin, "a FOR over a query: not in the subset that can be proved");
+        lower_refuse_form(lowering, span.begin, "a FOR over a query");
         iso_free(name);
         return;
     }
@@ -469,28 +476,28 @@ static void read_for(struct reader *reader)
     if (is(reader, "by"))
         refuse_statement(reader, "FOR with BY");
     need(reader, "loop");
-    if (!types_meet(from.type, TYPE_INT) || !types_meet(to.type, TYPE_INT))
-        refuse(lowering, at, "the bounds of a FOR are integers");
+    if (!lower_types_meet(from.type, TYPE_INT) || !lower_types_meet(to.type, TYPE_INT))
+        lower_refuse(lowering, at, "the bounds of a FOR are integers");
     if (!failed(lowering)) {
-        abort_if(lowering, either(lowering, from.fails, to.fails));
-        abort_if(lowering, either(lowering, from.null, to.null)); /* as PostgreSQL does */
-        from.at = settle(lowering, from.at);
-        to.at = settle(lowering, to.at);
+        lower_abort_if(lowering, lower_or(lowering, from.fails, to.fails));
+        lower_abort_if(lowering, lower_or(lowering, from.null, to.null)); /* as PostgreSQL does */
+        from.at = lower_keep(lowering, from.at);
+        to.at = lower_keep(lowering, to.at);
         uint32_t variable = declare(lowering, name, TYPE_INT);
         name = NULL;
         read_rounds(reader, variable, from, to, reverse);
-        for (uint32_t i = variable; i < lowering->variable_count; i++)
-            lowering->variables[i].hidden = true;
+        for (uint32_t i = variable; i < lowering->body.variables.count; i++)
+            lowering->body.variables.list[i].hidden = true;
     }
     iso_free(name);
 }
 
 /* ---- other statements ---- */
 
-static void read_return(struct reader *reader)
+static void read_return(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
-    struct value value = value_null(lowering);
+    struct value value = lower_null(lowering);
     begin(reader, find_word(reader, reader->at, WORDS(";")));
     reader->at++;
     bool given = !is(reader, ";");
@@ -500,21 +507,21 @@ static void read_return(struct reader *reader)
         value = take_expression(reader, WORDS(";"));
     if (failed(lowering))
         return;
-    if (given && !types_meet(value.type, lowering->function->result))
-        refuse(lowering, lowering->span.begin, "the function returns %s, and this is %s",
-               type_name(lowering->function->result), type_name(value.type));
-    if (given && lowering->function->result == TYPE_INT && value.type == TYPE_BIGINT)
-        fit(lowering, &value, TYPE_INT);
+    if (given && !lower_types_meet(value.type, lowering->body.function->result))
+        lower_refuse(lowering, lowering->at.span.begin, "the function returns %s, and this is %s",
+                     lower_type_name(lowering->body.function->result), lower_type_name(value.type));
+    if (given && lowering->body.function->result == TYPE_INT && value.type == TYPE_BIGINT)
+        lower_fit(lowering, &value, TYPE_INT);
     if (given)
-        put_condition(lowering, reader->first, reader->last, "returns");
-    abort_if(lowering, value.fails);
-    uint32_t step = add_step(lowering, ISO_PROVE_RETURN);
+        lower_put_condition(lowering, reader->first, reader->last, "returns");
+    lower_abort_if(lowering, value.fails);
+    uint32_t step = lower_add_step(lowering, ISO_PROVE_RETURN);
     if (given)
         lowering->program->steps.list[step].value = value.at;
     reader->dead = true;
 }
 
-static void read_raise(struct reader *reader)
+static void read_raise(struct body_reader *reader)
 {
     static const char *const quiet[] = {"debug", "log", "info", "notice", "warning", NULL};
     struct lowering *lowering = reader->lowering;
@@ -529,11 +536,11 @@ static void read_raise(struct reader *reader)
     reader->at = end;
     if (only_said || failed(lowering))
         return;
-    abort_if(lowering, make_constant(lowering, 1));
+    lower_abort_if(lowering, lower_number(lowering, 1));
     reader->dead = true;
 }
 
-static void read_diagnostics(struct reader *reader)
+static void read_diagnostics(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     begin(reader, find_word(reader, reader->at, WORDS(";")));
@@ -543,48 +550,49 @@ static void read_diagnostics(struct reader *reader)
     do {
         uint32_t at = place(reader);
         char *name = take_name(reader);
-        uint32_t variable = name ? find_variable(lowering, name) : NONE;
+        uint32_t variable = name ? lower_find_variable(lowering, name) : NONE;
         iso_free(name);
         if (variable == NONE)
-            refuse(lowering, at, "a variable was expected here");
+            lower_refuse(lowering, at, "a variable was expected here");
         if (!take(reader, ":="))
             need(reader, "=");
         if (!take(reader, "row_count"))
             refuse_statement(reader, "GET DIAGNOSTICS of something else than ROW_COUNT");
         if (failed(lowering))
             return;
-        const struct state *state = &lowering->states[lowering->row_count];
+        const struct state *state = &lowering->body.states.list[lowering->body.row_count];
         struct value value = {TYPE_BIGINT,         NONE, NONE, NONE, state->interval.low,
                               state->interval.high};
-        value.at = make(lowering, ISO_PROVE_LOCAL, lowering->variables[lowering->row_count].local,
-                        NONE, NONE);
+        value.at =
+            lower_make(lowering, ISO_PROVE_LOCAL,
+                       lowering->body.variables.list[lowering->body.row_count].local, NONE, NONE);
         if (value.low == value.high)
-            value = value_constant(lowering, TYPE_BIGINT, value.low);
-        put_number(lowering, variable, ":row_count");
-        assign(lowering, variable, value, at);
+            value = lower_constant(lowering, TYPE_BIGINT, value.low);
+        lower_put_number(lowering, variable, ":row_count");
+        lower_assign(lowering, variable, value, at);
     } while (take(reader, ","));
 }
 
-static void read_assignment(struct reader *reader)
+static void read_assignment(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     uint32_t at = place(reader);
     begin(reader, find_word(reader, reader->at, WORDS(";")));
     char *name = take_name(reader);
-    uint32_t variable = name ? find_variable(lowering, name) : NONE;
+    uint32_t variable = name ? lower_find_variable(lowering, name) : NONE;
     if (variable == NONE)
-        refuse(lowering, at, "there is no variable \"%s\"", name ? name : "");
+        lower_refuse(lowering, at, "there is no variable \"%s\"", name ? name : "");
     iso_free(name);
     reader->at++; /* := or = */
     struct value value = take_expression(reader, WORDS(";"));
     if (!failed(lowering)) {
-        put_assignment(lowering, variable, reader->first, reader->last);
-        assign(lowering, variable, value, at);
+        lower_put_assignment(lowering, variable, reader->first, reader->last);
+        lower_assign(lowering, variable, value, at);
     }
 }
 
 /* INTO's variables, from the token behind INTO on; gives the token behind them. */
-static uint32_t read_into(struct reader *reader, uint32_t at, struct target *target)
+static uint32_t read_into(struct body_reader *reader, uint32_t at, struct target *target)
 {
     uint32_t statement = reader->at;
     reader->at = at;
@@ -594,10 +602,11 @@ static uint32_t read_into(struct reader *reader, uint32_t at, struct target *tar
     do {
         uint32_t where = place(reader);
         char *name = take_name(reader);
-        uint32_t variable = name ? find_variable(reader->lowering, name) : NONE;
+        uint32_t variable = name ? lower_find_variable(reader->lowering, name) : NONE;
         if (variable == NONE || target->count == MOST_COLUMNS)
-            refuse(reader->lowering, where,
-                   "INTO needs variables here: there is none of the name \"%s\"", name ? name : "");
+            lower_refuse(reader->lowering, where,
+                         "INTO needs variables here: there is none of the name \"%s\"",
+                         name ? name : "");
         else
             target->variables[target->count++] = variable;
         iso_free(name);
@@ -607,7 +616,7 @@ static uint32_t read_into(struct reader *reader, uint32_t at, struct target *tar
     return at;
 }
 
-static void read_sql(struct reader *reader)
+static void read_sql(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
     struct target target = {0};
@@ -620,7 +629,7 @@ static void read_sql(struct reader *reader)
         if (at >= end || is_at(reader, at - 1, "insert"))
             continue;
         if (target.given) {
-            refuse(lowering, reader->list[at].begin, "a second INTO");
+            lower_refuse(lowering, reader->list[at].begin, "a second INTO");
             break;
         }
         uint32_t behind = read_into(reader, at + 1, &target);
@@ -632,15 +641,16 @@ static void read_sql(struct reader *reader)
     bytes_of(reader, perform ? reader->at + 1 : reader->at, end, &first, &last);
     const PgQuery__Node *node = NULL;
     if (!failed(lowering))
-        node = parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin, blank_end);
+        node = lower_parse_part(lowering, first, last, perform ? "SELECT " : "", blank_begin,
+                                blank_end);
     if (node)
         lower_statement(lowering, node, &target);
-    put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end,
-            select);
+    lower_put_sql(lowering, first, last, &target, perform ? "SELECT " : "", blank_begin, blank_end,
+                  select);
     reader->at = end;
 }
 
-static void read_statement(struct reader *reader)
+static void read_statement(struct body_reader *reader)
 {
     static const struct {
         const char *word, *what;
@@ -705,11 +715,11 @@ static void read_statement(struct reader *reader)
         need(reader, ";");
 }
 
-static void read_statements(struct reader *reader, const char *const *ends)
+static void read_statements(struct body_reader *reader, const char *const *ends)
 {
     struct lowering *lowering = reader->lowering;
     if (++reader->depth > DEEPEST)
-        refuse(lowering, place(reader), "statements nested more than %d deep", DEEPEST);
+        lower_refuse(lowering, place(reader), "statements nested more than %d deep", DEEPEST);
     while (!failed(lowering)) {
         bool over = reader->at >= reader->count;
         if (is(reader, "exception"))
@@ -723,10 +733,10 @@ static void read_statements(struct reader *reader, const char *const *ends)
     reader->depth--;
 }
 
-static void read_block(struct reader *reader)
+static void read_block(struct body_reader *reader)
 {
     struct lowering *lowering = reader->lowering;
-    uint32_t outer = lowering->variable_count;
+    uint32_t outer = lowering->body.variables.count;
     if (is(reader, "<<"))
         refuse_statement(reader, "a label");
     if (take(reader, "declare"))
@@ -736,22 +746,22 @@ static void read_block(struct reader *reader)
     need(reader, "begin");
     read_statements(reader, WORDS("end"));
     need(reader, "end");
-    for (uint32_t i = outer; i < lowering->variable_count; i++)
-        lowering->variables[i].hidden = true;
+    for (uint32_t i = outer; i < lowering->body.variables.count; i++)
+        lowering->body.variables.list[i].hidden = true;
 }
 
 /* ---- functions ---- */
 
-bool prepare_body(struct lowering *lowering, struct function *function)
+bool lower_prepare_body(struct lowering *lowering, struct function *function)
 {
     struct iso_sql_fault fault;
-    const char *text = lowering->source + function->span.begin;
+    const char *text = lowering->file.text + function->span.begin;
     if (!iso_sql_check_functions(text, function->span.end - function->span.begin, &fault))
-        refuse(lowering, function->span.begin + fault.byte, "function \"%s\": %s", function->name,
-               fault.text);
-    else if (!iso_sql_scan(&function->tokens, lowering->source + function->body_begin,
+        lower_refuse(lowering, function->span.begin + fault.byte, "function \"%s\": %s",
+                     function->name, fault.text);
+    else if (!iso_sql_scan(&function->tokens, lowering->file.text + function->body_begin,
                            function->body_end - function->body_begin, &fault))
-        refuse(lowering, function->body_begin + fault.byte, "%s", fault.text);
+        lower_refuse(lowering, function->body_begin + fault.byte, "%s", fault.text);
     for (uint32_t i = 0; i < function->tokens.count; i++) {
         function->tokens.list[i].begin += function->body_begin;
         function->tokens.list[i].end += function->body_begin;
@@ -762,24 +772,24 @@ bool prepare_body(struct lowering *lowering, struct function *function)
 static void begin_function(struct lowering *lowering, struct function *function)
 {
     struct iso_prove_program *program = lowering->program;
-    uint32_t slots = function->slot_count,
+    uint32_t slots = function->slots.count,
              template = iso_prove_template(program, function->name, function->span);
     function->template = template;
-    for (uint32_t i = 0; i < function->parameters; i++) {
-        uint32_t local = iso_prove_local(program, template, function->parameter_names[i]);
-        char *name =
-            iso_copy_text(function->parameter_names[i], strlen(function->parameter_names[i]));
-        uint32_t variable = add_variable(lowering, name, function->parameter_types[i]);
-        lowering->variables[variable].local = local;
-        lowering->states[variable] =
-            (struct state){function->null_arguments[i], function->arguments[i]};
+    for (uint32_t i = 0; i < function->parameters.count; i++) {
+        uint32_t local = iso_prove_local(program, template, function->parameters.list[i].name);
+        char *name = iso_copy_text(function->parameters.list[i].name,
+                                   strlen(function->parameters.list[i].name));
+        uint32_t variable = add_variable(lowering, name, function->parameters.list[i].type);
+        lowering->body.variables.list[variable].local = local;
+        lowering->body.states.list[variable] =
+            (struct state){function->parameters.list[i].null, function->parameters.list[i].range};
     }
-    uint32_t parameters = function->parameters;
-    for (uint32_t i = 0; i < function->parameters; i++)
-        if (function->null_arguments[i]) {
+    uint32_t parameters = function->parameters.count;
+    for (uint32_t i = 0; i < function->parameters.count; i++)
+        if (function->parameters.list[i].null) {
             char name[80];
-            snprintf(name, sizeof name, "$%.60s.null", function->parameter_names[i]);
-            lowering->variables[i].null = iso_prove_local(program, template, name);
+            snprintf(name, sizeof name, "$%.60s.null", function->parameters.list[i].name);
+            lowering->body.variables.list[i].null = iso_prove_local(program, template, name);
             parameters++;
         }
     function->first_slot = parameters;
@@ -789,57 +799,57 @@ static void begin_function(struct lowering *lowering, struct function *function)
         iso_prove_local(program, template, name);
     }
     function->known_slots = slots;
-    function->slot_count = 0;
-    for (uint32_t i = 0; i < function->parameters; i++)
-        if (!function->null_arguments[i]) {
+    function->slots.count = 0;
+    for (uint32_t i = 0; i < function->parameters.count; i++)
+        if (!function->parameters.list[i].null) {
             char name[80];
-            snprintf(name, sizeof name, "$%.60s.null", function->parameter_names[i]);
-            lowering->variables[i].null = iso_prove_local(program, template, name);
+            snprintf(name, sizeof name, "$%.60s.null", function->parameters.list[i].name);
+            lowering->body.variables.list[i].null = iso_prove_local(program, template, name);
         }
     program->templates.list[template].parameters = parameters + slots;
 }
 
 static void clear_variables(struct lowering *lowering)
 {
-    struct function *function = lowering->function;
+    struct function *function = lowering->body.function;
     struct iso_text names = {0};
-    for (uint32_t i = function->parameters; i < lowering->variable_count; i++)
-        iso_text_put_bytes(&names, lowering->variables[i].name,
-                           strlen(lowering->variables[i].name) + 1);
+    for (uint32_t i = function->parameters.count; i < lowering->body.variables.count; i++)
+        iso_text_put_bytes(&names, lowering->body.variables.list[i].name,
+                           strlen(lowering->body.variables.list[i].name) + 1);
     iso_text_put_bytes(&names, "", 1);
     iso_free(function->names);
     function->names = names.bytes;
     function->names_size = names.used;
-    for (uint32_t i = 0; i < lowering->variable_count; i++)
-        iso_free(lowering->variables[i].name);
-    lowering->variable_count = 0;
+    for (uint32_t i = 0; i < lowering->body.variables.count; i++)
+        iso_free(lowering->body.variables.list[i].name);
+    lowering->body.variables.count = 0;
 }
 
 void lower_function(struct lowering *lowering, struct function *function)
 {
     struct iso_prove_block block = ISO_PROVE_BLOCK;
-    struct reader reader = {
+    struct body_reader reader = {
         .lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
-    lowering->function = function;
-    lowering->block = &block;
-    lowering->temporaries = 0;
-    lowering->span = function->span;
+    lowering->body.function = function;
+    lowering->body.block = &block;
+    lowering->body.temporaries = 0;
+    lowering->at.span = function->span;
     begin_function(lowering, function);
-    lowering->found = declare(lowering, iso_copy_text("found", 5), TYPE_BOOLEAN);
-    lowering->row_count = declare(lowering, iso_copy_text("$row_count", 10), TYPE_BIGINT);
-    lowering->continued = false;
+    lowering->body.found = declare(lowering, iso_copy_text("found", 5), TYPE_BOOLEAN);
+    lowering->body.row_count = declare(lowering, iso_copy_text("$row_count", 10), TYPE_BIGINT);
+    lowering->at.continued = false;
     read_block(&reader);
     take(&reader, ";");
     if (reader.at < reader.count && !failed(lowering))
         refuse_statement(&reader, "what follows the end of the function");
     if (!failed(lowering) && function->returns &&
         !reader.dead) { /* PostgreSQL: no RETURN, no value */
-        lowering->span = (struct iso_prove_span){function->body_begin, function->body_end};
-        lowering->continued = false;
-        abort_if(lowering, make_constant(lowering, 1));
+        lowering->at.span = (struct iso_prove_span){function->body_begin, function->body_end};
+        lowering->at.continued = false;
+        lower_abort_if(lowering, lower_number(lowering, 1));
     }
     lowering->program->templates.list[function->template].block = block.first;
     clear_variables(lowering);
-    lowering->function = NULL;
-    lowering->block = NULL;
+    lowering->body.function = NULL;
+    lowering->body.block = NULL;
 }

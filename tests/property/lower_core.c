@@ -15,7 +15,7 @@
  *     DELETE FROM depot WHERE id = 0                          if ue[0] == 1 { ue[0] := 0 uw[0] :=
  *                                                             uw[0] } (not rc)
  *
- * prove_sql_core [--programs N] [--seed S] [--show N]
+ * lower_core [--programs N] [--seed S] [--show N]
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "prove/prove.h"
-#include "prove_sql/read.h"
+#include "lower/read.h"
 #include "tests/oracle/program_oracle.h"
 #include "tests/support/arguments.h"
 #include "tests/support/random.h"
@@ -429,8 +429,7 @@ static bool fail(const char *what, uint64_t own, const struct iso_text *a, unsig
                  const struct iso_text *b, unsigned of_b, const struct iso_text *said)
 {
     fprintf(stderr,
-            "%s (%s); repeat: build/tests/property/prove_sql_core --programs 1 --seed %" PRIu64
-            "\n",
+            "%s (%s); repeat: build/tests/property/lower_core --programs 1 --seed %" PRIu64 "\n",
             what, said->bytes, own);
     fprintf(stderr, "violated at %x:\n%.*s\nviolated at %x:\n%.*s\n", of_a, (int)a->used, a->bytes,
             of_b, (int)b->used, b->bytes);

@@ -3,15 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 /* ---- tables ---- */
 
 static struct unique *add_unique(struct table *table)
 {
-    ISO_GROW(table->uniques, table->unique_count, table->unique_capacity);
-    table->uniques[table->unique_count] = (struct unique){.table = NONE};
-    return &table->uniques[table->unique_count++];
+    ISO_APPEND(table->uniques, (struct unique){.table = NONE});
+    return &table->uniques.list[table->uniques.count - 1];
 }
 
 static void name_unique(struct table *table, struct unique *unique, const char *given)
@@ -29,11 +28,11 @@ static void name_unique(struct table *table, struct unique *unique, const char *
 static void add_key(struct lowering *lowering, struct table *table, struct unique *unique,
                     const char *name, size_t place)
 {
-    uint32_t column = find_column(table, name);
+    uint32_t column = lower_find_column(table, name);
     if (column == NONE)
-        refuse(lowering, place, "table \"%s\" has no column \"%s\"", table->name, name);
+        lower_refuse(lowering, place, "table \"%s\" has no column \"%s\"", table->name, name);
     else if (unique->count == MOST_KEY)
-        refuse(lowering, place, "a key of more than %d columns", MOST_KEY);
+        lower_refuse(lowering, place, "a key of more than %d columns", MOST_KEY);
     else
         unique->columns[unique->count++] = column;
 }
@@ -53,10 +52,10 @@ static void read_constraint(struct lowering *lowering, struct table *table,
                             const PgQuery__Constraint *constraint, const char *column)
 {
     size_t place = place_of(lowering, constraint->location);
-    uint32_t number = column ? find_column(table, column) : NONE;
+    uint32_t number = column ? lower_find_column(table, column) : NONE;
     struct unique *unique;
     if (constraint->deferrable || constraint->initdeferred)
-        refuse(lowering, place, "a deferrable constraint: not in the subset that can be proved");
+        lower_refuse_form(lowering, place, "a deferrable constraint");
     switch ((int)constraint->contype) {
     case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
         return;
@@ -64,37 +63,34 @@ static void read_constraint(struct lowering *lowering, struct table *table,
         table->columns[number].not_null = true;
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
-        ISO_GROW(table->checks, table->check_count, table->check_capacity);
-        table->checks[table->check_count++] = (struct check){constraint->raw_expr};
+        ISO_APPEND(table->checks, constraint->raw_expr);
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
         if (constraint->nulls_not_distinct)
-            refuse(lowering, place, "NULLS NOT DISTINCT: not in the subset that can be proved");
+            lower_refuse_form(lowering, place, "NULLS NOT DISTINCT");
         unique = add_unique(table);
         unique->primary = constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
         if (column)
             add_key(lowering, table, unique, column, place);
         for (size_t i = 0; i < constraint->n_keys; i++)
-            add_key(lowering, table, unique, name_of(constraint->keys[i]), place);
+            add_key(lowering, table, unique, lower_name_of(constraint->keys[i]), place);
         finish_unique(table, unique, constraint->conname);
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN:
-        if (!lowering->ignore_references)
-            refuse(
+        if (!lowering->ignored.references)
+            lower_refuse(
                 lowering, place,
                 "REFERENCES: not in the subset that can be proved; `--@ ignore references` passes over it");
         return;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
-        if (!lowering->ignore_defaults)
-            refuse(
+        if (!lowering->ignored.defaults)
+            lower_refuse(
                 lowering, place,
                 "DEFAULT: not in the subset that can be proved; `--@ ignore defaults` passes over it");
         return;
     default:
-        refuse(
-            lowering, place,
-            "this constraint (IDENTITY, GENERATED, EXCLUDE, ...): not in the subset that can be proved");
+        lower_refuse_form(lowering, place, "this constraint (IDENTITY, GENERATED, EXCLUDE, ...)");
     }
 }
 
@@ -103,17 +99,17 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
 {
     size_t place = place_of(lowering, definition->location);
     if (table->column_count == MOST_COLUMNS) {
-        refuse(lowering, place, "more than %d columns", MOST_COLUMNS);
+        lower_refuse(lowering, place, "more than %d columns", MOST_COLUMNS);
         return;
     }
-    if (find_column(table, definition->colname) != NONE)
-        refuse(lowering, place, "column \"%s\" stands twice", definition->colname);
+    if (lower_find_column(table, definition->colname) != NONE)
+        lower_refuse(lowering, place, "column \"%s\" stands twice", definition->colname);
     if (definition->coll_clause)
-        refuse(lowering, place, "COLLATE: not in the subset that can be proved");
+        lower_refuse_form(lowering, place, "COLLATE");
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.flag = NONE, .known = {1, 0}, .grown = {1, 0}, .frozen = {1, 0}};
     column->name = iso_copy_text(definition->colname, strlen(definition->colname));
-    column->type = type_of(lowering, definition->type_name, &column->serial);
+    column->type = lower_type_of(lowering, definition->type_name, &column->serial);
     column->not_null = column->serial;
     for (size_t i = 0; i < definition->n_constraints && !failed(lowering); i++)
         read_constraint(lowering, table, definition->constraints[i]->constraint,
@@ -123,19 +119,17 @@ static void read_column_definition(struct lowering *lowering, struct table *tabl
 static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *create)
 {
     size_t place = place_of(lowering, create->relation->location);
-    for (uint32_t i = 0; i < lowering->table_count; i++)
-        if (!strcmp(lowering->tables[i].name, create->relation->relname))
-            refuse(lowering, place, "table \"%s\" stands twice", create->relation->relname);
+    for (uint32_t i = 0; i < lowering->tables.count; i++)
+        if (!strcmp(lowering->tables.list[i].name, create->relation->relname))
+            lower_refuse(lowering, place, "table \"%s\" stands twice", create->relation->relname);
     if (create->n_inh_relations || create->partbound || create->partspec || create->of_typename ||
         strcmp(create->relation->relpersistence, "t") == 0)
-        refuse(
-            lowering, place,
-            "a table that inherits, is partitioned, typed or temporary: not in the subset that can be proved");
+        lower_refuse_form(lowering, place,
+                          "a table that inherits, is partitioned, typed or temporary");
     if (failed(lowering))
         return;
-    ISO_GROW(lowering->tables, lowering->table_count, lowering->table_capacity);
-    struct table *table = &lowering->tables[lowering->table_count++];
-    *table = (struct table){.span = lowering->span};
+    ISO_APPEND(lowering->tables, (struct table){.span = lowering->at.span});
+    struct table *table = &lowering->tables.list[lowering->tables.count - 1];
     table->name = iso_copy_text(create->relation->relname, strlen(create->relation->relname));
     for (int pass = 0; pass < 2;
          pass++) /* constraints of the table may name columns that come after them */
@@ -145,8 +139,7 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
             if (column && !pass)
                 read_column_definition(lowering, table, element->column_def);
             else if (!column && element->node_case != PG_QUERY__NODE__NODE_CONSTRAINT)
-                refuse(lowering, place,
-                       "LIKE in CREATE TABLE: not in the subset that can be proved");
+                lower_refuse_form(lowering, place, "LIKE in CREATE TABLE");
             else if (!column && pass)
                 read_constraint(lowering, table, element->constraint, NULL);
         }
@@ -158,21 +151,19 @@ static void read_table(struct lowering *lowering, const PgQuery__CreateStmt *cre
 
 static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *index)
 {
-    struct table *table = find_table(lowering, index->relation);
+    struct table *table = lower_find_table(lowering, index->relation);
     size_t place = place_of(lowering, index->relation->location);
     if (!table || !index->unique)
         return;
     if (index->where_clause || index->nulls_not_distinct || table->initial_count)
-        refuse(
+        lower_refuse_form(
             lowering, place,
-            "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows: not in the "
-            "subset that can be proved");
+            "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows");
     struct unique *unique = add_unique(table);
     for (size_t i = 0; i < index->n_index_params && !failed(lowering); i++) {
         const PgQuery__IndexElem *element = index->index_params[i]->index_elem;
         if (element->expr)
-            refuse(lowering, place,
-                   "a unique index of an expression: not in the subset that can be proved");
+            lower_refuse_form(lowering, place, "a unique index of an expression");
         else
             add_key(lowering, table, unique, element->name, place);
     }
@@ -184,18 +175,18 @@ static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *inde
 static void check_keys(struct lowering *lowering, const struct table *table, const int64_t *row,
                        size_t place)
 {
-    for (uint32_t i = 0; i < table->unique_count; i++)
+    for (uint32_t i = 0; i < table->uniques.count; i++)
         for (uint32_t other = 0; other < table->initial_count; other++) {
             const int64_t *before = &table->initial[other * table->column_count];
             bool same = true;
-            for (uint32_t j = 0; j < table->uniques[i].count; j++) {
-                uint32_t column = table->uniques[i].columns[j];
+            for (uint32_t j = 0; j < table->uniques.list[i].count; j++) {
+                uint32_t column = table->uniques.list[i].columns[j];
                 same = same && row[column] != INT64_MIN && row[column] == before[column];
             }
             if (same)
-                refuse(lowering, place,
-                       "this row has a key of \"%s\" that stands in a row before it",
-                       table->uniques[i].name);
+                lower_refuse(lowering, place,
+                             "this row has a key of \"%s\" that stands in a row before it",
+                             table->uniques.list[i].name);
         }
 }
 
@@ -205,20 +196,20 @@ static void check_row(struct lowering *lowering, struct table *table, const int6
     struct value values[MOST_COLUMNS];
     for (uint32_t i = 0; i < table->column_count; i++) {
         if (row[i] == INT64_MIN && table->columns[i].not_null)
-            refuse(lowering, place, "column \"%s\" is NULL in this row, and NOT NULL",
-                   table->columns[i].name);
-        values[i] = value_null(lowering);
+            lower_refuse(lowering, place, "column \"%s\" is NULL in this row, and NOT NULL",
+                         table->columns[i].name);
+        values[i] = lower_null(lowering);
         if (row[i] != INT64_MIN)
-            values[i] = value_constant(lowering, table->columns[i].type, row[i]);
+            values[i] = lower_constant(lowering, table->columns[i].type, row[i]);
         values[i].type = table->columns[i].type;
     }
     struct entry entry = {table->name, table, NONE, values};
-    struct from from = {.entries = &entry, .count = 1};
+    struct from from = {.entries = {&entry, 1, 1}};
     struct scope scope = {NULL, &from, NULL};
-    for (uint32_t i = 0; i < table->check_count && !failed(lowering); i++) {
-        struct value value = lower(lowering, &scope, table->checks[i].node);
-        if (either(lowering, truth_of(lowering, &value), value.null) == NONE)
-            refuse(lowering, place, "this row breaks a CHECK of \"%s\"", table->name);
+    for (uint32_t i = 0; i < table->checks.count && !failed(lowering); i++) {
+        struct value value = lower_expression(lowering, &scope, table->checks.list[i]);
+        if (lower_or(lowering, lower_truth(lowering, &value), value.null) == NONE)
+            lower_refuse(lowering, place, "this row breaks a CHECK of \"%s\"", table->name);
     }
     check_keys(lowering, table, row, place);
 }
@@ -230,30 +221,30 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
     for (uint32_t i = 0; i < table->column_count; i++)
         row[i] = table->columns[i].serial ? (int64_t)table->initial_count + 1 : INT64_MIN;
     if (list->n_items > column_count)
-        refuse(lowering, place, "this row has more values than columns");
+        lower_refuse(lowering, place, "this row has more values than columns");
     for (size_t i = 0; i < list->n_items && i < column_count && !failed(lowering); i++) {
         const struct column *column = &table->columns[columns[i]];
         if (list->items[i]->node_case == PG_QUERY__NODE__NODE_SET_TO_DEFAULT)
             continue;
-        struct value value = lower(lowering, NULL, list->items[i]);
-        size_t here = place_of(lowering, location_of(list->items[i]));
+        struct value value = lower_expression(lowering, NULL, list->items[i]);
+        size_t here = place_of(lowering, lower_location_of(list->items[i]));
         int64_t null, number;
-        bool is_null = constant_of(lowering, value.null, &null) && null;
+        bool is_null = lower_constant_of(lowering, value.null, &null) && null;
         place = here;
         if (failed(lowering))
             return;
         if (column->serial)
-            refuse(lowering, here,
-                   "a value for the serial column \"%s\": its sequence would give it again",
-                   column->name);
-        else if (!types_meet(value.type, column->type))
-            refuse(lowering, here, "column \"%s\" is %s, and this is %s", column->name,
-                   type_name(column->type), type_name(value.type));
-        else if (!is_null && (!constant_of(lowering, value.at, &number) || value.null != NONE ||
-                              value.fails != NONE))
-            refuse(lowering, here, "the first rows are of constants");
+            lower_refuse(lowering, here,
+                         "a value for the serial column \"%s\": its sequence would give it again",
+                         column->name);
+        else if (!lower_types_meet(value.type, column->type))
+            lower_refuse(lowering, here, "column \"%s\" is %s, and this is %s", column->name,
+                         lower_type_name(column->type), lower_type_name(value.type));
+        else if (!is_null && (!lower_constant_of(lowering, value.at, &number) ||
+                              value.null != NONE || value.fails != NONE))
+            lower_refuse(lowering, here, "the first rows are of constants");
         else if (!is_null && column->type == TYPE_INT && (number < INT32_MIN || number > INT32_MAX))
-            refuse(lowering, here, "%lld is out of the range of int", (long long)number);
+            lower_refuse(lowering, here, "%lld is out of the range of int", (long long)number);
         else
             row[columns[i]] = is_null ? INT64_MIN : number;
     }
@@ -262,20 +253,20 @@ static void read_row(struct lowering *lowering, struct table *table, const uint3
     if (failed(lowering))
         return;
     if (table->initial_count == MOST_ROWS)
-        refuse(lowering, place, "more than %d rows", MOST_ROWS);
+        lower_refuse(lowering, place, "more than %d rows", MOST_ROWS);
     ISO_RESERVE(table->initial, (table->initial_count + 1) * table->column_count + 1,
                 table->initial_capacity);
     for (uint32_t i = 0; i < table->column_count; i++) {
         table->initial[table->initial_count * table->column_count + i] = row[i];
         if (row[i] != INT64_MIN)
-            hull(&table->columns[i].grown, row[i], row[i]);
+            lower_widen(&table->columns[i].grown, row[i], row[i]);
     }
     table->initial_count++;
 }
 
 static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *insert)
 {
-    struct table *table = find_table(lowering, insert->relation);
+    struct table *table = lower_find_table(lowering, insert->relation);
     uint32_t columns[MOST_COLUMNS];
     if (!table)
         return;
@@ -285,10 +276,8 @@ static void read_rows(struct lowering *lowering, const PgQuery__InsertStmt *inse
     if (!select || !select->n_values_lists || insert->on_conflict_clause ||
         insert->n_returning_list || insert->with_clause ||
         insert->override != PG_QUERY__OVERRIDING_KIND__OVERRIDING_NOT_SET)
-        refuse(
-            lowering, place,
-            "the first rows come by INSERT INTO ... VALUES: not in the subset that can be proved");
-    uint32_t column_count = find_insert_columns(lowering, insert, table, columns);
+        lower_refuse_form(lowering, place, "the first rows come by INSERT INTO ... VALUES");
+    uint32_t column_count = lower_find_insert_columns(lowering, insert, table, columns);
     for (size_t i = 0; !failed(lowering) && i < select->n_values_lists; i++)
         read_row(lowering, table, columns, column_count, select->values_lists[i]->list, place);
 }
@@ -301,13 +290,13 @@ static bool find_body(struct lowering *lowering, struct function *function)
     struct iso_sql_tokens tokens;
     struct iso_sql_fault fault;
     size_t begin = function->span.begin;
-    if (!iso_sql_scan(&tokens, lowering->source + begin, function->span.end - begin, &fault)) {
-        refuse(lowering, begin + fault.byte, "%s", fault.text);
+    if (!iso_sql_scan(&tokens, lowering->file.text + begin, function->span.end - begin, &fault)) {
+        lower_refuse(lowering, begin + fault.byte, "%s", fault.text);
         return false;
     }
     for (uint32_t i = 0; i < tokens.count; i++) {
         const struct iso_sql_token *token = &tokens.list[i];
-        const char *text = lowering->source + begin + token->begin;
+        const char *text = lowering->file.text + begin + token->begin;
         if (token->token != PG_QUERY__TOKEN__SCONST || *text != '$')
             continue;
         uint32_t tag =
@@ -318,81 +307,75 @@ static bool find_body(struct lowering *lowering, struct function *function)
     }
     iso_sql_tokens_release(&tokens);
     if (!function->body_end)
-        refuse(lowering, begin, "the body of function \"%s\" is not between dollars ($$)",
-               function->name);
+        lower_refuse(lowering, begin, "the body of function \"%s\" is not between dollars ($$)",
+                     function->name);
     return !failed(lowering);
 }
 
 static void read_parameters(struct lowering *lowering, struct function *function,
                             const PgQuery__CreateFunctionStmt *create)
 {
-    size_t count = create->n_parameters;
-    function->parameter_names = iso_allocate_zeroed(count + 1, sizeof *function->parameter_names);
-    function->parameter_types = iso_allocate_zeroed(count + 1, sizeof *function->parameter_types);
-    function->arguments = iso_allocate_zeroed(count + 1, sizeof *function->arguments);
-    function->null_arguments = iso_allocate_zeroed(count + 1, sizeof *function->null_arguments);
-    for (size_t i = 0; i < count && !failed(lowering); i++) {
+    for (size_t i = 0; i < create->n_parameters && !failed(lowering); i++) {
         const PgQuery__FunctionParameter *parameter = create->parameters[i]->function_parameter;
         size_t place = place_of(lowering, parameter->arg_type ? parameter->arg_type->location : -1);
         if ((parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_IN &&
              parameter->mode != PG_QUERY__FUNCTION_PARAMETER_MODE__FUNC_PARAM_DEFAULT) ||
             !*parameter->name || parameter->defexpr)
-            refuse(
+            lower_refuse_form(
                 lowering, place,
-                "a parameter that is OUT, VARIADIC, without a name or with a DEFAULT: not in the "
-                "subset that can be proved");
-        enum type type = type_of(lowering, parameter->arg_type, NULL);
-        function->parameter_types[function->parameters] = type;
-        function->arguments[function->parameters] = (struct interval){1, 0};
-        function->parameter_names[function->parameters++] =
-            iso_copy_text(parameter->name, strlen(parameter->name));
+                "a parameter that is OUT, VARIADIC, without a name or with a DEFAULT");
+        enum type type = lower_type_of(lowering, parameter->arg_type, NULL);
+        ISO_APPEND(
+            function->parameters,
+            (struct parameter){.name = iso_copy_text(parameter->name, strlen(parameter->name)),
+                               .type = type,
+                               .range = {1, 0}});
     }
 }
 
 static void read_function(struct lowering *lowering, const PgQuery__CreateFunctionStmt *create)
 {
-    const char *name = create->n_funcname ? name_of(create->funcname[create->n_funcname - 1]) : "";
-    for (uint32_t i = 0; i < lowering->function_count; i++)
-        if (!strcmp(lowering->functions[i].name, name))
-            refuse(lowering, lowering->span.begin, "function \"%s\" stands twice", name);
-    ISO_GROW(lowering->functions, lowering->function_count, lowering->function_capacity);
-    struct function *function = &lowering->functions[lowering->function_count++];
-    *function = (struct function){.span = lowering->span};
+    const char *name =
+        create->n_funcname ? lower_name_of(create->funcname[create->n_funcname - 1]) : "";
+    for (uint32_t i = 0; i < lowering->functions.count; i++)
+        if (!strcmp(lowering->functions.list[i].name, name))
+            lower_refuse(lowering, lowering->at.span.begin, "function \"%s\" stands twice", name);
+    ISO_APPEND(lowering->functions, (struct function){.span = lowering->at.span});
+    struct function *function = &lowering->functions.list[lowering->functions.count - 1];
     function->name = iso_copy_text(name, strlen(name));
     bool plpgsql = false;
     for (size_t i = 0; i < create->n_options; i++) {
         const PgQuery__DefElem *option = create->options[i]->def_elem;
         if (!strcmp(option->defname, "language"))
-            plpgsql = option->arg && !strcmp(name_of(option->arg), "plpgsql");
+            plpgsql = option->arg && !strcmp(lower_name_of(option->arg), "plpgsql");
         else if (strcmp(option->defname, "as") && strcmp(option->defname, "volatility") &&
                  strcmp(option->defname, "security") && strcmp(option->defname, "parallel") &&
                  strcmp(option->defname, "leakproof") && strcmp(option->defname, "cost"))
-            refuse(lowering, place_of(lowering, option->location),
-                   "the option %s of a function: not in the subset that can be proved",
-                   option->defname);
+            lower_refuse_form(lowering, place_of(lowering, option->location),
+                              "the option %s of a function", option->defname);
         else if (!strcmp(option->defname, "volatility") && option->arg &&
-                 strcmp(name_of(option->arg), "volatile"))
-            refuse(
+                 strcmp(lower_name_of(option->arg), "volatile"))
+            lower_refuse(
                 lowering, place_of(lowering, option->location),
                 "a function that is %s: its statements would share a snapshot; VOLATILE is in the subset that can be proved",
-                name_of(option->arg));
+                lower_name_of(option->arg));
     }
     if (!plpgsql || create->sql_body)
-        refuse(lowering, lowering->span.begin, "function \"%s\" is not in LANGUAGE plpgsql", name);
+        lower_refuse(lowering, lowering->at.span.begin,
+                     "function \"%s\" is not in LANGUAGE plpgsql", name);
     if (create->return_type) {
         const PgQuery__TypeName *type = create->return_type;
-        const char *last = type->n_names ? name_of(type->names[type->n_names - 1]) : "";
+        const char *last = type->n_names ? lower_name_of(type->names[type->n_names - 1]) : "";
         if (!strcmp(last, "trigger") || !strcmp(last, "event_trigger"))
-            refuse(lowering, lowering->span.begin,
-                   "a trigger: not in the subset that can be proved");
+            lower_refuse_form(lowering, lowering->at.span.begin, "a trigger");
         function->returns = strcmp(last, "void") != 0 && !failed(lowering);
         if (function->returns)
-            function->result = type_of(lowering, type, NULL);
+            function->result = lower_type_of(lowering, type, NULL);
     }
     if (!failed(lowering))
         read_parameters(lowering, function, create);
     if (!failed(lowering) && find_body(lowering, function))
-        prepare_body(lowering, function);
+        lower_prepare_body(lowering, function);
 }
 
 /* ---- all statements ---- */
@@ -400,8 +383,8 @@ static void read_function(struct lowering *lowering, const PgQuery__CreateFuncti
 static void refuse_whole(struct lowering *lowering)
 {
     char words[64];
-    const char *text = lowering->source + lowering->span.begin;
-    size_t length = lowering->span.end - lowering->span.begin, used = 0;
+    const char *text = lowering->file.text + lowering->at.span.begin;
+    size_t length = lowering->at.span.end - lowering->at.span.begin, used = 0;
     for (uint32_t spaces = 0; used < length && used < sizeof words - 1; used++) {
         bool space = strchr(" \t\r\n", text[used]) != NULL;
         spaces += space;
@@ -410,23 +393,23 @@ static void refuse_whole(struct lowering *lowering)
         words[used] = space ? ' ' : text[used];
     }
     words[used] = 0;
-    refuse(lowering, lowering->span.begin, "%s: not in the subset that can be proved", words);
+    lower_refuse_form(lowering, lowering->at.span.begin, "%s", words);
 }
 
-bool read_schema(struct lowering *lowering)
+bool lower_read_schema(struct lowering *lowering)
 {
     struct iso_sql_fault fault;
-    if (!iso_sql_parse(&lowering->schema, lowering->source, lowering->length, &fault)) {
-        refuse(lowering, fault.byte, "%s", fault.text);
+    if (!iso_sql_parse(&lowering->schema, lowering->file.text, lowering->file.length, &fault)) {
+        lower_refuse(lowering, fault.byte, "%s", fault.text);
         return false;
     }
     for (size_t i = 0; i < lowering->schema.count && !failed(lowering); i++) {
         const PgQuery__Node *node = lowering->schema.statements[i]->stmt;
         size_t begin, end;
-        iso_sql_statement(lowering->source, lowering->length, lowering->schema.statements[i],
-                          &begin, &end);
-        lowering->span = (struct iso_prove_span){(uint32_t)begin, (uint32_t)end};
-        lowering->delta = 0;
+        iso_sql_statement(lowering->file.text, lowering->file.length,
+                          lowering->schema.statements[i], &begin, &end);
+        lowering->at.span = (struct iso_prove_span){(uint32_t)begin, (uint32_t)end};
+        lowering->at.delta = 0;
         switch ((int)node->node_case) {
         case PG_QUERY__NODE__NODE_CREATE_STMT:
             read_table(lowering, node->create_stmt);
@@ -443,7 +426,7 @@ bool read_schema(struct lowering *lowering)
         case PG_QUERY__NODE__NODE_COMMENT_STMT:
             break;
         case PG_QUERY__NODE__NODE_DROP_STMT: /* what was there before */
-            if (!node->drop_stmt->missing_ok || lowering->table_count)
+            if (!node->drop_stmt->missing_ok || lowering->tables.count)
                 refuse_whole(lowering);
             break;
         default:
@@ -461,7 +444,7 @@ static void name_rows(struct lowering *lowering, const struct table *table,
     for (uint32_t row = 0; row < made->rows; row++) {
         char name[256];
         int used = snprintf(name, sizeof name, "%.100s #%u", table->name, row + 1);
-        const struct unique *key = table->unique_count ? table->uniques : NULL;
+        const struct unique *key = table->uniques.count ? table->uniques.list : NULL;
         if (row < table->initial_count && key && key->primary) {
             used = snprintf(name, sizeof name, "%.100s ", table->name);
             for (uint32_t i = 0; i < key->count; i++) {
@@ -470,7 +453,7 @@ static void name_rows(struct lowering *lowering, const struct table *table,
                 const char *comma = i ? "," : "";
                 if (column->type == TYPE_TEXT)
                     used += snprintf(name + used, sizeof name - (size_t)used, "%s'%.12s'", comma,
-                                     lowering->texts[number]);
+                                     lowering->texts.list[number]);
                 else
                     used += snprintf(name + used, sizeof name - (size_t)used, "%s%lld", comma,
                                      (long long)number);
@@ -493,7 +476,7 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
             *domain = (struct interval){0, 0};
         if (__builtin_mul_overflow(cells, domain->high - domain->low + 1, &cells) ||
             cells > MOST_UNIQUE_CELLS) {
-            refuse(
+            lower_refuse(
                 lowering, table->span.begin,
                 "the key \"%s\" may have more than %d values (column \"%s\": %lld to %lld): smaller ranges are needed",
                 unique->name, MOST_UNIQUE_CELLS, table->columns[unique->columns[i]].name,
@@ -515,7 +498,7 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
             if (!null)
                 cell = cell * (domain->high - domain->low + 1) + number - domain->low;
         }
-        uint32_t taken = make_constant(lowering, 1);
+        uint32_t taken = lower_number(lowering, 1);
         if (!null)
             lowering->program->tables.list[unique->table].initial[cell] = taken;
     }
@@ -530,17 +513,17 @@ static void set_key(struct iso_prove_table *table, const struct unique *unique)
         table->key[i] = 1 + unique->columns[i];
 }
 
-void make_tables(struct lowering *lowering)
+void lower_make_tables(struct lowering *lowering)
 {
-    for (uint32_t t = 0; t < lowering->table_count && !failed(lowering); t++) {
-        struct table *table = &lowering->tables[t];
+    for (uint32_t t = 0; t < lowering->tables.count && !failed(lowering); t++) {
+        struct table *table = &lowering->tables.list[t];
         uint32_t columns = 1 + table->column_count;
         for (uint32_t i = 0; i < table->column_count; i++)
             columns += table->columns[i].flag != NONE;
-        uint32_t rows = rows_of(table) ? rows_of(table) : 1;
+        uint32_t rows = lower_rows_of(table) ? lower_rows_of(table) : 1;
         if (rows > MOST_ROWS) {
-            refuse(lowering, table->span.begin, "table \"%s\" may have more than %d rows",
-                   table->name, MOST_ROWS);
+            lower_refuse(lowering, table->span.begin, "table \"%s\" may have more than %d rows",
+                         table->name, MOST_ROWS);
             return;
         }
         table->ir = iso_prove_table(lowering->program, table->name, rows, columns, table->span);
@@ -556,15 +539,15 @@ void make_tables(struct lowering *lowering)
                 made->column_names[column->flag] = iso_copy_text(null, (size_t)used);
         }
         name_rows(lowering, table, made);
-        for (uint32_t i = 0; i < table->unique_count; i++)
-            if (table->uniques[i].primary || !made->key_count)
-                set_key(made, &table->uniques[i]);
+        for (uint32_t i = 0; i < table->uniques.count; i++)
+            if (table->uniques.list[i].primary || !made->key_count)
+                set_key(made, &table->uniques.list[i]);
         for (uint32_t row = 0; row < table->initial_count; row++) {
-            uint32_t one = make_constant(lowering, 1);
+            uint32_t one = lower_number(lowering, 1);
             lowering->program->tables.list[table->ir].initial[row * columns] = one;
             for (uint32_t i = 0; i < table->column_count; i++) {
                 int64_t number = table->initial[row * table->column_count + i];
-                uint32_t value = make_constant(lowering, number == INT64_MIN ? 0 : number);
+                uint32_t value = lower_number(lowering, number == INT64_MIN ? 0 : number);
                 uint32_t *initial =
                     &lowering->program->tables.list[table->ir].initial[row * columns];
                 initial[1 + i] = value;
@@ -572,7 +555,7 @@ void make_tables(struct lowering *lowering)
                     initial[table->columns[i].flag] = one;
             }
         }
-        for (uint32_t i = 0; i < table->unique_count; i++)
-            make_unique(lowering, table, &table->uniques[i]);
+        for (uint32_t i = 0; i < table->uniques.count; i++)
+            make_unique(lowering, table, &table->uniques.list[i]);
     }
 }

@@ -1,9 +1,9 @@
 /* The parser's trees: all nodes below one, where a node stands in the file, names, and the node
  * that is refused. */
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
-void each_node(const ProtobufCMessage *message,
-               bool (*visit)(void *with, const PgQuery__Node *node), void *with)
+void lower_each_node(const ProtobufCMessage *message,
+                     bool (*visit)(void *with, const PgQuery__Node *node), void *with)
 {
     if (message->descriptor == &pg_query__node__descriptor &&
         !visit(with, (const PgQuery__Node *)message))
@@ -23,7 +23,7 @@ void each_node(const ProtobufCMessage *message,
             repeated ? *(ProtobufCMessage *const *const *)place : (const void *)place;
         for (size_t j = 0; j < count; j++)
             if (list[j])
-                each_node(list[j], visit, with);
+                lower_each_node(list[j], visit, with);
     }
 }
 
@@ -56,21 +56,20 @@ static bool take_place(void *with, const PgQuery__Node *node)
     return true;
 }
 
-int32_t location_of(const PgQuery__Node *node)
+int32_t lower_location_of(const PgQuery__Node *node)
 {
     struct first_place first = {-1};
     if (node)
-        each_node(&node->base, take_place, &first);
+        lower_each_node(&node->base, take_place, &first);
     return first.location;
 }
 
-void refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what)
+void lower_refuse_node(struct lowering *lowering, const PgQuery__Node *node, const char *what)
 {
-    refuse(lowering, place_of(lowering, location_of(node)),
-           "%s: not in the subset that can be proved", what);
+    lower_refuse_form(lowering, place_of(lowering, lower_location_of(node)), "%s", what);
 }
 
-const char *name_of(const PgQuery__Node *string)
+const char *lower_name_of(const PgQuery__Node *string)
 {
     return string->node_case == PG_QUERY__NODE__NODE_STRING ? string->string->sval : "";
 }

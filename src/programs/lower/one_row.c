@@ -2,7 +2,7 @@
  * has one row at most. */
 #include <string.h>
 
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 struct mention {
     const struct from *from;
@@ -19,12 +19,12 @@ static bool find_mention(void *with, const PgQuery__Node *node)
     if (node->node_case != PG_QUERY__NODE__NODE_COLUMN_REF)
         return true;
     struct named named = {0};
-    if (!prove_sql_names_of(node->column_ref, &alias, &name)) {
+    if (!lower_names_of(node->column_ref, &alias, &name)) {
         mention->other = true;
         return true;
     }
-    prove_sql_find_named(&named, mention->from, alias, name);
-    if (named.found && !mention->fixed[named.entry - mention->from->entries])
+    lower_find_named(&named, mention->from, alias, name);
+    if (named.found && !mention->fixed[named.entry - mention->from->entries.list])
         mention->other = true;
     return true;
 }
@@ -36,14 +36,14 @@ static void fix_by(const struct from *from, const bool *fixed, const PgQuery__No
     struct named named = {0};
     struct mention mention = {from, fixed, false};
     if (column->node_case != PG_QUERY__NODE__NODE_COLUMN_REF ||
-        !prove_sql_names_of(column->column_ref, &alias, &name))
+        !lower_names_of(column->column_ref, &alias, &name))
         return;
-    prove_sql_find_named(&named, from, alias, name);
+    lower_find_named(&named, from, alias, name);
     if (named.found != 1)
         return;
-    each_node(&by->base, find_mention, &mention);
+    lower_each_node(&by->base, find_mention, &mention);
     if (!mention.other)
-        columns[named.entry - from->entries] |= (uint64_t)1 << named.column;
+        columns[named.entry - from->entries.list] |= (uint64_t)1 << named.column;
 }
 
 static void fix_columns(const struct from *from, const bool *fixed, const PgQuery__Node *node,
@@ -55,7 +55,7 @@ static void fix_columns(const struct from *from, const bool *fixed, const PgQuer
             fix_columns(from, fixed, node->bool_expr->args[i], columns);
     } else if (node->node_case == PG_QUERY__NODE__NODE_A_EXPR &&
                node->a_expr->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP && node->a_expr->lexpr &&
-               node->a_expr->n_name == 1 && !strcmp(name_of(node->a_expr->name[0]), "=")) {
+               node->a_expr->n_name == 1 && !strcmp(lower_name_of(node->a_expr->name[0]), "=")) {
         fix_by(from, fixed, node->a_expr->lexpr, node->a_expr->rexpr, columns);
         fix_by(from, fixed, node->a_expr->rexpr, node->a_expr->lexpr, columns);
     }
@@ -63,32 +63,32 @@ static void fix_columns(const struct from *from, const bool *fixed, const PgQuer
 
 static bool is_fixed(const struct table *table, uint64_t columns)
 {
-    for (uint32_t i = 0; i < table->unique_count; i++) {
-        const struct unique *unique = &table->uniques[i];
+    for (uint32_t i = 0; i < table->uniques.count; i++) {
+        const struct unique *unique = &table->uniques.list[i];
         bool all = true;
         for (uint32_t j = 0; j < unique->count; j++)
             all = all && columns >> unique->columns[j] & 1;
         if (all)
             return true;
     }
-    return rows_of(table) <= 1;
+    return lower_rows_of(table) <= 1;
 }
 
-bool at_most_one(struct lowering *lowering, const struct from *from)
+bool lower_finds_one_row(struct lowering *lowering, const struct from *from)
 {
     (void)lowering;
-    bool *fixed = iso_allocate_zeroed(from->count + 1, sizeof *fixed);
-    uint64_t *columns = iso_allocate_zeroed(from->count + 1, sizeof *columns);
+    bool *fixed = iso_allocate_zeroed(from->entries.count + 1, sizeof *fixed);
+    uint64_t *columns = iso_allocate_zeroed(from->entries.count + 1, sizeof *columns);
     bool changed = true, all = true;
     while (changed) {
         changed = false;
-        for (uint32_t i = 0; i < from->condition_count; i++)
-            fix_columns(from, fixed, from->conditions[i], columns);
-        for (uint32_t i = 0; i < from->count; i++)
-            if (!fixed[i] && is_fixed(from->entries[i].table, columns[i]))
+        for (uint32_t i = 0; i < from->conditions.count; i++)
+            fix_columns(from, fixed, from->conditions.list[i], columns);
+        for (uint32_t i = 0; i < from->entries.count; i++)
+            if (!fixed[i] && is_fixed(from->entries.list[i].table, columns[i]))
                 fixed[i] = changed = true;
     }
-    for (uint32_t i = 0; i < from->count; i++)
+    for (uint32_t i = 0; i < from->entries.count; i++)
         all = all && fixed[i];
     iso_free(fixed);
     iso_free(columns);

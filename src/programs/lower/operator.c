@@ -1,10 +1,10 @@
 /* Operators on values: NULL if one of both is, but for AND; bounds are carried along, and what they
  * decide is no expression any more. */
-#include "prove_sql/lower_private.h"
+#include "lower/lower_private.h"
 
 static uint32_t null_of(struct lowering *lowering, const struct value *a, const struct value *b)
 {
-    return either(lowering, a->null, b->null);
+    return lower_or(lowering, a->null, b->null);
 }
 
 static bool is_number(const struct value *value)
@@ -12,22 +12,23 @@ static bool is_number(const struct value *value)
     return value->type == TYPE_INT || value->type == TYPE_BIGINT || value->type == TYPE_NULL;
 }
 
-int64_t prove_sql_narrow(__int128 number)
+int64_t lower_narrow(__int128 number)
 {
     return number > INT64_MAX ? INT64_MAX : number < INT64_MIN ? INT64_MIN : (int64_t)number;
 }
 
-struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                                  struct value b, size_t place)
+struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                              struct value b, size_t place)
 {
     if (!is_number(&a) || !is_number(&b)) {
-        refuse(lowering, place, "arithmetic with %s and %s", type_name(a.type), type_name(b.type));
-        return value_null(lowering);
+        lower_refuse(lowering, place, "arithmetic with %s and %s", lower_type_name(a.type),
+                     lower_type_name(b.type));
+        return lower_null(lowering);
     }
     if (a.type == TYPE_NULL || b.type == TYPE_NULL)
-        return value_null(lowering);
+        return lower_null(lowering);
     struct value value = {.null = null_of(lowering, &a, &b),
-                          .fails = either(lowering, a.fails, b.fails)};
+                          .fails = lower_or(lowering, a.fails, b.fails)};
     __int128 ends[4];
     if (op == ISO_PROVE_MULTIPLY) {
         ends[0] = (__int128)a.low * b.low;
@@ -44,10 +45,11 @@ struct value prove_sql_arithmetic(struct lowering *lowering, enum iso_prove_op o
         low = ends[i] < low ? ends[i] : low;
         high = ends[i] > high ? ends[i] : high;
     }
-    value.low = prove_sql_narrow(low);
-    value.high = prove_sql_narrow(high);
-    value.at = make(lowering, op, a.at, b.at, NONE);
-    fit(lowering, &value, a.type == TYPE_BIGINT || b.type == TYPE_BIGINT ? TYPE_BIGINT : TYPE_INT);
+    value.low = lower_narrow(low);
+    value.high = lower_narrow(high);
+    value.at = lower_make(lowering, op, a.at, b.at, NONE);
+    lower_fit(lowering, &value,
+              a.type == TYPE_BIGINT || b.type == TYPE_BIGINT ? TYPE_BIGINT : TYPE_INT);
     return value;
 }
 
@@ -70,67 +72,69 @@ static int known_order(enum iso_prove_op op, const struct value *a, const struct
     }
 }
 
-struct value prove_sql_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
-                               struct value b, size_t place)
+struct value lower_compare(struct lowering *lowering, enum iso_prove_op op, struct value a,
+                           struct value b, size_t place)
 {
     bool equality = op == ISO_PROVE_EQUAL || op == ISO_PROVE_UNEQUAL;
-    if (!types_meet(a.type, b.type) ||
+    if (!lower_types_meet(a.type, b.type) ||
         (!equality && (a.type == TYPE_TEXT || b.type == TYPE_TEXT))) {
-        refuse(lowering, place, "a comparison of %s and %s%s", type_name(a.type), type_name(b.type),
-               a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known"
-                                                          : "");
-        return value_null(lowering);
+        lower_refuse(
+            lowering, place, "a comparison of %s and %s%s", lower_type_name(a.type),
+            lower_type_name(b.type),
+            a.type == TYPE_TEXT && b.type == TYPE_TEXT ? ": of texts only equality is known" : "");
+        return lower_null(lowering);
     }
     struct value value = {.type = TYPE_BOOLEAN,
                           .null = null_of(lowering, &a, &b),
                           .low = 0,
                           .high = 1,
-                          .fails = either(lowering, a.fails, b.fails)};
+                          .fails = lower_or(lowering, a.fails, b.fails)};
     int known = known_order(op, &a, &b);
-    value.at = known >= 0 ? make_constant(lowering, known) : make(lowering, op, a.at, b.at, NONE);
+    value.at =
+        known >= 0 ? lower_number(lowering, known) : lower_make(lowering, op, a.at, b.at, NONE);
     return value;
 }
 
 struct value compare_equal(struct lowering *lowering, struct value a, struct value b, size_t place)
 {
-    return prove_sql_compare(lowering, ISO_PROVE_EQUAL, a, b, place);
+    return lower_compare(lowering, ISO_PROVE_EQUAL, a, b, place);
 }
 
-struct value prove_sql_conjunction(struct lowering *lowering, struct value a, struct value b)
+struct value lower_conjunction(struct lowering *lowering, struct value a, struct value b)
 {
-    uint32_t true_a = truth_of(lowering, &a), true_b = truth_of(lowering, &b);
-    struct value value = value_condition(lowering, both(lowering, true_a, true_b));
-    value.fails = either(lowering, a.fails, b.fails);
+    uint32_t true_a = lower_truth(lowering, &a), true_b = lower_truth(lowering, &b);
+    struct value value = lower_boolean(lowering, lower_and(lowering, true_a, true_b));
+    value.fails = lower_or(lowering, a.fails, b.fails);
     uint32_t null = null_of(lowering, &a, &b);
     if (null != NONE) { /* neither is false */
-        uint32_t maybe =
-            both(lowering, either(lowering, true_a, a.null), either(lowering, true_b, b.null));
-        value.null = both(lowering, null, maybe);
+        uint32_t maybe = lower_and(lowering, lower_or(lowering, true_a, a.null),
+                                   lower_or(lowering, true_b, b.null));
+        value.null = lower_and(lowering, null, maybe);
     }
     return value;
 }
 
-struct value prove_sql_negation(struct lowering *lowering, struct value a)
+struct value lower_negation(struct lowering *lowering, struct value a)
 {
     uint32_t fails = a.fails, null = a.null;
-    a = value_condition(lowering,
-                        inverse(lowering, both(lowering, a.at, make_constant(lowering, 1))));
+    a = lower_boolean(lowering,
+                      lower_not(lowering, lower_and(lowering, a.at, lower_number(lowering, 1))));
     a.fails = fails;
     a.null = null;
     return a;
 }
 
 /* GREATEST and LEAST pass over NULL. */
-struct value prove_sql_more_of(struct lowering *lowering, struct value a, struct value b,
-                               bool greatest, size_t place)
+struct value lower_more_of(struct lowering *lowering, struct value a, struct value b, bool greatest,
+                           size_t place)
 {
-    struct value wins = prove_sql_compare(
+    struct value wins = lower_compare(
         lowering, greatest ? ISO_PROVE_GREATER_EQUAL : ISO_PROVE_LESS_EQUAL, a, b, place);
-    uint32_t first = either(lowering, truth_of(lowering, &wins),
-                            both(lowering, b.null, inverse(lowering, a.null)));
-    struct value value = value_choose(lowering, first, a, b);
-    value.fails = either(lowering, a.fails, b.fails);
-    value.null = both(lowering, a.null, b.null);
+    uint32_t first = lower_or(lowering, lower_truth(lowering, &wins),
+                              lower_and(lowering, b.null, lower_not(lowering, a.null)));
+    struct value value = lower_value_choose(lowering, first, a, b);
+    value.fails = lower_or(lowering, a.fails, b.fails);
+    value.null = lower_and(lowering, a.null, b.null);
     if (a.null == NONE && b.null == NONE) {
         int64_t low = a.low > b.low ? a.low : b.low, high = a.high < b.high ? a.high : b.high;
         value.low = greatest ? low : value.low;

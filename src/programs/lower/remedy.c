@@ -1,4 +1,4 @@
-#include "prove_sql/remedy.h"
+#include "lower/remedy.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "prove/advice.h"
-#include "prove_sql/read.h"
+#include "lower/read.h"
 
 enum {
     TOGETHER = 3,
@@ -34,8 +34,7 @@ struct search {
     const struct iso_prove_options *options;
     double deadline; /* 0: none */
     double until;    /* of the kind that is sought */
-    struct change *list;
-    uint32_t count, capacity;
+    ISO_LIST(struct change) changes;
     bool timeout;
 };
 
@@ -46,8 +45,7 @@ static void add(struct search *search, struct change change, struct iso_text *ad
 {
     change.added = iso_copy_text(added->bytes, added->used);
     change.words = iso_copy_text(words->bytes, words->used);
-    ISO_GROW(search->list, search->count, search->capacity);
-    search->list[search->count++] = change;
+    ISO_APPEND(search->changes, change);
     iso_text_release(added);
     iso_text_release(words);
 }
@@ -82,9 +80,9 @@ static void lock_reads(struct search *search, uint32_t template, uint32_t step)
                               !is_word(search, at->span.begin, "PERFORM")))
             continue;
         bool known = false;
-        for (uint32_t i = 0; i < search->count; i++)
-            known = known ||
-                    (search->list[i].kind == LOCK_READ && search->list[i].place == at->span.end);
+        for (uint32_t i = 0; i < search->changes.count; i++)
+            known = known || (search->changes.list[i].kind == LOCK_READ &&
+                              search->changes.list[i].place == at->span.end);
         if (known)
             continue;
         iso_text_put(&added, " FOR UPDATE");
@@ -358,7 +356,7 @@ static void change_text(const struct search *search, const uint32_t *chosen, uin
     source->used = 0;
     for (uint32_t to = 0; to <= program->source_length; to++)
         for (uint32_t i = 0; i < count; i++) {
-            const struct change *change = &search->list[chosen[i]];
+            const struct change *change = &search->changes.list[chosen[i]];
             if (change->place != to)
                 continue;
             iso_text_put_bytes(source, program->source + from, to - from);
@@ -376,7 +374,7 @@ static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
     change_text(search, chosen, count, &source);
     bool yes = holds(search, &source, level);
     for (uint32_t i = 0; i < count && yes; i++) {
-        const struct change *change = &search->list[chosen[i]];
+        const struct change *change = &search->changes.list[chosen[i]];
         if (change->kind != INDEX)
             continue;
         source.used = 0;
@@ -392,13 +390,13 @@ static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
 static uint32_t find(struct search *search, enum kind kind, uint32_t most,
                      enum iso_prove_level level, uint32_t *found)
 {
-    uint32_t *of = iso_allocate((search->count + 1) * sizeof *of), all = 0, tried = 0, size;
+    uint32_t *of = iso_allocate((search->changes.count + 1) * sizeof *of), all = 0, tried = 0, size;
     bool yes = false;
     search->until = iso_clock_seconds() + MOST_SECONDS;
     if (search->deadline > 0 && search->deadline < search->until)
         search->until = search->deadline;
-    for (uint32_t i = 0; i < search->count; i++)
-        if (search->list[i].kind == kind)
+    for (uint32_t i = 0; i < search->changes.count; i++)
+        if (search->changes.list[i].kind == kind)
             of[all++] = i;
     for (size = 1; size <= most && size <= all && !yes && !search->timeout; size++) {
         uint32_t places[TOGETHER] = {0, 1, 2};
@@ -420,7 +418,7 @@ static void put_set(const struct search *search, const uint32_t *found, uint32_t
 {
     struct iso_text words = {0};
     for (uint32_t i = 0; i < count; i++)
-        iso_text_format(&words, "%s%s", i ? "; and " : "", search->list[found[i]].words);
+        iso_text_format(&words, "%s%s", i ? "; and " : "", search->changes.list[found[i]].words);
     if (json)
         iso_text_put_string(text, words.bytes, words.used);
     else
@@ -489,10 +487,10 @@ void iso_prove_sql_advise(const struct iso_prove_program *program,
             text,
             "  none: nothing that was asked is violated, or the program is wrong by itself\n");
     iso_text_put(text, json ? "}" : "");
-    for (uint32_t i = 0; i < search.count; i++) {
-        iso_free(search.list[i].added);
-        iso_free(search.list[i].words);
-        iso_free(search.list[i].kept);
+    for (uint32_t i = 0; i < search.changes.count; i++) {
+        iso_free(search.changes.list[i].added);
+        iso_free(search.changes.list[i].words);
+        iso_free(search.changes.list[i].kept);
     }
-    iso_free(search.list);
+    iso_free(search.changes.list);
 }
