@@ -16,8 +16,8 @@
 #include <stdbool.h>
 
 #include "base/json.h"
-#include "iso/error.h"
-#include "iso/value_type.h"
+#include "base/error.h"
+#include "values/type.h"
 
 enum { ISO_AVRO_DEPTH_MAX = 64, ISO_AVRO_SCALE_MAX = 1000, ISO_AVRO_USES = 4 };
 

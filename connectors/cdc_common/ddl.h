@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 /* Whether it drops or truncates a table; by its first words, as senders write it. */
 bool iso_ddl_drops_rows(struct iso_json_text sql);

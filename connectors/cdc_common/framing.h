@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/message.h"
+#include "base/message.h"
 
 enum iso_frame_part { ISO_FRAME_KEY, ISO_FRAME_PAYLOAD };
 enum { ISO_FRAME_BYTES = 5 }; /* the magic byte and the id */

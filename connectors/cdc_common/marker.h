@@ -9,7 +9,7 @@
 #pragma once
 
 #include "values/row.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 struct iso_marker {
     char *table;  /* NULL: rows of every table carry it */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "values/row.h"
 
 enum { ISO_SHOWN_MAX = 1 << 17, ISO_SHOWN_BYTES_MAX = 1 << 22 };

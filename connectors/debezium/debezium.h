@@ -14,6 +14,6 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 extern const struct iso_decoder_class iso_debezium_decoder;

@@ -22,7 +22,7 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 /* Kind "dgraph". */
 extern const struct iso_decoder_class iso_dgraph_decoder;

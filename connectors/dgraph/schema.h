@@ -10,8 +10,8 @@
  */
 #pragma once
 
-#include "iso/atom.h"
-#include "iso/error.h"
+#include "base/atom.h"
+#include "base/error.h"
 
 struct schema {
     bool given;

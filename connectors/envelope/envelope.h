@@ -20,7 +20,7 @@
 #pragma once
 
 #include "values/row.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 enum iso_member {
     ISO_MEMBER_NONE, /* not looked at */

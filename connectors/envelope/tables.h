@@ -20,7 +20,7 @@
 #pragma once
 
 #include "values/row.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 enum { ISO_TABLES_MAX = 4096, ISO_TABLES_COLUMNS_MAX = 1 << 17, ISO_TABLES_BYTES_MAX = 1 << 22 };
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "connectors/avro/schema.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 /* ISO_BAD_INPUT: the events are as they were. */
 enum iso_status record_avro_read(const struct iso_avro_type *root, const uint8_t *bytes,

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 static enum avro_role role_of(const char *name)
 {

@@ -2,7 +2,7 @@
  * by itself. */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 struct build_operation {
     enum iso_operation_kind kind; /* as the record says; a read of a list is ISO_READ */

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 /* Kind "history"; options->format chooses. */
 extern const struct iso_decoder_class iso_record_decoder;

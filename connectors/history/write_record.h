@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* Append the record of a transaction of a history with scalar timestamps, built or finished,
  * without snapshots. For Avro timestamps are below 2^63, since its long is signed, and nothing is

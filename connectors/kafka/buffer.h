@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/message.h"
+#include "base/message.h"
 
 struct iso_kafka_buffer_block;
 

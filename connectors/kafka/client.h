@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_kafka_property {
     char *name, *value;

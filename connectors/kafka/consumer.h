@@ -41,9 +41,9 @@
 #include <stdint.h>
 
 #include "connectors/kafka/client.h"
-#include "iso/error.h"
-#include "iso/inputs.h"
-#include "iso/message.h"
+#include "base/error.h"
+#include "base/inputs.h"
+#include "base/message.h"
 
 enum iso_kafka_start {
     ISO_KAFKA_BEGINNING,

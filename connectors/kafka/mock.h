@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_kafka_mock;
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "connectors/kafka/client.h"
-#include "iso/message.h"
+#include "base/message.h"
 
 enum kafka_probe_answer {
     KAFKA_PROBE_UNKNOWN, /* no answer */

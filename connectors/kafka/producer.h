@@ -7,7 +7,7 @@
 #pragma once
 
 #include "connectors/kafka/client.h"
-#include "iso/message.h"
+#include "base/message.h"
 
 struct iso_kafka_producer;
 

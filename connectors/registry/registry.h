@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 struct iso_registry;
 

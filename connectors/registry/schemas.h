@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/number_map.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 /* KEPT: however long their texts are. */
 enum { ISO_SCHEMAS_MAX = 4096, ISO_SCHEMAS_BYTES = 8 << 20, ISO_SCHEMAS_KEPT = 4 };

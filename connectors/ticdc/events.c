@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "connectors/ticdc/decoder_private.h"
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 bool ticdc_start_json(struct ticdc *ticdc, const struct iso_message *message,
                       struct iso_events *events)

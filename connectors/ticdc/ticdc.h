@@ -29,7 +29,7 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 /* Kind "ticdc". */
 extern const struct iso_decoder_class iso_ticdc_decoder;

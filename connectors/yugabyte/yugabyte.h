@@ -18,6 +18,6 @@
  */
 #pragma once
 
-#include "iso/source.h"
+#include "values/source.h"
 
 extern const struct iso_decoder_class iso_yugabyte_decoder;

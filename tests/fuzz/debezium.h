@@ -4,7 +4,7 @@
 #ifndef TESTS_FUZZ_DEBEZIUM_H
 #define TESTS_FUZZ_DEBEZIUM_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/feed_debezium.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_DECODER_H
 #define TESTS_FUZZ_DECODER_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_payload(const struct iso_decoder_class *class,

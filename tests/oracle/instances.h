@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "tests/support/plain_history.h"
 
 enum { INSTANCE_TEXT = 640, INSTANCES_MAX = 512 };

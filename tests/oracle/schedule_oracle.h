@@ -10,7 +10,7 @@
 #ifndef ISO_TESTS_SCHEDULE_ORACLE_H
 #define ISO_TESTS_SCHEDULE_ORACLE_H
 
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 /* True if some schedule explains the finished history. */
 bool schedule_oracle_holds(const struct iso_history *history, enum iso_model model, uint64_t drift);

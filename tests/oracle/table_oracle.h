@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 enum {
     TABLE_ROWS = 6,

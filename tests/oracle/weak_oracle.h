@@ -16,7 +16,7 @@
 #ifndef ISO_TESTS_WEAK_ORACLE_H
 #define ISO_TESTS_WEAK_ORACLE_H
 
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 enum { WEAK_ORACLE_TRANSACTIONS = 6, WEAK_ORACLE_MANY = 10 };
 

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "evidence/evidence.h"
-#include "iso/polygraph.h"
-#include "iso/weak.h"
+#include "verdict/polygraph.h"
+#include "verdict/weak.h"
 #include "judge/split.h"
 #include "tests/oracle/schedule_oracle.h"
 #include "tests/oracle/weak_oracle.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "verify/verify.h"
 
 enum { JUDGE_UNCONFIRMED = 100 }; /* beside the outcomes */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/format.h"
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "verify/verify.h"
 
 struct slow {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "tests/support/arguments.h"
 #include "verify/verify.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/archive.h"
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/support/test.h"
 
 /* Gives the new one; the old one is gone. */

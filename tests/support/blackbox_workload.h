@@ -11,7 +11,7 @@
 #ifndef ISO_TESTS_BLACKBOX_WORKLOAD_H
 #define ISO_TESTS_BLACKBOX_WORKLOAD_H
 
-#include "iso/history.h"
+#include "history/history.h"
 
 struct blackbox_workload {
     const char *name;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* The block as text, so that two can be compared. */
 static inline void block_text(const struct iso_history *block, char *text, size_t size)

@@ -18,7 +18,7 @@
 #ifndef TESTS_BRIEF_HISTORY_H
 #define TESTS_BRIEF_HISTORY_H
 
-#include "iso/check.h"
+#include "verdict/check.h"
 
 /* Initialises, builds and finishes the history. */
 void brief_history(struct iso_history *history, const char *lines);

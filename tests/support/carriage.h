@@ -7,7 +7,7 @@
 #ifndef TESTS_CARRIAGE_H
 #define TESTS_CARRIAGE_H
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "pipeline/pipeline.h"
 #include "tests/support/feed_debezium.h"
 #include "tests/support/feeder.h"

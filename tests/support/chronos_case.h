@@ -2,7 +2,7 @@
 #ifndef TESTS_CHRONOS_CASE_H
 #define TESTS_CHRONOS_CASE_H
 
-#include "iso/check.h"
+#include "verdict/check.h"
 
 /* What a check counted, beside its violations. */
 struct chronos_counts {

@@ -10,7 +10,7 @@
 #ifndef TESTS_SUPPORT_DECODING_H
 #define TESTS_SUPPORT_DECODING_H
 
-#include "iso/source.h"
+#include "values/source.h"
 
 struct decoding {
     struct iso_decoder *decoder;

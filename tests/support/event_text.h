@@ -9,7 +9,7 @@
 #ifndef TESTS_SUPPORT_EVENT_TEXT_H
 #define TESTS_SUPPORT_EVENT_TEXT_H
 
-#include "iso/source.h"
+#include "values/source.h"
 
 /* All events, a line each, without a newline behind the last; cut at `size`. */
 void event_text(const struct iso_events *events, char *text, size_t size);

@@ -4,8 +4,8 @@
 #define TESTS_SUPPORT_FEED_H
 
 #include "base/text.h"
-#include "iso/history.h"
-#include "iso/message.h"
+#include "history/history.h"
+#include "base/message.h"
 
 /* What a message says, for who takes messages away: the writer sets it before it adds one. */
 enum feed_part {

@@ -11,7 +11,7 @@
 #ifndef TESTS_SUPPORT_FEED_DEBEZIUM_H
 #define TESTS_SUPPORT_FEED_DEBEZIUM_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/support/feed.h"
 
 enum { FEED_DEBEZIUM_TABLES = 4 };

@@ -10,7 +10,7 @@
 #ifndef TESTS_SUPPORT_FEED_TICDC_H
 #define TESTS_SUPPORT_FEED_TICDC_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/support/feed.h"
 
 struct feed_ticdc_options {

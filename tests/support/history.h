@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_HISTORY_H
 #define TESTS_SUPPORT_HISTORY_H
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* The atom of a text. */
 iso_atom test_atom(struct iso_history *history, const char *text);

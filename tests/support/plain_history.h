@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 enum {
     PLAIN_TRANSACTIONS = 12,

@@ -17,7 +17,7 @@
 #ifndef TESTS_SUPPORT_TIDB_WORLD_H
 #define TESTS_SUPPORT_TIDB_WORLD_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "tests/support/feed.h"
 #include "tests/support/random.h"
 

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "formats/format.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 enum { APP_GUESS = -1 }; /* a format that was not named */
 

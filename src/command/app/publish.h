@@ -10,7 +10,7 @@
 
 #include "cli/options.h"
 #include "connectors/kafka/producer.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 struct app_publish_options {
     const char *topic;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "iso/history.h"
+#include "history/history.h"
 #include "iso/isochron.h"
 #include "judge/judge.h"
 #include "native/native.h"

@@ -30,7 +30,7 @@
  */
 #pragma once
 
-#include "iso/check.h"
+#include "verdict/check.h"
 
 struct iso_aion;
 

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 struct chronos_gaps {
     struct iso_history history; /* with other sts, cts and ots */

@@ -2,7 +2,7 @@
  * commits. */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* By transaction: before the commit of which transaction, in the order of the input, its external
  * reads all saw what was newest; its own at the latest, and behind the one before it in its

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "chronos/chronos.h"
 #include "judge/split.h"
-#include "iso/weak.h"
+#include "verdict/weak.h"
 #include "rowsets/rowsets.h"
 
 void iso_judge_options_init(struct iso_judge_options *options)

@@ -11,8 +11,8 @@
  */
 #pragma once
 
-#include "iso/check.h"
-#include "iso/polygraph.h"
+#include "verdict/check.h"
+#include "verdict/polygraph.h"
 
 enum iso_judge_engine { ISO_JUDGE_AUTO, ISO_JUDGE_CHRONOS, ISO_JUDGE_AION, ISO_JUDGE_POLYGRAPH };
 

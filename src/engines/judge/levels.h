@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "iso/answers.h"
+#include "verdict/answers.h"
 #include "judge/judge.h"
 
 /* Is told each judgement before it is released; may write the anomaly of its answer. */

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/numbers.h"
 #include "history/copy.h"
-#include "iso/weak.h"
+#include "verdict/weak.h"
 #include "judge/begins.h"
 
 /* The history of halves, and back from it. */

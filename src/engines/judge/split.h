@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 
 /* As iso_polygraph_check; options->model is ISO_MODEL_PC. */
 enum iso_status iso_split_check(const struct iso_history *history,

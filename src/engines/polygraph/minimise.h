@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 
 /* Who judges a part at the level of the options: iso_polygraph_check, or what has that form. */
 typedef enum iso_status iso_polygraph_judge(const struct iso_history *history,

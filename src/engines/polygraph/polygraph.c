@@ -1,5 +1,5 @@
 /* The route, cheapest step first. */
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 
 #include "base/clock.h"
 #include "base/log.h"

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 
 #define INITIAL 0xfffffffeu /* the version that stands before all others */
 #define OPEN 0xffffffffu    /* a read whose writer is not known yet */

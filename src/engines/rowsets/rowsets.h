@@ -41,7 +41,7 @@
 #include <stdint.h>
 
 #include "base/archive.h"
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "predicate/bounds.h"
 
 struct iso_rowsets;

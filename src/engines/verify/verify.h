@@ -2,12 +2,12 @@
  * code.
  *
  * Accept: the events are replayed against plain state, in linear time. Reject: a finding is looked
- * up; lemmas go through a clause checker, one after another. include/iso/evidence.h says why
+ * up; lemmas go through a clause checker, one after another. src/model/verdict/evidence.h says why
  * evidence is enough.
  */
 #pragma once
 
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 enum iso_verification { ISO_CONFIRMED, ISO_REFUSED /* `error` says where it fails */ };
 

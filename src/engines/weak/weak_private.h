@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/memory.h"
-#include "iso/weak.h"
+#include "verdict/weak.h"
 #include "problem/problem.h"
 
 /* From which sizes on what is rare in small histories is done; tests with ISO_VALIDATE meet it

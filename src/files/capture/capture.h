@@ -28,9 +28,9 @@
 
 #include <stdbool.h>
 
-#include "iso/error.h"
-#include "iso/inputs.h"
-#include "iso/message.h"
+#include "base/error.h"
+#include "base/inputs.h"
+#include "base/message.h"
 
 struct iso_capture_reader;
 struct iso_capture_writer;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
-#include "iso/message.h"
+#include "base/message.h"
 
 /* What a line is, if no message: see capture/capture.h. */
 enum iso_capture_kind {

@@ -22,12 +22,12 @@
  * Literals: {"order":[a,b],"key":k}, {"reads":[reader,writer],"key":k},
  * {"not_reads":[reader,writer],"key":k} (writer null: the initial value), {"before":[event,event]}.
  * An rw edge has "via": whose version was read, null: the initial one. What they mean is in
- * iso/evidence.h. Threads: one at a time.
+ * verdict/evidence.h. Threads: one at a time.
  */
 #pragma once
 
 #include "bytes/output.h"
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 enum { ISO_EVIDENCE_VERSION = 1 };
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* For option tables; in the order of the enum. */
 #define ISO_FORMAT_NAMES                                                                           \

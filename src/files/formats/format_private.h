@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "formats/format.h"
 #include "bytes/whole_file.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 enum iso_status format_dbcop_read(const char *path, struct iso_history *history,
                                   struct iso_error *error);

@@ -15,7 +15,7 @@
 #include "formats/format.h"
 #include "formats/loss.h"
 #include "bytes/output.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* All formats are written; these as a directory, by iso_history_write_directory, the others by a
  * writer. */

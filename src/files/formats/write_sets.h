@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bytes/output.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* The set that begins with the operation and is written as one; NULL: none. `*next` is where to
  * look from: 0 at first. A range without rows begins in front of the operation that follows it, if

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "native/native.h"
 
 struct iso_counted {

@@ -12,13 +12,13 @@
  * stands twice is an error. An operation that has `ots` needs neither its `snapshot` nor its
  * `lock`: they are ignored there. Knows no files: Kafka records are read by the same code. Values
  * that begin with U+0002 are refused; in histories of files a write may have `"unknown":"REASON"`
- * in place of `v`, and is one of that byte and the reason (iso/atom.h). Threads: one at a time for
+ * in place of `v`, and is one of that byte and the reason (base/atom.h). Threads: one at a time for
  * each reader.
  */
 #pragma once
 
 #include "base/json.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 enum iso_native_fault_kind {
     ISO_FAULT_NONE,

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 enum { ISO_INPUTS_LIMIT = 65535 };
 

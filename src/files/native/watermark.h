@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "native/native.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 /* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
  * "watermark". */

@@ -25,8 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
-#include "iso/index.h"
+#include "base/error.h"
+#include "base/index.h"
 
 enum { ISO_ARCHIVE_NAME = 24 };
 

@@ -1,4 +1,4 @@
-#include "iso/error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <errno.h>

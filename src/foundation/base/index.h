@@ -23,7 +23,13 @@
 #include <stdint.h>
 
 #include "base/fetch.h"
-#include "iso/index.h"
+
+#define ISO_NONE 0xffffffffu /* no such number: of a transaction, an operation, a key, ... */
+
+struct iso_index {
+    uint64_t *slots;     /* 0: free, else hash << 32 | number + 1 */
+    uint32_t mask, used; /* mask: slots - 1, a power of two less one */
+};
 
 void iso_index_release(struct iso_index *index);
 void iso_index_clear(struct iso_index *index); /* keeps the room */

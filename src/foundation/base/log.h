@@ -9,7 +9,7 @@
  * without it), and ISOCHRON_LOG_TID one transaction: lines of others, and those of none, are left
  * out. A line on stderr is `module tid: what happened`. Formats are checked in every build.
  *
- * The first form is for who includes iso/atom.h. Threads: any; a line is written at once.
+ * The first form is for who includes base/atom.h. Threads: any; a line is written at once.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "iso/index.h"
+#include "base/index.h"
 
 struct iso_names {
     struct iso_index table; /* of places in `list` */

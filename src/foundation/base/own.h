@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 /* As open(2) with `flags`, close-on-exec added; -1 with an error. Allocates nothing. */
 int iso_own_open(const char *path, int flags, struct iso_error *error);

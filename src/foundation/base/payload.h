@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_payload {
     char *text;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_settings {
     const char *path; /* for messages */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_input;
 

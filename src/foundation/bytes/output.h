@@ -17,8 +17,8 @@
 #include <sys/types.h>
 
 #include "base/text.h"
-#include "iso/atom.h"
-#include "iso/error.h"
+#include "base/atom.h"
+#include "base/error.h"
 
 struct iso_output {
     int descriptor;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_output_directory {
     char *path, *temporary; /* NULL: closed */

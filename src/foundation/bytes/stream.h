@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 enum { ISO_STREAM_PADDING = 64 }; /* as scanners read ahead: base/json.h */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 enum { ISO_WHOLE_FILE_PADDING = 64 };
 

@@ -64,7 +64,7 @@
 #include <stdint.h>
 
 #include "base/archive.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct iso_spill;
 

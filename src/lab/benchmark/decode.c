@@ -14,7 +14,7 @@
 #include "connectors/ticdc/ticdc.h"
 #include "connectors/yugabyte/yugabyte.h"
 #include "capture/capture.h"
-#include "iso/inputs.h"
+#include "base/inputs.h"
 #include "measure/child.h"
 
 enum { RECORDS, OPERATIONS, BYTES, SIZE, PEAK_MEMORY, COLUMNS };

@@ -11,7 +11,7 @@
 #include "base/team.h"
 #include "cli/options.h"
 #include "generate/generate.h"
-#include "iso/history.h"
+#include "history/history.h"
 #include "measure/figures.h"
 
 /* The settings that options name. */

@@ -5,7 +5,7 @@
 
 #include "benchmark/kind.h"
 #include "base/text.h"
-#include "iso/message.h"
+#include "base/message.h"
 
 enum bench_encoding { BENCH_JSON, BENCH_AVRO, BENCH_PROTOBUF };
 

@@ -21,8 +21,8 @@
  */
 #pragma once
 
-#include "iso/history.h"
-#include "iso/verdict.h"
+#include "history/history.h"
+#include "verdict/verdict.h"
 
 enum { ISO_SCRIPT_TRANSACTIONS = 5, ISO_SCRIPT_FINDINGS = 2 };
 

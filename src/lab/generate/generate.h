@@ -36,8 +36,8 @@
 #include "generate/draw.h"
 #include "generate/plant.h"
 #include "generate/sites.h"
-#include "iso/history.h"
-#include "iso/verdict.h"
+#include "history/history.h"
+#include "verdict/verdict.h"
 
 /* In which order transactions leave. RANDOM: each waits among some thousands that leave in random
  * order. */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "generate/anomaly.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 /* `count` anomalies of a kind. */
 struct iso_plant {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 typedef enum iso_status iso_child_run(void *context, double *numbers, struct iso_error *error);
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 enum iso_better { ISO_BETTER_NEITHER, ISO_BETTER_HIGHER, ISO_BETTER_LOWER };
 

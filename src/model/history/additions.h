@@ -2,7 +2,7 @@
  * writes. */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 struct history_addition {
     uint32_t transaction;

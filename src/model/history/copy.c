@@ -170,7 +170,12 @@ void iso_history_copy_timed(struct iso_history *into, const struct iso_history *
 
 uint64_t iso_history_size(const struct iso_history *history)
 {
-    enum { TRANSACTION = 42, OPERATION = 9, KEY = 13, ATOM = 20 }; /* bytes; see iso/history.h */
+    enum {
+        TRANSACTION = 42,
+        OPERATION = 9,
+        KEY = 13,
+        ATOM = 20
+    }; /* bytes; see history/history.h */
     return TRANSACTION * (uint64_t)history->txns.count + OPERATION * (uint64_t)history->ops.count +
            sizeof(iso_atom) * history->lists.element_count + KEY * (uint64_t)history->keys.count +
            ATOM * (uint64_t)history->atoms.count + history->atoms.text_size;

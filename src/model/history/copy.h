@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* Adds transaction `t` of `from` to `into`. Inputs that `from` has and `into` does not are named
  * first, so that origins mean the same in both: `from` must know all that `into` knows, in the same

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "iso/atom.h"
+#include "base/atom.h"
 
 #define ISO_FOREIGN_PREFIX "cdc:" /* begins their tids */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 static bool take_number(const char **at, const char *end, uint64_t most, uint64_t *number)
 {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/memory.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 void history_reserve_transactions(struct iso_history *history, uint32_t count);
 void history_release_transactions(struct iso_history *history);

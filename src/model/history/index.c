@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/slots.h"
-#include "iso/history.h"
+#include "base/index.h"
 
 /* Integers below this may stand in the array; it grows only as far as they reach. */
 enum { DIRECT_LIMIT = 1 << 22, FIRST_SLOTS = 64 };

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "iso/atom.h"
+#include "base/atom.h"
 
 struct iso_atom_index {
     uint32_t *direct; /* number + 1, by atom: small integers */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* A moment at which something looks: all versions below `bound` are visible. */
 struct iso_moment {

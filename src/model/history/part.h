@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 struct iso_part {
     const struct iso_history *history;

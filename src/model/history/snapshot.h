@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* A later snapshot that lacks a committed xid which the earlier one sees. */
 struct iso_snapshot_violation {

@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "predicate/condition.h"
 #include "predicate/sum.h"
 

@@ -25,7 +25,7 @@
 
 #include <stddef.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "predicate/key_part.h"
 #include "predicate/scalar.h"
 

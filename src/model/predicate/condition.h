@@ -49,7 +49,7 @@
 
 #include <stddef.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "predicate/scalar.h"
 
 enum { ISO_CONDITION_TEXT = 1 << 16, ISO_CONDITION_COLUMNS = 256, ISO_CONDITION_DEPTH = 64 };

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 enum predicate_word_kind {
     PREDICATE_END,

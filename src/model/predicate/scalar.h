@@ -38,7 +38,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "iso/value_type.h"
+#include "values/type.h"
 #include "predicate/truth.h"
 
 /* What is promised of a column's texts. */

@@ -32,8 +32,8 @@
 
 #include "base/json_shape.h"
 #include "base/text.h"
-#include "iso/atom.h"
-#include "iso/value_type.h"
+#include "base/atom.h"
+#include "values/type.h"
 
 enum iso_cell_kind {
     ISO_CELL_NULL,

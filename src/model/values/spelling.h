@@ -20,7 +20,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "iso/value_type.h"
+#include "values/type.h"
 
 /* Adds the canonical spelling to `out`. False: the text is no value of the type, or it is not sure
  * which; `out` is as it was. Kinds that no text has but one spelling of are left alone, too. */

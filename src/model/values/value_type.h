@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "iso/value_type.h"
+#include "values/type.h"
 
 struct iso_connect_type {
     struct iso_json_text type;   /* "int64" */

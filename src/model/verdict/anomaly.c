@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 const char *iso_anomaly_name(enum iso_anomaly anomaly)
 {

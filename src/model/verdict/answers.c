@@ -1,4 +1,4 @@
-#include "iso/answers.h"
+#include "verdict/answers.h"
 
 #include <assert.h>
 

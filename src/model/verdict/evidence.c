@@ -1,4 +1,4 @@
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 #include <string.h>
 

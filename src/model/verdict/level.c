@@ -1,5 +1,5 @@
 /* The table of levels. */
-#include "iso/level.h"
+#include "verdict/level.h"
 
 #include <assert.h>
 #include <stdio.h>

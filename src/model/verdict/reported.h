@@ -17,7 +17,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 /* A name in a table of atoms, ISO_ABSENT is null; without a table it is not said at all. */
 struct iso_reported_atom {

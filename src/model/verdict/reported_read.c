@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "iso/level.h"
+#include "verdict/level.h"
 #include "verdict/reported.h"
 
 /* A violation's words, which belong to the verdict's own vocabulary. */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "cli/log.h"
 #include "cli/system.h"
 #include "bytes/output.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct app;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct cli_command;
 struct cli_option;

@@ -12,7 +12,7 @@
 
 #include "base/redact.h"
 #include "base/shown.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 enum level { INFO, WARNING, ERROR };
 

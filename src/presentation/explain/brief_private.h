@@ -2,7 +2,7 @@
 #pragma once
 
 #include "explain/brief.h"
-#include "iso/atom.h"
+#include "base/atom.h"
 
 struct line_times {
     uint32_t sts, cts;

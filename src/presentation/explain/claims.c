@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "iso/level.h"
+#include "verdict/level.h"
 #include "verdict/reported.h"
 
 void iso_claims_init(struct iso_claims *claims, struct iso_history *finished)

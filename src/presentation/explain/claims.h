@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "explain/names.h"
 #include "history/index.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* Who a verdict names. */
 struct iso_party {

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 /* Operations beyond this many are left out, with "more" saying how many. */
 enum { ISO_RECORD_OPERATIONS = 100 };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "iso/atom.h"
+#include "base/atom.h"
 
 /* Control characters escaped as JSON does, quotes only where the text needs them; what is very long
  * is cut. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 enum iso_wall {
     ISO_WALL_UNKNOWN,

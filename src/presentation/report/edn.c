@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "explain/record.h"
-#include "iso/level.h"
+#include "verdict/level.h"
 #include "report/tools_private.h"
 
 static void put_atom(struct iso_text *text, const struct iso_atoms *atoms, iso_atom atom)

@@ -12,9 +12,9 @@
 
 #include "base/text.h"
 #include "bytes/output.h"
-#include "iso/answers.h"
-#include "iso/polygraph.h"
-#include "iso/verdict.h"
+#include "verdict/answers.h"
+#include "verdict/polygraph.h"
+#include "verdict/verdict.h"
 
 /* One line. `peak_rss_bytes`: the process's, as the caller measured it. */
 void iso_report_json(struct iso_output *output, const struct iso_verdict *verdict,

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 struct sockaddr;
 

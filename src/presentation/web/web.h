@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "web/answer.h"
 
 struct iso_web;

@@ -1,7 +1,7 @@
 /* Expressions: each kind of node as a value (operator.c), NULL and what fails in it. */
 #include <string.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "lower/lower_private.h"
 
 /* What a node is called in messages. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "lower/lower_private.h"
 
 enum { MOST_ROUNDS = 100 }; /* of a FOR, where --unroll says nothing */

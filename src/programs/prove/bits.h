@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "iso/index.h"
+#include "base/index.h"
 #include "prove/encode.h"
 
 struct prove_gate {

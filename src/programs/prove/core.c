@@ -18,7 +18,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 #include "prove/program.h"
 
 enum {

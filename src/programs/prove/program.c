@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 static bool is_late(void *context)
 {

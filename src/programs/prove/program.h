@@ -53,7 +53,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/history.h"
+#include "base/index.h"
 #include "iso/status.h"
 #include "prove/stop.h"
 

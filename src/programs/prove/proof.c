@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "iso/error.h"
+#include "base/error.h"
 #include "prove/solve.h"
 
 enum { FALSE_TERM, TRUE_TERM };

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "prove/execution.h"
 
 struct iso_prove_options {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "prove/bits.h"
 #include "prove/execution.h"
 #include "solver/solver.h"

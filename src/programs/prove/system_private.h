@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "prove/system.h"
 
 enum { FALSE_TERM, TRUE_TERM };

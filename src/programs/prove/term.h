@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/index.h"
+#include "base/index.h"
 
 enum prove_term_op {
     PROVE_CONSTANT, /* value: low */

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 enum iso_database_protocol { ISO_PROTOCOL_POSTGRES, ISO_PROTOCOL_MYSQL };
 

@@ -2,7 +2,7 @@
  * missing, what each thing costs, the statement that mends it, and the `watch` command that fits.
  *
  * It only reads: catalogs and settings of the database, and of the broker the list of topics with
- * some of their latest messages. A finding is *wrong* if no verdict comes of it, *weak* if
+ * some of their latest messages. A finding is *wrong* if there would be no verdict, *weak* if
  * something is not judged because of it, a *note* if it is good to know. No finding says that all
  * is well for ever: it is a look at one moment.
  *

@@ -31,7 +31,7 @@
 
 #include "base/text.h"
 #include "database/database.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 struct iso_probe_tally {
     uint64_t committed, aborted, unknown;

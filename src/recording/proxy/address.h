@@ -5,7 +5,7 @@
 #include <netdb.h>
 #include <stdbool.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 /* NULL on error, which names `option`. address_free gives it back. `listens`: for oneself. */
 struct addrinfo *address_resolve(const char *text, const char *option, bool listens,

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
-#include "iso/error.h"
+#include "base/error.h"
 
 struct http;
 

@@ -27,7 +27,7 @@
 #include <netdb.h>
 #include <openssl/ssl.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "observe/world.h"
 
 enum { LOOP_HOLD = 8192, LOOP_READ = 1 << 16 };

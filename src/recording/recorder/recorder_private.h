@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "iso/recorder.h"
 
 /* A text in memory that may be missing: `failed` once it could not grow, and then it holds nothing

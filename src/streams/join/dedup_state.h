@@ -1,7 +1,7 @@
 /* What was finished, so that repeats are known (dedup.c). */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 #include "join/map.h"
 
 enum { JOIN_DEDUP_ENTRIES = 1 << 20, JOIN_DEDUP_DIGESTS = 1 << 22 };

@@ -47,7 +47,7 @@
 #ifndef ISO_JOIN_EXTENT_H
 #define ISO_JOIN_EXTENT_H
 
-#include "iso/source.h"
+#include "values/source.h"
 #include "join/map.h"
 
 struct iso_join;

@@ -42,8 +42,8 @@
  */
 #pragma once
 
-#include "iso/source.h"
-#include "iso/verdict.h"
+#include "values/source.h"
+#include "verdict/verdict.h"
 
 struct iso_join;
 
@@ -71,7 +71,7 @@ struct iso_join_options {
     bool (*is_unreported)(void *context, const char *key,
                           size_t length); /* clients do not say what they write there */
     /* What the stream's schemas say of a column of the table, or, `column` NULL, of its rows'
-     * values, as decoders do (iso/source.h). NULL: nothing. */
+     * values, as decoders do (values/source.h). NULL: nothing. */
     struct iso_value_type (*value_type)(void *context, const char *table, size_t length,
                                         const char *column, size_t column_length);
     /* Whether columns of the table are cells, and then, whether changes of one arrive. NULL: no

@@ -2,8 +2,8 @@
 #ifndef ISO_JOIN_KEY_STATE_H
 #define ISO_JOIN_KEY_STATE_H
 
-#include "iso/history.h"
-#include "iso/source.h"
+#include "history/history.h"
+#include "values/source.h"
 #include "join/map.h"
 
 struct join_key {
@@ -31,7 +31,7 @@ struct join_key {
     bool lost;         /* PostgreSQL: of unknown value since a change of it was lost (lost.c) */
     bool was_there;    /* its first version replaced something, where rows are net changes */
     bool is_misplaced; /* a change of it has no moment: its record did not come with it (in-band) */
-    bool is_header;    /* `TABLE#`, of queries (iso/history.h): it never has a value */
+    bool is_header;    /* `TABLE#`, of queries (history/history.h): it never has a value */
 };
 
 /* What of a row a key is (cell.c). */

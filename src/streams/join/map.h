@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/history.h"
+#include "history/history.h"
 
 enum join_tag { JOIN_BY_CTS = 1, JOIN_BY_STS, JOIN_BY_XID, JOIN_BY_TEXT, JOIN_BY_MARKER };
 

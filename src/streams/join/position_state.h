@@ -2,7 +2,7 @@
  * (commit_name.c). */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 #include "join/map.h"
 
 struct join_commit {

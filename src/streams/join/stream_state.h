@@ -1,7 +1,7 @@
 /* How far the change streams have arrived, and what they have shown so far. */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 #include "join/map.h"
 
 /* What the source has shown so far. */

@@ -1,7 +1,7 @@
 /* What waits: rows, transactions of the stream, records of clients (pool.c). */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 #include "join/map.h"
 
 /* ---- rows ---- */

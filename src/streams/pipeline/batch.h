@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/number_map.h"
-#include "iso/source.h"
+#include "values/source.h"
 
 struct pipeline_batch {
     const struct iso_message *messages;

@@ -18,8 +18,8 @@
 
 #include "base/archive.h"
 #include "base/number_map.h"
-#include "iso/history.h"
-#include "iso/source.h"
+#include "history/history.h"
+#include "values/source.h"
 
 struct counted_session {
     uint64_t digest; /* of its sid; 0: free */

@@ -2,7 +2,7 @@
  * doubt.c). */
 #pragma once
 
-#include "iso/inputs.h"
+#include "base/inputs.h"
 
 struct input {
     bool counts; /* its watermark is waited for */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "pipeline/pipeline_private.h"
 #include "verdict/reported.h"
 

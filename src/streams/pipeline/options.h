@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "aion/aion.h"
-#include "iso/inputs.h"
-#include "iso/source.h"
+#include "base/inputs.h"
+#include "values/source.h"
 #include "join/join.h"
 #include "values/spelling.h"
 

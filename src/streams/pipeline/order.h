@@ -2,7 +2,7 @@
  * asked for.
  *
  * The engine then judges what si demands, too, but for writers that overlap. Whoever runs the
- * pipeline collects the joined history, seeks an order of its transactions (iso/polygraph.h,
+ * pipeline collects the joined history, seeks an order of its transactions (verdict/polygraph.h,
  * versions_by_commit) and says here what came of it; until then the verdict waits for that. What a
  * search found once goes into every outcome and summary from then on.
  */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 struct iso_pipeline;
 

@@ -35,8 +35,8 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "iso/inputs.h"
-#include "iso/source.h"
+#include "base/inputs.h"
+#include "values/source.h"
 #include "pipeline/accounting.h"
 #include "pipeline/options.h"
 #include "pipeline/order.h"

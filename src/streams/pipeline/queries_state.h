@@ -1,7 +1,7 @@
 /* Queries of tables, which an engine of their own judges (queries.c). */
 #pragma once
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 #include "pipeline/report_state.h"
 
 struct queries {

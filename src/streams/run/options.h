@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cli/options.h"
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "pipeline/pipeline.h"
 
 #define RUN_GRACE_NOT_GIVEN UINT64_MAX

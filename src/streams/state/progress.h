@@ -28,7 +28,7 @@
 
 #include "base/archive.h"
 #include "base/text.h"
-#include "iso/message.h"
+#include "base/message.h"
 
 enum iso_progress_record {
     ISO_PROGRESS_STEP = 1,

@@ -28,7 +28,7 @@ planted() {
 }
 
 planted src/engines/chronos/sweep.c '#include "history/index.h"' ''
-planted src/engines/chronos/sweep.c '#include "iso/verdict.h"' ''
+planted src/engines/chronos/sweep.c '#include "verdict/verdict.h"' ''
 planted src/engines/chronos/sweep.c '#include "chronos/chronos_private.h"' ''
 planted src/engines/chronos/sweep.c '#include "aion/aion.h"' 'module "chronos" may not include "aion/aion.h"'
 planted src/model/history/index.c '#  include  "verdict/x.h"' 'module "history" may not include "verdict/x.h"'

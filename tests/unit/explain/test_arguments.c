@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "explain/text.h"
-#include "iso/evidence.h"
-#include "iso/verdict.h"
+#include "verdict/evidence.h"
+#include "verdict/verdict.h"
 #include "tests/support/capture.h"
 #include "tests/support/explained.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "history/index.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 static iso_atom atom_of(struct iso_atoms *atoms, const char *text)
 {

@@ -4,7 +4,7 @@
 #include "tests/support/test.h"
 
 #include "history/gtid.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 static bool reads(const char *text)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "tests/support/blackbox_workload.h"
 #include "tests/support/sanitized.h"
 #include "verify/verify.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "iso/history.h"
+#include "history/history.h"
 #include "polygraph/order/topological.h"
 
 enum { NODES = 40, STAY = 30, STEPS = 400, ROUNDS = 200 };

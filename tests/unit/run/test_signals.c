@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 #include "tests/support/test.h"
 
 enum { DONE = 77, PATIENCE = 1 };

@@ -2,7 +2,7 @@
  * says. */
 #include "tests/support/test.h"
 
-#include "iso/answers.h"
+#include "verdict/answers.h"
 
 static uint32_t bit(enum iso_level level)
 {

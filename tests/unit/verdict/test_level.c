@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "iso/evidence.h"
+#include "verdict/evidence.h"
 
 /* Each row is said once, in every table that follows from the list. */
 static void test_numbers_and_names(void **state)

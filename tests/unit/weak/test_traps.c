@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "iso/weak.h"
+#include "verdict/weak.h"
 #include "tests/support/brief_history.h"
 #include "verify/verify.h"
 

@@ -2,7 +2,7 @@
  * less (access.c makes them). */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 enum aion_step_kind { AION_READ, AION_READ_LIST, AION_VERSION, AION_VERSION_LIST, AION_NONVERSION };
 

@@ -1,7 +1,7 @@
 /* The keys and sessions of a batch, looked up once each (key_cache.c). */
 #pragma once
 
-#include "iso/history.h"
+#include "history/history.h"
 
 /* A key of a block: where the engine knows it. */
 struct aion_cached_key {

@@ -1,7 +1,7 @@
 /* What of the memory limit is the engine's (spill.c, fit.c). */
 #pragma once
 
-#include "iso/error.h"
+#include "base/error.h"
 
 /* What of the memory limit is the engine's (spill.c). */
 struct aion_budget {

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/index.h"
-#include "iso/atom.h"
+#include "base/atom.h"
 
 /* Lengths of texts, by 16 bytes, whose space is found again; longer ones leave it to moving
  * together. */

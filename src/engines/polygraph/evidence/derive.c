@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/memory.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 struct clause {
     size_t first;

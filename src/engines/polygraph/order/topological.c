@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/numbers.h"
-#include "iso/history.h"
+#include "history/history.h"
 #include "polygraph/validate.h"
 
 void topological_init(struct topological *topological, uint32_t count, const uint32_t *order,

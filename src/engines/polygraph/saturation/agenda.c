@@ -4,7 +4,7 @@
 #include "polygraph/saturation/agenda.h"
 
 #include "base/memory.h"
-#include "iso/history.h"
+#include "history/history.h"
 
 void agenda_init(struct agenda *agenda, uint32_t count)
 {

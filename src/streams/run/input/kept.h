@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/text.h"
-#include "iso/inputs.h"
+#include "base/inputs.h"
 #include "run/options.h"
 
 struct run_kept {

@@ -11,7 +11,7 @@
 #include "history/part.h"
 #include "native/read.h"
 #include "report/report.h"
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 #include "verdict/unjudged.h"
 
 /* What is collected, its copy that is judged, and that copy's part stand in memory at once. */

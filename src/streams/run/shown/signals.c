@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 /* Of a second, what a process uses that judges, in milliseconds, on a machine that is busy with
  * other things. */

@@ -4,8 +4,7 @@
  * status and one line of text (iso/status.h). The first error wins: `iso_error_set` on an error
  * that is already set does nothing.
  */
-#ifndef ISO_ERROR_H
-#define ISO_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 
@@ -19,5 +18,3 @@ enum iso_status iso_error_set(struct iso_error *error, enum iso_status status, c
 /* Whose fault it is that a file could not be opened, by its errno: ISO_BAD_INPUT where its name is
  * wrong or it is not for this user, ISO_FAILED where the machine could not. */
 enum iso_status iso_error_of_open(int error_number);
-
-#endif

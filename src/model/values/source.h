@@ -7,16 +7,15 @@
  *
  * Ownership: events own their block and list; strings in events are static. Threads: one at a time.
  */
-#ifndef ISO_SOURCE_H
-#define ISO_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/error.h"
-#include "iso/history.h"
-#include "iso/message.h"
-#include "iso/value_type.h"
+#include "base/error.h"
+#include "history/history.h"
+#include "base/message.h"
+#include "values/type.h"
 
 enum iso_event_type {
     ISO_EVENT_TRANSACTIONS, /* whole client transactions: `first`, `count` of the block */
@@ -238,5 +237,3 @@ struct iso_decoder {
     bool only_signed; /* its database has no integers without a sign, as far as messages have shown
                        */
 };
-
-#endif

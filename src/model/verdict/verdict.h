@@ -5,14 +5,14 @@
  * lists. Shards fill verdicts of their own, which iso_verdict_merge joins. Ownership: a verdict
  * owns its lists; it borrows the history. Threads: one at a time.
  */
-#ifndef ISO_VERDICT_H
-#define ISO_VERDICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/history.h"
-#include "iso/level.h"
+#include "history/history.h"
+#include "verdict/level.h"
+#include "verdict/unjudged.h"
 
 /* In the order of reports. */
 enum iso_axiom {
@@ -53,40 +53,6 @@ enum iso_violation_kind {
     ISO_AGGREGATE, /* EXT: a count, a sum, a least or a greatest value of a table's rows is another
                     */
     ISO_VIOLATION_KINDS
-};
-
-/* Why a read was not judged. */
-enum iso_unjudged {
-    ISO_UNJUDGED_UNKNOWN_WRITER, /* a transaction of unknown outcome may have written the value */
-    ISO_UNJUDGED_BEFORE_START,   /* it saw what was there before the stream begins, and nothing says
-                                    what that was */
-    ISO_UNJUDGED_UNKNOWN_VALUE,  /* of a version whose value the stream does not contain */
-    ISO_UNJUDGED_SCHEMA,         /* of a whole row that has other columns than the version */
-    ISO_UNJUDGED_DDL,   /* of nothing, in a table that was truncated or rewritten after the reader's
-                           snapshot */
-    ISO_UNJUDGED_LOSSY, /* of a table of which the stream lacks changes, as its source says */
-    ISO_UNJUDGED_SPELLING,  /* the two values are one, spelt in two ways */
-    ISO_UNJUDGED_OWN_ORDER, /* after own writes whose order is not known */
-    ISO_UNJUDGED_XA, /* of what an XA transaction wrote, or by one: nothing says when it committed
-                      */
-    ISO_UNJUDGED_SCAN_LIMIT, /* of what a row set does not contain: it covers too many keys */
-    ISO_UNJUDGED_TYPE, /* a condition, bounds or aggregate of values whose types do not compare */
-    ISO_UNJUDGED_COLLATION, /* the same of texts of which only their collation says how they compare
-                             */
-    ISO_UNJUDGED_SIGN,      /* the same of an integer below 0 that may be one above 2^63 */
-    ISO_UNJUDGED_COLUMN,    /* the same of a column that nobody has shown */
-    ISO_UNJUDGED_ROW_SETS,  /* what a query of a table did not return, where no timestamps say when
-                               it read */
-    ISO_UNJUDGED_VERSION_ORDER,  /* of a list two of whose writers committed at one position: in
-                                    which order? */
-    ISO_UNJUDGED_REPEATED_VALUE, /* of a value that was written several times: of which of its
-                                    writers? */
-    ISO_UNJUDGED_MEMORY,         /* of a table of which memory had no room for the rows */
-    ISO_UNJUDGED_WRONG_ROW, /* of a cell, by who read wrongly that its row was there: the row is the
-                               finding */
-    ISO_UNJUDGED_INCOMPLETE, /* of what a transaction may have written of which not all rows came */
-    ISO_UNJUDGED_NO_STREAM,  /* in a file whose records leave to a change stream what they wrote */
-    ISO_UNJUDGED_REASONS
 };
 
 /* A value in a report: an atom, or a list. */
@@ -207,6 +173,3 @@ const char *iso_axiom_name(enum iso_axiom axiom);
 const char *iso_violation_kind_name(enum iso_violation_kind kind);
 const char *iso_outcome_name(enum iso_outcome outcome);
 enum iso_status iso_outcome_status(enum iso_outcome outcome);
-const char *iso_unjudged_name(enum iso_unjudged reason); /* "unknown-writer" */
-
-#endif

@@ -1,8 +1,7 @@
 /* Options of a check, common to the engines. */
-#ifndef ISO_CHECK_H
-#define ISO_CHECK_H
+#pragma once
 
-#include "iso/verdict.h"
+#include "verdict/verdict.h"
 
 struct iso_check_options {
     enum iso_level level;
@@ -12,5 +11,3 @@ struct iso_check_options {
     uint32_t max_violations; /* 0: all */
     uint32_t max_per_key;    /* listed of a key, and of a session; 0: all */
 };
-
-#endif

@@ -13,17 +13,14 @@
  * Costs: 9 bytes an operation (17 with operation timestamps), 42 bytes a transaction.
  * Ownership: a history owns its columns and atoms. Threads: one writer, or any number of readers.
  */
-#ifndef ISO_HISTORY_H
-#define ISO_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "iso/atom.h"
-#include "iso/error.h"
-
-#define ISO_NONE 0xffffffffu /* no such transaction, operation, key */
+#include "base/atom.h"
+#include "base/error.h"
 
 /* The column `kind`: one of these ... */
 enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_LIST };
@@ -466,5 +463,3 @@ static inline bool iso_key_is_list(const struct iso_history *history, uint32_t k
 {
     return history->keys.use[key] & ISO_KEY_LIST;
 }
-
-#endif

@@ -8,10 +8,9 @@
  * and explanations serve both. Threads: one check is one thread's; different checks share nothing
  * but a finished history.
  */
-#ifndef ISO_WEAK_H
-#define ISO_WEAK_H
+#pragma once
 
-#include "iso/polygraph.h"
+#include "verdict/polygraph.h"
 
 /* Judges a finished history at a level that iso_level_judged_by(level, ISO_BY_WEAK). Of the options
  * it takes model, timeout, memory, memory_in_use and max_findings. */
@@ -24,5 +23,3 @@ enum iso_status iso_weak_check(const struct iso_history *history,
 bool iso_weak_findings(const struct iso_history *history,
                        const struct iso_polygraph_options *options,
                        struct iso_polygraph_result *result);
-
-#endif

@@ -4,10 +4,9 @@
  *
  * Threads: one struct, one thread.
  */
-#ifndef ISO_ANSWERS_H
-#define ISO_ANSWERS_H
+#pragma once
 
-#include "iso/level.h"
+#include "verdict/level.h"
 #include "iso/status.h"
 
 enum { ISO_ANSWER_ANOMALY = 32 };
@@ -43,5 +42,3 @@ uint32_t iso_answers_open(const struct iso_answers *answers);
 
 /* What the answers say of a level, also of one that is no candidate. */
 enum iso_outcome iso_answers_outcome(const struct iso_answers *answers, enum iso_level level);
-
-#endif

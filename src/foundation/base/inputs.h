@@ -1,17 +1,16 @@
 /* Inputs: the (topic, partition) pairs that messages come from, numbered from 0 in the order of
  * their appearance.
  *
- * One table serves all sources of a pipeline, so that an origin (iso/history.h) names the same
+ * One table serves all sources of a pipeline, so that an origin (history/history.h) names the same
  * partition everywhere. Ownership: the table owns its names; they do not move. Threads: one at a
  * time. At most 65,535 inputs.
  */
-#ifndef ISO_INPUTS_H
-#define ISO_INPUTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/index.h"
+#include "base/index.h"
 
 struct iso_inputs_entry {
     char *topic;
@@ -33,5 +32,3 @@ void iso_inputs_release(struct iso_inputs *inputs);
 /* The number of an input, new or known; ISO_INPUTS_MAX if there are too many. */
 uint32_t iso_inputs_number(struct iso_inputs *inputs, const char *topic, size_t length,
                            int32_t partition);
-
-#endif

@@ -1,4 +1,4 @@
-#include "iso/inputs.h"
+#include "base/inputs.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,11 +5,10 @@
  * evidence that src/engines/verify confirms; a budget that is reached gives "undecided". Threads:
  * one check is one thread's; different checks share nothing but a finished history.
  */
-#ifndef ISO_POLYGRAPH_H
-#define ISO_POLYGRAPH_H
+#pragma once
 
-#include "iso/evidence.h"
-#include "iso/verdict.h"
+#include "verdict/evidence.h"
+#include "verdict/verdict.h"
 
 struct iso_polygraph_options {
     enum iso_model model;
@@ -65,5 +64,3 @@ void iso_polygraph_result_release(struct iso_polygraph_result *result);
 enum iso_status iso_polygraph_check(const struct iso_history *history,
                                     const struct iso_polygraph_options *options,
                                     struct iso_polygraph_result *result, struct iso_error *error);
-
-#endif

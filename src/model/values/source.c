@@ -1,4 +1,4 @@
-#include "iso/source.h"
+#include "values/source.h"
 
 #include "base/memory.h"
 

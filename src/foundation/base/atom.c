@@ -1,4 +1,4 @@
-#include "iso/atom.h"
+#include "base/atom.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/index.h"
-#include "history/archive.h"
 
 void iso_atoms_init(struct iso_atoms *atoms)
 {

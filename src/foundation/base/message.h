@@ -4,8 +4,7 @@
  * that source is asked for its next batch. NULL bytes are Kafka's null (a tombstone's payload, a
  * missing key), which is not the empty text.
  */
-#ifndef ISO_MESSAGE_H
-#define ISO_MESSAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ struct iso_message {
     struct iso_bytes key;
     struct iso_bytes payload;
 };
-
-#endif

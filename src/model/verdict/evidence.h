@@ -26,16 +26,15 @@
  *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of
  *     writers, refutes it.
  */
-#ifndef ISO_EVIDENCE_H
-#define ISO_EVIDENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "iso/history.h"
-#include "iso/level.h"
+#include "history/history.h"
+#include "verdict/level.h"
 
-/* Levels of black-box judging: those of iso/level.h, with the same numbers. */
+/* Levels of black-box judging: those of verdict/level.h, with the same numbers. */
 #define ISO_LEVEL_MODEL(name, word) ISO_MODEL_##name,
 enum iso_model { ISO_LEVEL_LIST(ISO_LEVEL_MODEL) ISO_MODELS };
 #undef ISO_LEVEL_MODEL
@@ -229,5 +228,3 @@ const char *iso_cycle_anomaly(const struct iso_evidence *evidence, uint32_t lemm
 /* At the weak levels, of a cycle with one rw: the session guarantee that alone is broken,
  * "monotonic-reads"; NULL: none is. Such a cycle is Adya's G-single, whatever else it is called. */
 const char *iso_cycle_guarantee(const struct iso_evidence *evidence, uint32_t lemma);
-
-#endif

@@ -8,15 +8,14 @@
  *
  * Ownership: a table owns its texts. Threads: one writer and no reader, or any number of readers.
  */
-#ifndef ISO_ATOM_H
-#define ISO_ATOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "iso/index.h"
+#include "base/index.h"
 
 typedef uint32_t iso_atom;
 
@@ -98,4 +97,6 @@ static inline bool iso_atom_is_still(const struct iso_atoms *atoms, iso_atom ato
 /* Total order of reports: numbers by size, before strings by bytes; absent last. <0, 0, >0. */
 int iso_atom_compare(const struct iso_atoms *atoms, iso_atom left, iso_atom right);
 
-#endif
+/* After entries and slots of another process were read: slots are made anew. False: something is
+ * wrong with them. */
+bool iso_atoms_refill(struct iso_atoms *atoms);

@@ -3,8 +3,7 @@
  * A change stream, a database's own client and each driver write one value in several ways. What a
  * schema says of a column says which spellings are one value. Plain; threads: any.
  */
-#ifndef ISO_VALUE_TYPE_H
-#define ISO_VALUE_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ static inline bool iso_value_type_equal(struct iso_value_type one, struct iso_va
 {
     return one.kind == other.kind && one.detail == other.detail;
 }
-
-#endif

@@ -3,17 +3,16 @@
  * here and keep no lists of their own.
  *
  * A level is a number. `enum iso_level` (judging by timestamps) and `enum iso_model` (by any order,
- * iso/evidence.h) are made from the same list and are equal number by number. docs/semantics.md has
- * the definitions.
+ * verdict/evidence.h) are made from the same list and are equal number by number. docs/semantics.md
+ * has the definitions.
  */
-#ifndef ISO_LEVEL_H
-#define ISO_LEVEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "iso/error.h"
+#include "base/error.h"
 
 /* In the order of the option's words. A new level goes to the end, and has a row in
  * src/model/verdict/level.c. */
@@ -105,5 +104,3 @@ const char *iso_level_refusal(const char *name);
  * `who` is their name, `option` what stands before the level in the message, "--level". */
 enum iso_status iso_level_check(enum iso_level level, unsigned engines, const char *who,
                                 const char *option, struct iso_error *error);
-
-#endif
