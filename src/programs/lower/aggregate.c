@@ -1,5 +1,6 @@
 /* count, sum, min and max over the combinations of rows of a query: those that do not match, and
  * NULL, are passed over. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -39,6 +40,7 @@ struct folded {
 static void fold_rows(struct lowering *lowering, const struct scope *scope,
                       const PgQuery__Node *argument, struct folded *folded)
 {
+    assert(scope->combos);
     const struct combos *combos = scope->combos;
     struct scope inner = {scope->outer, scope->from, NULL};
     folded->matches = iso_allocate(iso_list_bytes(combos->count + 1, sizeof(uint32_t)));
@@ -70,6 +72,7 @@ static void fold_rows(struct lowering *lowering, const struct scope *scope,
 static void extreme_of(struct lowering *lowering, const struct folded *folded, uint32_t first,
                        uint32_t count, bool greatest, uint32_t *at, uint32_t *any)
 {
+    assert(count && first + count <= folded->count);
     if (count == 1) {
         *at = folded->values[first];
         *any = folded->matches[first];

@@ -1,8 +1,11 @@
 /* What statements leave in variables: values, FOUND and ROW_COUNT. */
+#include <assert.h>
+
 #include "lower/lower_private.h"
 
 void lower_assign(struct lowering *lowering, uint32_t number, struct value value, uint32_t place)
 {
+    assert(number < lowering->body.variables.count);
     struct variable *variable = &lowering->body.variables.list[number];
     int64_t known;
     if (failed(lowering))
@@ -32,6 +35,7 @@ void lower_assign(struct lowering *lowering, uint32_t number, struct value value
 /* FOUND and ROW_COUNT after a statement. */
 void lower_set_found(struct lowering *lowering, uint32_t found, uint32_t count)
 {
+    assert(lowering->body.function);
     struct value value = lower_boolean(lowering, found);
     lower_assign(lowering, lowering->body.found, value, lowering->at.span.begin);
     value = lower_constant(lowering, TYPE_BIGINT, 0);
@@ -63,6 +67,7 @@ struct value lower_keep_value(struct lowering *lowering, struct value value)
 void lower_assign_all(struct lowering *lowering, const struct target *target, struct value *values,
                       uint32_t count)
 {
+    assert(count <= MOST_COLUMNS && target->count <= MOST_COLUMNS);
     for (uint32_t i = 0; i < target->count && i < count && target->count > 1; i++)
         values[i] = lower_keep_value(lowering, values[i]);
     for (uint32_t i = 0; i < target->count; i++)

@@ -97,6 +97,7 @@ static uint32_t find_word(const struct body_reader *reader, uint32_t at, const c
 static void bytes_of(const struct body_reader *reader, uint32_t at, uint32_t end, uint32_t *first,
                      uint32_t *last)
 {
+    assert(end <= reader->count);
     *first = *last =
         at < reader->count ? reader->list[at].begin : reader->lowering->body.function->body_end;
     if (end > at)
@@ -161,6 +162,7 @@ static uint32_t add_variable(struct lowering *lowering, char *name, enum type ty
 
 static uint32_t declare(struct lowering *lowering, char *name, enum type type)
 {
+    assert(lowering->body.function && *name);
     char null[80];
     uint32_t number = add_variable(lowering, name, type),
              template = lowering->body.function->template;
@@ -222,6 +224,7 @@ static void read_declaration(struct body_reader *reader)
 
 static struct state *save(const struct lowering *lowering)
 {
+    assert(lowering->body.states.count == lowering->body.variables.count);
     struct state *saved =
         iso_allocate(iso_list_bytes(lowering->body.variables.count + 1, sizeof *saved));
     memcpy(saved, lowering->body.states.list, lowering->body.variables.count * sizeof *saved);
@@ -230,12 +233,14 @@ static struct state *save(const struct lowering *lowering)
 
 static void restore(struct lowering *lowering, const struct state *saved, uint32_t count)
 {
+    assert(count <= lowering->body.states.count);
     memcpy(lowering->body.states.list, saved, count * sizeof *saved);
 }
 
 /* What is known after one branch or the other. */
 static void join(struct lowering *lowering, const struct state *other, uint32_t count)
 {
+    assert(count <= lowering->body.states.count);
     for (uint32_t i = 0; i < count; i++) {
         lowering->body.states.list[i].may_be_null |= other[i].may_be_null;
         lower_widen(&lowering->body.states.list[i].interval, other[i].interval.low,
@@ -263,6 +268,7 @@ static void open_branch(struct body_reader *reader, struct branch *branch)
 /* The first branch ends, the other begins, where all is as before. */
 static struct iso_prove_block turn_branch(struct body_reader *reader, struct branch *branch)
 {
+    assert(reader->lowering->body.block == &branch->block && !branch->after);
     struct iso_prove_block first = branch->block;
     branch->after = save(reader->lowering);
     branch->dead = reader->dead;
@@ -277,6 +283,7 @@ static void close_branch(struct body_reader *reader, struct branch *branch,
 {
     struct lowering *lowering = reader->lowering;
     struct iso_prove_block other = branch->block;
+    assert(branch->before && branch->after);
     int64_t number;
     lowering->at.span = branch->span;
     lowering->at.continued = continued;
@@ -754,6 +761,7 @@ static void read_block(struct body_reader *reader)
 
 bool lower_prepare_body(struct lowering *lowering, struct function *function)
 {
+    assert(function->body_begin <= function->body_end && !function->tokens.count);
     struct iso_sql_fault fault;
     const char *text = lowering->file.text + function->span.begin;
     if (!iso_sql_check_functions(text, function->span.end - function->span.begin, &fault))
@@ -827,6 +835,7 @@ static void clear_variables(struct lowering *lowering)
 
 void lower_function(struct lowering *lowering, struct function *function)
 {
+    assert(function->called && !lowering->body.variables.count && !lowering->body.block);
     struct iso_prove_block block = ISO_PROVE_BLOCK;
     struct body_reader reader = {
         .lowering = lowering, .list = function->tokens.list, .count = function->tokens.count};
@@ -849,6 +858,7 @@ void lower_function(struct lowering *lowering, struct function *function)
         lower_abort_if(lowering, lower_number(lowering, 1));
     }
     lowering->program->templates.list[function->template].block = block.first;
+    assert(lowering->body.block == &block && !reader.depth);
     clear_variables(lowering);
     lowering->body.function = NULL;
     lowering->body.block = NULL;

@@ -1,5 +1,6 @@
 /* UPDATE and DELETE: the candidates of the statement's snapshot, each claimed, asked again and
  * changed. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -112,6 +113,7 @@ static bool changes_key(const struct unique *unique, const bool *set)
 static void free_key(struct lowering *lowering, const struct unique *unique, uint32_t cell,
                      uint32_t null)
 {
+    assert(unique->table != NONE);
     struct guard guard;
     uint32_t nothing[1] = {lower_number(lowering, 0)};
     lower_begin_guard(lowering, &guard, lower_not(lowering, null));
@@ -122,6 +124,7 @@ static void free_key(struct lowering *lowering, const struct unique *unique, uin
 static void take_key(struct lowering *lowering, const struct unique *unique, uint32_t cell,
                      uint32_t null)
 {
+    assert(unique->table != NONE);
     struct guard guard;
     uint32_t taken[1] = {lower_number(lowering, 1)};
     lower_begin_guard(lowering, &guard, lower_not(lowering, null));
@@ -142,6 +145,7 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
     uint32_t row[1 + 2 * MOST_COLUMNS], fails = NONE, number = scope->from->entries.list[0].row;
     uint32_t index = lower_number(lowering, number),
              width = lowering->program->tables.list[table->ir].columns;
+    assert(scope->from->entries.count == 1 && width <= 1 + 2 * MOST_COLUMNS);
     for (uint32_t i = 0; i < width; i++)
         row[i] = NONE;
     uint32_t where = lower_and(lowering, lower_presence(lowering, table, number),
@@ -216,6 +220,7 @@ static uint32_t change_row(struct lowering *lowering, const struct change *chang
 
 static void change_rows(struct lowering *lowering, const struct change *change, struct from *from)
 {
+    assert(!lowering->at.hoisted.count);
     struct scope scope = {NULL, from, NULL};
     struct combos combos;
     hoist(lowering, change->where, change->table);
@@ -290,8 +295,9 @@ void lower_change(struct lowering *lowering, struct change *change,
                                       "UPDATE of a unique column of several rows");
     if (change->target->given && !one)
         lower_refuse(lowering, change->target->place, "RETURNING of several rows INTO variables");
-    if (change->target->given) {
-        for (size_t i = 0; i < change->returning_count && i < MOST_COLUMNS; i++)
+    if (change->target->given &&
+        lower_limit_returning(lowering, change->target, change->returning_count)) {
+        for (size_t i = 0; i < change->returning_count; i++)
             given[i] = lower_null(lowering);
         change->given = given;
     }

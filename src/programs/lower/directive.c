@@ -1,4 +1,5 @@
 /* Comments that begin with `--@`: what runs, what must hold, what is passed over. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -10,6 +11,7 @@ struct line {
 
 static uint32_t byte_of(const struct line *line)
 {
+    assert(line->at <= line->end);
     return (uint32_t)(line->at - line->lowering->file.text);
 }
 
@@ -130,6 +132,7 @@ static bool take_argument(struct line *line, enum type type)
 static void note_arguments(struct lowering *lowering, struct function *function,
                            const struct call *call)
 {
+    assert(call->first_argument + function->parameters.count == lowering->runs.arguments.count);
     function->called = true;
     for (uint32_t i = 0; i < function->parameters.count; i++) {
         const struct argument *argument = &lowering->runs.arguments.list[call->first_argument + i];

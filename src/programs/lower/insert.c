@@ -1,4 +1,5 @@
 /* INSERT: a slot for each row, its keys claimed, ON CONFLICT DO NOTHING. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -8,6 +9,7 @@ static uint32_t take_slot(struct lowering *lowering, struct table *table)
 {
     struct function *function = lowering->body.function;
     uint32_t number = (uint32_t)(table - lowering->tables.list);
+    assert(number < lowering->tables.count);
     ISO_APPEND(function->slots, number);
     uint32_t slot = function->slots.count - 1;
     if (slot >= function->known_slots) /* an early round */
@@ -21,6 +23,7 @@ static uint32_t claim_keys(struct lowering *lowering, struct table *table,
                            const bool *arbiters)
 {
     uint32_t inserted = lower_number(lowering, 1), taken[1];
+    assert(table->uniques.count <= MOST_COLUMNS); /* `arbiters` has as many */
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; i < table->uniques.count && !failed(lowering); i++) {
             const struct unique *unique = &table->uniques.list[i];
@@ -157,6 +160,8 @@ void lower_insert(struct lowering *lowering, const PgQuery__InsertStmt *insert,
         lower_refuse_form(lowering, place_of(lowering, insert->relation->location),
                           "INSERT without VALUES");
     if (failed(lowering))
+        return;
+    if (!lower_limit_returning(lowering, target, insert->n_returning_list))
         return;
     if (target->given && select->n_values_lists != 1)
         lower_refuse(lowering, target->place, "RETURNING of several rows INTO variables");

@@ -446,6 +446,8 @@ void lower_row_values(struct lowering *lowering, const struct table *table,
 /* To the column's type; false: refused. */
 bool lower_convert(struct lowering *lowering, const struct column *column, struct value *value,
                    size_t place);
+/* False: RETURNING has more values than there is room for, and was refused. */
+bool lower_limit_returning(struct lowering *lowering, const struct target *target, size_t count);
 /* The values of RETURNING, of a row that is written. */
 const struct value *lower_returned(struct lowering *lowering, struct table *table,
                                    PgQuery__Node *const *list, size_t count,

@@ -1,6 +1,7 @@
 /* What a name means: tables, columns of the rows of a scope, variables, types. A name that is a
  * column and a variable is refused, as PostgreSQL does; columns of an inner query come before those
  * of the outer ones. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -47,6 +48,7 @@ uint32_t lower_rows_of(const struct table *table)
 
 uint32_t lower_presence(struct lowering *lowering, const struct table *table, uint32_t row)
 {
+    assert(row < lower_rows_of(table));
     if (row < table->initial_count && !table->deletes)
         return lower_number(lowering, 1);
     return lower_make(lowering, ISO_PROVE_READ, table->ir, lower_number(lowering, row), 0);
@@ -55,6 +57,8 @@ uint32_t lower_presence(struct lowering *lowering, const struct table *table, ui
 struct value lower_read_column(struct lowering *lowering, const struct entry *entry,
                                uint32_t column)
 {
+    assert(column < entry->table->column_count);
+    assert(entry->values || entry->row < lower_rows_of(entry->table));
     const struct table *table = entry->table;
     const struct column *read = &table->columns[column];
     if (entry->values)
@@ -109,6 +113,8 @@ bool lower_names_of(const PgQuery__ColumnRef *reference, const char **alias, con
 
 static struct value variable_value(struct lowering *lowering, uint32_t variable)
 {
+    assert(variable < lowering->body.variables.count);
+    assert(lowering->body.states.count == lowering->body.variables.count);
     const struct variable *read = &lowering->body.variables.list[variable];
     const struct state *state = &lowering->body.states.list[variable];
     struct value value = {.type = read->type,

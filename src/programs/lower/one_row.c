@@ -1,5 +1,6 @@
 /* Which rows a condition fixes: a table whose unique columns are all equal to what is fixed already
  * has one row at most. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -41,6 +42,8 @@ static void fix_by(const struct from *from, const bool *fixed, const PgQuery__No
     lower_find_named(&named, from, alias, name);
     if (named.found != 1)
         return;
+    _Static_assert(MOST_COLUMNS <= 64, "a bit for each column");
+    assert(named.column < MOST_COLUMNS);
     lower_each_node(&by->base, find_mention, &mention);
     if (!mention.other)
         columns[named.entry - from->entries.list] |= (uint64_t)1 << named.column;

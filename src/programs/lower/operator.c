@@ -1,5 +1,7 @@
 /* Operators on values: NULL if one of both is, but for AND; bounds are carried along, and what they
  * decide is no expression any more. */
+#include <assert.h>
+
 #include "lower/lower_private.h"
 
 static uint32_t null_of(struct lowering *lowering, const struct value *a, const struct value *b)
@@ -20,6 +22,7 @@ int64_t lower_narrow(__int128 number)
 struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, struct value a,
                               struct value b, size_t place)
 {
+    assert(op == ISO_PROVE_ADD || op == ISO_PROVE_SUBTRACT || op == ISO_PROVE_MULTIPLY);
     if (!is_number(&a) || !is_number(&b)) {
         lower_refuse(lowering, place, "arithmetic with %s and %s", lower_type_name(a.type),
                      lower_type_name(b.type));
@@ -56,6 +59,8 @@ struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, s
 /* What the bounds show already: 1, 0, or -1 for neither. */
 static int known_order(enum iso_prove_op op, const struct value *a, const struct value *b)
 {
+    assert(op >= ISO_PROVE_EQUAL && op <= ISO_PROVE_GREATER_EQUAL);
+    assert(a->low <= a->high && b->low <= b->high);
     switch (op) {
     case ISO_PROVE_EQUAL:
         return a->low > b->high || a->high < b->low ? 0 : -1;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "lower/psql.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ void lower_note_use(struct lowering *lowering, size_t place, uint32_t variable)
 
 static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t variable)
 {
+    assert(variable < lowering->body.variables.count);
     if (variable == lowering->body.found)
         iso_text_put(text, ":found");
     else
@@ -62,6 +64,7 @@ static void put_value(struct lowering *lowering, struct iso_text *text, uint32_t
 static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t first,
                       uint32_t last, uint32_t blank_begin, uint32_t blank_end)
 {
+    assert(first <= last && last <= lowering->file.length);
     for (uint32_t at = first; at < last;) {
         const struct use *use = NULL;
         for (uint32_t i = 0; i < lowering->at.uses.count; i++)
@@ -80,6 +83,7 @@ static void put_bytes(struct lowering *lowering, struct iso_text *text, uint32_t
 
 static void end_script(struct lowering *lowering, struct iso_text *text)
 {
+    assert(lowering->at.tag < lowering->program->scripts.count);
     char **script = &lowering->program->scripts.list[lowering->at.tag];
     struct iso_text whole = {0};
     if (*script)
@@ -184,6 +188,7 @@ void lower_put_prologue(struct lowering *lowering, const struct function *functi
         else if (argument->type != TYPE_TEXT)
             iso_text_format(&text, "'''%lld'''", (long long)argument->low);
         else { /* a literal of SQL in one of psql */
+            assert((uint64_t)argument->low < lowering->texts.count);
             iso_text_put(&text, "'''");
             for (const char *at = lowering->texts.list[argument->low]; *at; at++)
                 iso_text_format(&text, *at == '\'' ? "''''" : *at == '\\' ? "\\\\" : "%c", *at);
@@ -245,6 +250,7 @@ static void put_prologue(const struct iso_prove_execution *execution, struct iso
         unsigned input = 0;
         for (at++; *at != MARK; at++)
             input = input * 10 + (unsigned)(*at - '0');
+        assert(input < execution->program->inputs.count);
         iso_text_format(text, "'''%lld'''", (long long)execution->inputs[input]);
     }
 }

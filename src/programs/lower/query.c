@@ -1,5 +1,6 @@
 /* Queries. A query is expanded over all rows of its tables: each combination of rows has a
  * condition. EXISTS, IN and a query as a value are made of these. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -92,6 +93,7 @@ void lower_close_from(struct from *from)
 static void add_combo(struct lowering *lowering, const struct scope *scope, struct combos *combos)
 {
     struct from *from = scope->from;
+    assert(combos->width == from->entries.count);
     uint32_t match = lower_number(lowering, 1), fails = NONE;
     for (uint32_t i = 0; i < from->entries.count; i++)
         match = lower_and(
@@ -157,6 +159,7 @@ void lower_release_combos(struct combos *combos)
 
 void lower_choose_rows(struct from *from, const struct combos *combos, uint32_t combo)
 {
+    assert(combo < combos->count && combos->width == from->entries.count);
     for (uint32_t i = 0; i < from->entries.count; i++)
         from->entries.list[i].row = combos->rows[combo * combos->width + i];
 }

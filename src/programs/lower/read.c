@@ -2,6 +2,7 @@
  * known. */
 #include "lower/read.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +79,8 @@ const PgQuery__Node *lower_parse_part(struct lowering *lowering, uint32_t begin,
                                       const char *before, uint32_t blank_begin, uint32_t blank_end)
 {
     size_t ahead = strlen(before);
+    assert(begin <= end && end <= lowering->file.length);
+    assert(!blank_end || (begin <= blank_begin && blank_begin <= blank_end && blank_end <= end));
     struct iso_sql_fault fault;
     struct iso_sql_tree tree;
     lowering->at.delta = (int64_t)begin - (int64_t)ahead;
@@ -126,6 +129,7 @@ static uint32_t argument_value(struct lowering *lowering, const struct function 
                                uint32_t parameter, const struct argument *argument,
                                struct iso_prove_span span)
 {
+    assert(argument->low <= argument->high);
     if (argument->low == argument->high)
         return lower_number(lowering, argument->low);
     char name[200];
@@ -165,6 +169,7 @@ static void add_instance(struct lowering *lowering, const struct call *call, uin
             lower_number(lowering, lowering->tables.list[table].initial_count + slots[table]++);
     }
     uint32_t first = iso_prove_values(program, values, count);
+    assert(count < capacity);
     lower_put_prologue(lowering, function, call, first);
     char *name =
         iso_copy_text(lowering->file.text + call->span.begin, call->span.end - call->span.begin);
@@ -175,6 +180,7 @@ static void add_instance(struct lowering *lowering, const struct call *call, uin
 
 static void add_instances(struct lowering *lowering)
 {
+    assert(lowering->final);
     uint32_t *slots = iso_allocate_zeroed(lowering->tables.count + 1, sizeof *slots);
     lowering->program->repeats = lowering->limits.repeats;
     lowering->program->sessions = lowering->runs.sessions * lowering->limits.repeats;
@@ -211,6 +217,7 @@ static void add_ranges(struct lowering *lowering)
             template->least[at] = table->initial_count;
             template->most[at] = lower_rows_of(table) ? lower_rows_of(table) - 1 : 0;
         }
+        assert(at == template->parameters);
     }
 }
 
@@ -218,6 +225,7 @@ static void add_rules(struct lowering *lowering)
 {
     for (uint32_t i = 0; i < lowering->runs.rules.count && !failed(lowering); i++) {
         const struct rule *rule = &lowering->runs.rules.list[i];
+        assert(!lowering->body.function);
         lowering->at.span = rule->span;
         const PgQuery__Node *node =
             lower_parse_expression(lowering, rule->expression.begin, rule->expression.end);

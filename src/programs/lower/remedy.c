@@ -1,5 +1,6 @@
 #include "lower/remedy.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -202,6 +203,7 @@ static uint32_t score_of(const struct search *search, uint32_t template, const c
 static void arrange(struct search *search, uint32_t template, struct rows *rows, uint32_t at,
                     struct rows *list, uint32_t *count)
 {
+    assert(at <= rows->count && rows->count <= MOST_COLUMNS && *count <= ARRANGED);
     const struct iso_prove_template *of = &search->program->templates.list[template];
     if (at == rows->count) {
         uint32_t place = *count;
@@ -390,6 +392,7 @@ static bool helps(struct search *search, const uint32_t *chosen, uint32_t count,
 static uint32_t find(struct search *search, enum kind kind, uint32_t most,
                      enum iso_prove_level level, uint32_t *found)
 {
+    assert(most <= TOGETHER);
     uint32_t *of = iso_allocate((search->changes.count + 1) * sizeof *of), all = 0, tried = 0, size;
     bool yes = false;
     search->until = iso_clock_seconds() + MOST_SECONDS;

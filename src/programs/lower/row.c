@@ -1,5 +1,6 @@
 /* What INSERT, UPDATE and DELETE share: the values of a row as they are written, what breaks its
  * table's constraints, the cells of its keys, RETURNING. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -8,12 +9,14 @@
 uint32_t lower_cell_of_key(struct lowering *lowering, const struct unique *unique,
                            const struct value *values, uint32_t *null)
 {
+    assert(unique->count && unique->table != NONE);
     uint32_t cell = lower_number(lowering, 0);
     *null = NONE;
     for (uint32_t i = 0; i < unique->count; i++) {
         const struct value *value = &values[unique->columns[i]];
         const struct interval *domain = &unique->domain[i];
         int64_t size = domain->high - domain->low + 1;
+        assert(size > 0); /* lower_rounds ends only when the domains hold all values */
         *null = lower_or(lowering, *null, value->null);
         uint32_t part = lower_make(lowering, ISO_PROVE_SUBTRACT, value->at,
                                    lower_number(lowering, domain->low), NONE);
@@ -27,6 +30,7 @@ uint32_t lower_cell_of_key(struct lowering *lowering, const struct unique *uniqu
 
 uint32_t lower_is_free(struct lowering *lowering, const struct unique *unique, uint32_t cell)
 {
+    assert(unique->table != NONE && !unique->generated);
     return lower_not(lowering, lower_make(lowering, ISO_PROVE_READ, unique->table, cell, 0));
 }
 
@@ -70,6 +74,7 @@ uint32_t lower_broken(struct lowering *lowering, struct table *table, const stru
 void lower_note_growth(const struct lowering *lowering, struct table *table, uint32_t column,
                        const struct value *value)
 {
+    assert(column < table->column_count && value->low <= value->high);
     lower_widen(&table->columns[column].grown, value->low, value->high);
     if (!lowering->final)
         lower_widen(&table->columns[column].known, value->low, value->high);
@@ -82,6 +87,7 @@ void lower_row_values(struct lowering *lowering, const struct table *table,
     for (uint32_t i = 0; i < table->column_count; i++) {
         const struct column *column = &table->columns[i];
         list[1 + i] = NONE;
+        assert(column->flag == NONE || column->flag > table->column_count);
         if (column->flag != NONE)
             list[column->flag] = NONE;
         if (!set[i])
@@ -109,10 +115,18 @@ bool lower_convert(struct lowering *lowering, const struct column *column, struc
     return true;
 }
 
+bool lower_limit_returning(struct lowering *lowering, const struct target *target, size_t count)
+{
+    if (target->given && count > MOST_COLUMNS)
+        lower_refuse(lowering, target->place, "RETURNING of more than %d values", MOST_COLUMNS);
+    return !failed(lowering);
+}
+
 const struct value *lower_returned(struct lowering *lowering, struct table *table,
                                    PgQuery__Node *const *list, size_t count,
                                    const struct value *row, struct value *values)
 {
+    assert(count <= MOST_COLUMNS); /* lower_limit_returning */
     struct entry entry = {table->name, table, NONE, row};
     struct from from = {.entries = {&entry, 1, 1}};
     struct scope scope = {NULL, &from, NULL};

@@ -1,5 +1,6 @@
 /* The file's statements: tables with their constraints, the first rows, functions. And the tables
  * of the program. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,8 +8,10 @@
 
 /* ---- tables ---- */
 
-static struct unique *add_unique(struct table *table)
+static struct unique *add_unique(struct lowering *lowering, struct table *table, size_t place)
 {
+    if (table->uniques.count == MOST_COLUMNS)
+        lower_refuse(lowering, place, "more than %d unique indexes of one table", MOST_COLUMNS);
     ISO_APPEND(table->uniques, (struct unique){.table = NONE});
     return &table->uniques.list[table->uniques.count - 1];
 }
@@ -69,7 +72,7 @@ static void read_constraint(struct lowering *lowering, struct table *table,
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
         if (constraint->nulls_not_distinct)
             lower_refuse_form(lowering, place, "NULLS NOT DISTINCT");
-        unique = add_unique(table);
+        unique = add_unique(lowering, table, place);
         unique->primary = constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
         if (column)
             add_key(lowering, table, unique, column, place);
@@ -159,7 +162,7 @@ static void read_index(struct lowering *lowering, const PgQuery__IndexStmt *inde
         lower_refuse_form(
             lowering, place,
             "a unique index with WHERE or NULLS NOT DISTINCT, or behind the first rows");
-    struct unique *unique = add_unique(table);
+    struct unique *unique = add_unique(lowering, table, place);
     for (size_t i = 0; i < index->n_index_params && !failed(lowering); i++) {
         const PgQuery__IndexElem *element = index->index_params[i]->index_elem;
         if (element->expr)
@@ -441,6 +444,7 @@ bool lower_read_schema(struct lowering *lowering)
 static void name_rows(struct lowering *lowering, const struct table *table,
                       struct iso_prove_table *made)
 {
+    assert(table->initial_count <= made->rows);
     for (uint32_t row = 0; row < made->rows; row++) {
         char name[256];
         int used = snprintf(name, sizeof name, "%.100s #%u", table->name, row + 1);
@@ -499,6 +503,7 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
                 cell = cell * (domain->high - domain->low + 1) + number - domain->low;
         }
         uint32_t taken = lower_number(lowering, 1);
+        assert(null || (cell >= 0 && cell < cells)); /* the domains hold the first rows */
         if (!null)
             lowering->program->tables.list[unique->table].initial[cell] = taken;
     }
@@ -506,6 +511,7 @@ static void make_unique(struct lowering *lowering, struct table *table, struct u
 
 static void set_key(struct iso_prove_table *table, const struct unique *unique)
 {
+    assert(unique->count);
     iso_free(table->key);
     table->key_count = unique->count;
     table->key = iso_allocate(unique->count * sizeof *table->key);

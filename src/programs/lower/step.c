@@ -1,10 +1,12 @@
 /* Steps of the program. Each statement's first step begins it, all others continue. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "lower/lower_private.h"
 
 uint32_t lower_add_step(struct lowering *lowering, enum iso_prove_step_kind kind)
 {
+    assert(lowering->body.block && lowering->body.function);
     uint32_t step = iso_prove_step(lowering->program, kind, lowering->at.span);
     lowering->program->steps.list[step].continued = lowering->at.continued;
     lowering->program->steps.list[step].tag = lowering->at.tag;
@@ -15,6 +17,7 @@ uint32_t lower_add_step(struct lowering *lowering, enum iso_prove_step_kind kind
 
 void lower_let(struct lowering *lowering, uint32_t local, uint32_t value)
 {
+    assert(local != NONE && value != NONE);
     uint32_t step = lower_add_step(lowering, ISO_PROVE_LET);
     lowering->program->steps.list[step].local = local;
     lowering->program->steps.list[step].value = value;
@@ -63,6 +66,7 @@ struct iso_prove_block *lower_enter(struct lowering *lowering, struct iso_prove_
 void lower_leave(struct lowering *lowering, struct iso_prove_block *outer, uint32_t condition,
                  const struct iso_prove_block *block, const struct iso_prove_block *otherwise)
 {
+    assert(outer && outer != lowering->body.block);
     bool continued = lowering->at.continued;
     lowering->body.block = outer;
     uint32_t step = lower_add_step(lowering, ISO_PROVE_IF);
@@ -90,6 +94,8 @@ void lower_end_guard(struct lowering *lowering, const struct guard *guard)
 uint32_t lower_add_access(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table,
                           uint32_t index, uint32_t where, const uint32_t *values)
 {
+    assert(kind == ISO_PROVE_WRITE ? values != NULL : kind == ISO_PROVE_LOCK);
+    assert(table < lowering->program->tables.count && index != NONE);
     int64_t number;
     uint32_t step = lower_add_step(lowering, kind);
     struct iso_prove_step *made = &lowering->program->steps.list[step];

@@ -1,10 +1,13 @@
 /* The parser's trees: all nodes below one, where a node stands in the file, names, and the node
  * that is refused. */
+#include <assert.h>
+
 #include "lower/lower_private.h"
 
 void lower_each_node(const ProtobufCMessage *message,
                      bool (*visit)(void *with, const PgQuery__Node *node), void *with)
 {
+    assert(message);
     if (message->descriptor == &pg_query__node__descriptor &&
         !visit(with, (const PgQuery__Node *)message))
         return;
@@ -71,5 +74,6 @@ void lower_refuse_node(struct lowering *lowering, const PgQuery__Node *node, con
 
 const char *lower_name_of(const PgQuery__Node *string)
 {
+    assert(string);
     return string->node_case == PG_QUERY__NODE__NODE_STRING ? string->string->sval : "";
 }

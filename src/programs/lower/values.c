@@ -1,4 +1,5 @@
 /* Expressions that fold what is known already, and values of SQL: with NULL and what fails. */
+#include <assert.h>
 #include <string.h>
 
 #include "lower/lower_private.h"
@@ -7,6 +8,7 @@ bool lower_constant_of(const struct lowering *lowering, uint32_t expression, int
 {
     if (expression == NONE)
         return false;
+    assert(expression < lowering->program->expressions.count);
     const struct iso_prove_expression *found = &lowering->program->expressions.list[expression];
     *number = found->value;
     return found->op == ISO_PROVE_CONSTANT;
@@ -58,8 +60,11 @@ static bool fold(enum iso_prove_op op, int64_t a, int64_t b, int64_t *result)
 uint32_t lower_make(struct lowering *lowering, enum iso_prove_op op, uint32_t a, uint32_t b,
                     uint32_t c)
 {
+    assert(op != ISO_PROVE_CONSTANT && a != NONE);
     int64_t one, other, result;
-    if (lower_constant_of(lowering, a, &one) && lower_constant_of(lowering, b, &other) &&
+    /* Operands of other operations may be numbers of tables, locals or inputs. */
+    bool folds = op >= ISO_PROVE_ADD && op <= ISO_PROVE_GREATER_EQUAL;
+    if (folds && lower_constant_of(lowering, a, &one) && lower_constant_of(lowering, b, &other) &&
         fold(op, one, other, &result))
         return lower_number(lowering, result);
     if (lowering->program->expressions.count >= MOST_EXPRESSIONS) {
@@ -106,6 +111,7 @@ uint32_t lower_not(struct lowering *lowering, uint32_t a)
 
 uint32_t lower_choose(struct lowering *lowering, uint32_t condition, uint32_t a, uint32_t b)
 {
+    assert(a != NONE && b != NONE);
     int64_t number, one, other;
     if (condition == NONE || a == b)
         return b;
@@ -174,6 +180,7 @@ bool lower_types_meet(enum type one, enum type other)
 const char *lower_type_name(enum type type)
 {
     static const char *const names[] = {"NULL", "int", "bigint", "boolean", "text"};
+    assert(type < sizeof names / sizeof *names);
     return names[type];
 }
 
@@ -213,6 +220,7 @@ struct value lower_value_choose(struct lowering *lowering, uint32_t condition, s
 
 uint32_t lower_truth(struct lowering *lowering, const struct value *value)
 {
+    assert(value->at != NONE);
     if (value->null == NONE)
         return lower_and(lowering, value->at, lower_number(lowering, 1));
     return lower_and(lowering, value->at, lower_not(lowering, value->null));
@@ -220,6 +228,7 @@ uint32_t lower_truth(struct lowering *lowering, const struct value *value)
 
 void lower_fit(struct lowering *lowering, struct value *value, enum type type)
 {
+    assert((type == TYPE_INT || type == TYPE_BIGINT) && value->at != NONE);
     int64_t least = type == TYPE_INT ? INT32_MIN : -((int64_t)1 << 61),
             most = type == TYPE_INT ? INT32_MAX : (int64_t)1 << 61;
     value->type = type;
@@ -252,6 +261,7 @@ void lower_fit(struct lowering *lowering, struct value *value, enum type type)
 
 void lower_widen(struct interval *interval, int64_t low, int64_t high)
 {
+    assert(low <= high);
     if (interval->low > interval->high) {
         *interval = (struct interval){low, high};
         return;

@@ -30,8 +30,7 @@ void prove_bits_release(struct prove_bits *bits)
 
 static void put(struct prove_bits *bits, int literal)
 {
-    ISO_GROW(bits->clauses.list, bits->clauses.count, bits->clauses.capacity);
-    bits->clauses.list[bits->clauses.count++] = literal;
+    ISO_APPEND(bits->clauses, literal);
     bits->clause_count += !literal;
 }
 
@@ -322,8 +321,7 @@ static void make(struct prove_bits *bits, uint32_t number)
     bits->width[number] = width;
     bits->first[number] = bits->literals.count + 1;
     for (uint32_t i = 0; i < width; i++) {
-        ISO_GROW(bits->literals.list, bits->literals.count, bits->literals.capacity);
-        bits->literals.list[bits->literals.count++] = out[i];
+        ISO_APPEND(bits->literals, out[i]);
     }
 }
 

@@ -9,388 +9,150 @@
  *           e)
  *     cell  = N | N[e]
  *
- * A let of a name that is known already gives it a new value; the name ends with its block. One
- * token is looked at ahead, and its text is compared: files are small.
+ * A let of a name that is known already gives it a new value; the name ends with its block.
  */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
-#include "base/error.h"
-#include "prove/program.h"
+#include "prove/core_private.h"
 
 enum {
     DEPTH = 200,       /* of nested parentheses and blocks */
     OPERATORS = 10000, /* of a statement */
     ROWS = 4096,       /* of a table */
-    CALLS = 1000,      /* of a file, repeats included */
-    NAME = 64
+    CALLS = 1000       /* of a file, repeats included */
 };
 
-enum token_kind { END, NAMED, NUMBER, SIGN };
-
-struct name {
-    char text[NAME + 1];
-    uint32_t local;
-};
-
-struct call {
-    uint32_t template, first_argument;
-    uint32_t session; /* of the file; ISO_NONE */
-    struct iso_prove_span span;
-};
-
-struct reader {
-    struct iso_prove_program *program;
-    const char *text;
-    uint32_t length, at, last; /* `last`: where the token before ended */
-    struct {
-        enum token_kind kind;
-        uint32_t begin, end;
-        int64_t number;
-    } token;
-    struct {
-        struct name *list; /* locals that can be seen, the innermost last */
-        uint32_t count, capacity;
-    } scope;
-    struct {
-        struct call *list;
-        uint32_t count, capacity;
-    } calls;
-    struct {
-        char **list;
-        uint32_t count, capacity;
-    } sessions;
-    uint32_t template;   /* whose body is read; ISO_NONE */
-    uint32_t bound;      /* outside of bodies: locals of the rule so far */
-    bool cells, inputs;  /* what an expression may name here */
-    const char *without; /* why not, for a message */
-    unsigned depth, operators;
-    uint32_t tokens; /* read: now and then the program's `stop` is asked */
-    struct iso_error *error;
-};
-
-static bool fine(const struct reader *reader)
+static bool enter(struct prove_core *core)
 {
-    return reader->error->status == ISO_OK;
+    if (++core->depth > DEPTH && fine(core))
+        refuse(core, here(core), "nested more than %d deep", DEPTH);
+    return fine(core);
 }
 
-static struct iso_prove_span here(const struct reader *reader)
-{
-    return (struct iso_prove_span){reader->token.begin, reader->token.end};
-}
-
-static struct iso_prove_span since(const struct reader *reader, uint32_t begin)
-{
-    return (struct iso_prove_span){begin, reader->last};
-}
-
-static bool letter(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte == '_';
-}
-
-static bool digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-static void skip_space(struct reader *reader)
-{
-    const char *text = reader->text;
-    while (reader->at < reader->length) {
-        if (text[reader->at] == '-' && reader->at + 1 < reader->length &&
-            text[reader->at + 1] == '-') {
-            while (reader->at < reader->length && text[reader->at] != '\n')
-                reader->at++;
-        } else if (text[reader->at] == ' ' ||
-                   (text[reader->at] >= '\t' && text[reader->at] <= '\r')) {
-            reader->at++;
-        } else {
-            return;
-        }
+/* Defines the search of a name in one of the program's lists. */
+#define FIND(function, member)                                                                     \
+    static uint32_t function(const struct prove_core *core, const char *name)                      \
+    {                                                                                              \
+        for (uint32_t i = 0; i < core->program->member.count; i++)                                 \
+            if (!strcmp(core->program->member.list[i].name, name))                                 \
+                return i;                                                                          \
+        return ISO_NONE;                                                                           \
     }
-}
+FIND(find_table, tables)
+FIND(find_input, inputs)
+FIND(find_template, templates)
 
-static void take_number(struct reader *reader)
+static uint32_t find_local(const struct prove_core *core, const char *name)
 {
-    int64_t number = 0;
-    bool large = false;
-    while (reader->at < reader->length && digit(reader->text[reader->at])) {
-        large = large || number > (INT64_MAX >> 2) / 10;
-        number = large ? 0 : number * 10 + (reader->text[reader->at] - '0');
-        reader->at++;
-    }
-    reader->token.kind = NUMBER;
-    reader->token.number = number;
-    reader->token.end = reader->at;
-    bool dot = reader->at < reader->length && reader->text[reader->at] == '.';
-    if (large || number > INT64_MAX >> 2)
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "a number of more than 62 bits");
-    else if (dot && !(reader->at + 1 < reader->length && reader->text[reader->at + 1] == '.'))
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "numbers are integers, without a decimal point");
-    else if (reader->at < reader->length && letter(reader->text[reader->at]))
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "a letter right behind a number");
-}
-
-static void next(struct reader *reader)
-{
-    static const char *const pairs[] = {":=", "..", "||", "&&", "==", "!=", "<=", ">="};
-    reader->last = reader->token.end;
-    if (!(++reader->tokens & 4095) && fine(reader) && iso_prove_stop_asked(&reader->program->stop))
-        iso_error_set(reader->error, ISO_UNDECIDED, "%s: the time is up", reader->program->file);
-    skip_space(reader);
-    reader->token.begin = reader->token.end = reader->at;
-    reader->token.kind = END;
-    if (reader->at == reader->length)
-        return;
-    char byte = reader->text[reader->at];
-    if (letter(byte)) {
-        while (reader->at < reader->length &&
-               (letter(reader->text[reader->at]) || digit(reader->text[reader->at])))
-            reader->at++;
-        reader->token.kind = NAMED;
-    } else if (digit(byte)) {
-        take_number(reader);
-        return;
-    } else {
-        reader->token.kind = SIGN;
-        reader->at++;
-        for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-            if (reader->at < reader->length && byte == pairs[i][0] &&
-                reader->text[reader->at] == pairs[i][1]) {
-                reader->at++;
-                break;
-            }
-    }
-    reader->token.end = reader->at;
-}
-
-static bool is(const struct reader *reader, const char *word)
-{
-    size_t length = strlen(word);
-    return (reader->token.kind == NAMED || reader->token.kind == SIGN) &&
-           reader->token.end - reader->token.begin == length &&
-           !memcmp(reader->text + reader->token.begin, word, length);
-}
-
-static void refuse_token(struct reader *reader, const char *expected)
-{
-    uint32_t length = reader->token.end - reader->token.begin;
-    unsigned char first = length ? (unsigned char)reader->text[reader->token.begin] : 0;
-    if (reader->token.kind == END)
-        iso_prove_refuse(reader->program, reader->error, here(reader), "the file ends, expected %s",
-                         expected);
-    else if (first < ' ' || first >= 0x7f)
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "found the byte %u, expected %s", first, expected);
-    else
-        iso_prove_refuse(reader->program, reader->error, here(reader), "found '%.*s', expected %s",
-                         (int)(length < NAME ? length : NAME), reader->text + reader->token.begin,
-                         expected);
-}
-
-static bool take(struct reader *reader, const char *word)
-{
-    if (!fine(reader) || !is(reader, word))
-        return false;
-    next(reader);
-    return true;
-}
-
-static bool expect(struct reader *reader, const char *word)
-{
-    char expected[NAME];
-    if (take(reader, word))
-        return true;
-    snprintf(expected, sizeof expected, "'%s'", word);
-    if (fine(reader))
-        refuse_token(reader, expected);
-    return false;
-}
-
-static const char *const words[] = {"var",    "table",  "input",     "txn",  "run", "session",
-                                    "assume", "assert", "invariant", "let",  "if",  "else",
-                                    "for",    "in",     "abort",     "lock", "sum", "count",
-                                    "max",    "forall", "exists"};
-
-static bool reserved(const char *name)
-{
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(words[i], name))
-            return true;
-    return false;
-}
-
-/* A name that is no word of the language, into `name`. */
-static bool take_name(struct reader *reader, char name[NAME + 1], const char *what)
-{
-    uint32_t length = reader->token.end - reader->token.begin;
-    if (!fine(reader))
-        return false;
-    if (reader->token.kind != NAMED) {
-        refuse_token(reader, what);
-        return false;
-    }
-    if (length > NAME) {
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "a name of more than %d letters", NAME);
-        return false;
-    }
-    memcpy(name, reader->text + reader->token.begin, length);
-    name[length] = '\0';
-    if (reserved(name)) {
-        iso_prove_refuse(reader->program, reader->error, here(reader),
-                         "'%s' is a word of the language, expected %s", name, what);
-        return false;
-    }
-    next(reader);
-    return true;
-}
-
-static bool enter(struct reader *reader)
-{
-    if (++reader->depth > DEPTH && fine(reader))
-        iso_prove_refuse(reader->program, reader->error, here(reader), "nested more than %d deep",
-                         DEPTH);
-    return fine(reader);
-}
-
-static uint32_t find_table(const struct reader *reader, const char *name)
-{
-    for (uint32_t i = 0; i < reader->program->tables.count; i++)
-        if (!strcmp(reader->program->tables.list[i].name, name))
-            return i;
+    for (uint32_t i = core->scope.count; i-- > 0;)
+        if (!strcmp(core->scope.list[i].text, name))
+            return core->scope.list[i].local;
     return ISO_NONE;
 }
 
-static uint32_t find_input(const struct reader *reader, const char *name)
+static uint32_t new_local(struct prove_core *core, const char *name)
 {
-    for (uint32_t i = 0; i < reader->program->inputs.count; i++)
-        if (!strcmp(reader->program->inputs.list[i].name, name))
-            return i;
-    return ISO_NONE;
-}
-
-static uint32_t find_template(const struct reader *reader, const char *name)
-{
-    for (uint32_t i = 0; i < reader->program->templates.count; i++)
-        if (!strcmp(reader->program->templates.list[i].name, name))
-            return i;
-    return ISO_NONE;
-}
-
-static uint32_t find_local(const struct reader *reader, const char *name)
-{
-    for (uint32_t i = reader->scope.count; i-- > 0;)
-        if (!strcmp(reader->scope.list[i].text, name))
-            return reader->scope.list[i].local;
-    return ISO_NONE;
-}
-
-static uint32_t new_local(struct reader *reader, const char *name)
-{
-    uint32_t local = reader->template == ISO_NONE
-                         ? reader->bound++
-                         : iso_prove_local(reader->program, reader->template, name);
-    ISO_GROW(reader->scope.list, reader->scope.count, reader->scope.capacity);
-    struct name *known = &reader->scope.list[reader->scope.count++];
-    snprintf(known->text, sizeof known->text, "%s", name);
-    known->local = local;
+    uint32_t local = core->template == ISO_NONE
+                         ? core->bound++
+                         : iso_prove_local(core->program, core->template, name);
+    struct name known = {.local = local};
+    snprintf(known.text, sizeof known.text, "%s", name);
+    ISO_APPEND(core->scope, known);
     return local;
 }
 
-static uint32_t read_expression(struct reader *reader);
-
-static uint32_t zero(struct reader *reader)
+static void count_operator(struct prove_core *core, uint32_t begin)
 {
-    return iso_prove_constant(reader->program, 0);
+    if (++core->operators > OPERATORS)
+        refuse(core, since(core, begin), "more than %d operators", OPERATORS);
 }
 
-static uint32_t number_here(struct reader *reader, int64_t number, struct iso_prove_span span)
+static uint32_t read_expression(struct prove_core *core);
+
+static uint32_t zero(struct prove_core *core)
 {
-    uint32_t made = iso_prove_constant(reader->program, number);
-    reader->program->expressions.list[made].span = span;
+    return iso_prove_constant(core->program, 0);
+}
+
+static uint32_t number_here(struct prove_core *core, int64_t number, struct iso_prove_span span)
+{
+    uint32_t made = iso_prove_constant(core->program, number);
+    core->program->expressions.list[made].span = span;
     return made;
 }
 
 /* The index of a cell whose name has been read, or 0 of a var. */
-static uint32_t read_index(struct reader *reader, uint32_t table, const char *name)
+static uint32_t read_index(struct prove_core *core, uint32_t table, const char *name)
 {
-    bool indexed = reader->program->tables.list[table].indexed;
+    bool indexed = core->program->tables.list[table].indexed;
     uint32_t index;
     if (!indexed) {
-        if (fine(reader) && is(reader, "["))
-            iso_prove_refuse(reader->program, reader->error, here(reader),
-                             "'%s' is a var and has no index", name);
-        return zero(reader);
+        if (fine(core) && prove_core_is(core, "["))
+            refuse(core, here(core), "'%s' is a var and has no index", name);
+        return zero(core);
     }
-    if (!expect(reader, "["))
-        return zero(reader);
-    index = read_expression(reader);
-    expect(reader, "]");
+    if (!prove_core_expect(core, "["))
+        return zero(core);
+    index = read_expression(core);
+    prove_core_expect(core, "]");
     return index;
 }
 
-static uint32_t read_quantifier(struct reader *reader, enum iso_prove_op op)
+static uint32_t read_quantifier(struct prove_core *core, enum iso_prove_op op)
 {
     char name[NAME + 1] = "";
-    uint32_t begin = reader->token.begin, from, to, body, local;
-    next(reader);
-    expect(reader, "(");
-    take_name(reader, name, "the name of a bound variable");
-    expect(reader, "in");
-    from = read_expression(reader);
-    expect(reader, "..");
-    to = read_expression(reader);
-    expect(reader, ":");
-    if (!fine(reader))
-        return zero(reader);
-    local = new_local(reader, name);
-    body = read_expression(reader);
-    reader->scope.count--;
-    expect(reader, ")");
-    return iso_prove_quantifier(reader->program, op, local, from, to, body, since(reader, begin));
+    uint32_t begin = core->token.begin, from, to, body, local;
+    prove_core_next(core);
+    prove_core_expect(core, "(");
+    prove_core_take_name(core, name, "the name of a bound variable");
+    prove_core_expect(core, "in");
+    from = read_expression(core);
+    prove_core_expect(core, "..");
+    to = read_expression(core);
+    prove_core_expect(core, ":");
+    if (!fine(core))
+        return zero(core);
+    local = new_local(core, name);
+    body = read_expression(core);
+    core->scope.count--;
+    prove_core_expect(core, ")");
+    return iso_prove_quantifier(core->program, op, local, from, to, body, since(core, begin));
 }
 
-static uint32_t read_named(struct reader *reader)
+static uint32_t read_named(struct prove_core *core)
 {
     char name[NAME + 1];
-    uint32_t begin = reader->token.begin, local, table, input;
-    struct iso_prove_span span = here(reader);
-    if (!take_name(reader, name, "an expression"))
-        return zero(reader);
-    if ((local = find_local(reader, name)) != ISO_NONE)
-        return iso_prove_expression(reader->program, ISO_PROVE_LOCAL, local, ISO_NONE, ISO_NONE,
+    uint32_t begin = core->token.begin, local, table, input;
+    struct iso_prove_span span = here(core);
+    if (!prove_core_take_name(core, name, "an expression"))
+        return zero(core);
+    if ((local = find_local(core, name)) != ISO_NONE)
+        return iso_prove_expression(core->program, ISO_PROVE_LOCAL, local, ISO_NONE, ISO_NONE,
                                     span);
-    table = find_table(reader, name);
-    input = find_input(reader, name);
-    if (table != ISO_NONE && reader->cells) {
-        uint32_t index = read_index(reader, table, name);
-        return iso_prove_expression(reader->program, ISO_PROVE_READ, table, index, 0,
-                                    since(reader, begin));
+    table = find_table(core, name);
+    input = find_input(core, name);
+    if (table != ISO_NONE && core->cells) {
+        uint32_t index = read_index(core, table, name);
+        return iso_prove_expression(core->program, ISO_PROVE_READ, table, index, 0,
+                                    since(core, begin));
     }
-    if (input != ISO_NONE && reader->inputs)
-        return iso_prove_expression(reader->program, ISO_PROVE_INPUT, input, ISO_NONE, ISO_NONE,
+    if (input != ISO_NONE && core->inputs)
+        return iso_prove_expression(core->program, ISO_PROVE_INPUT, input, ISO_NONE, ISO_NONE,
                                     span);
     if (table != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "'%s' is a cell, and %s", name,
-                         reader->without);
+        refuse(core, span, "'%s' is a cell, and %s", name, core->without);
     else if (input != ISO_NONE)
-        iso_prove_refuse(
-            reader->program, reader->error, span,
-            "'%s' is an input, and inputs are not visible in bodies: make it a parameter", name);
+        refuse(core, span,
+               "'%s' is an input, and inputs are not visible in bodies: make it a parameter", name);
     else
-        iso_prove_refuse(reader->program, reader->error, span, "unknown name '%s'", name);
-    return zero(reader);
+        refuse(core, span, "unknown name '%s'", name);
+    return zero(core);
 }
 
-static uint32_t read_simple(struct reader *reader)
+static uint32_t read_simple(struct prove_core *core)
 {
     static const struct {
         const char *word;
@@ -400,40 +162,40 @@ static uint32_t read_simple(struct reader *reader)
                        {"max", ISO_PROVE_MAXIMUM},
                        {"forall", ISO_PROVE_FORALL},
                        {"exists", ISO_PROVE_EXISTS}};
-    if (reader->token.kind == NUMBER) {
-        uint32_t made = number_here(reader, reader->token.number, here(reader));
-        next(reader);
+    if (core->token.kind == NUMBER) {
+        uint32_t made = number_here(core, core->token.number, here(core));
+        prove_core_next(core);
         return made;
     }
-    if (take(reader, "(")) {
-        uint32_t inside = read_expression(reader);
-        expect(reader, ")");
+    if (prove_core_take(core, "(")) {
+        uint32_t inside = read_expression(core);
+        prove_core_expect(core, ")");
         return inside;
     }
     for (size_t i = 0; i < sizeof quantifiers / sizeof *quantifiers; i++)
-        if (is(reader, quantifiers[i].word))
-            return read_quantifier(reader, quantifiers[i].op);
-    if (reader->token.kind == NAMED)
-        return read_named(reader);
-    refuse_token(reader, "an expression");
-    return zero(reader);
+        if (prove_core_is(core, quantifiers[i].word))
+            return read_quantifier(core, quantifiers[i].op);
+    if (core->token.kind == NAMED)
+        return read_named(core);
+    prove_core_refuse_token(core, "an expression");
+    return zero(core);
 }
 
-static uint32_t read_unary(struct reader *reader)
+static uint32_t read_unary(struct prove_core *core)
 {
-    uint32_t begin = reader->token.begin, made;
-    bool not = is(reader, "!"), minus = is(reader, "-");
-    if (!fine(reader) || !enter(reader)) {
-        made = zero(reader);
+    uint32_t begin = core->token.begin, made;
+    bool not = prove_core_is(core, "!"), minus = prove_core_is(core, "-");
+    if (!fine(core) || !enter(core)) {
+        made = zero(core);
     } else if (not || minus) {
-        next(reader);
-        uint32_t inside = read_unary(reader);
-        made = iso_prove_expression(reader->program, not ? ISO_PROVE_NOT : ISO_PROVE_NEGATE, inside,
-                                    ISO_NONE, ISO_NONE, since(reader, begin));
+        prove_core_next(core);
+        uint32_t inside = read_unary(core);
+        made = iso_prove_expression(core->program, not ? ISO_PROVE_NOT : ISO_PROVE_NEGATE, inside,
+                                    ISO_NONE, ISO_NONE, since(core, begin));
     } else {
-        made = read_simple(reader);
+        made = read_simple(core);
     }
-    reader->depth--;
+    core->depth--;
     return made;
 }
 
@@ -452,450 +214,437 @@ operators[] = {
     {"*", 4, ISO_PROVE_MULTIPLY},
 };
 
-static const struct operator* operator_here(const struct reader *reader)
+static const struct operator* operator_here(const struct prove_core *core)
 {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (is(reader, operators[i].word))
+        if (prove_core_is(core, operators[i].word))
             return &operators[i];
     return NULL;
 }
 
 /* Operators of at least this level, from the left. */
-static uint32_t read_level(struct reader *reader, unsigned level)
+static uint32_t read_level(struct prove_core *core, unsigned level)
 {
-    uint32_t begin = reader->token.begin, left = read_unary(reader);
+    uint32_t begin = core->token.begin, left = read_unary(core);
     const struct operator* operator;
-    while (fine(reader) && (operator= operator_here(reader)) && operator->level >= level) {
-        next(reader);
-        if (++reader->operators > OPERATORS)
-            iso_prove_refuse(reader->program, reader->error, since(reader, begin),
-                             "more than %d operators", OPERATORS);
-        uint32_t right = read_level(reader, operator->level + 1);
-        left = iso_prove_expression(reader->program, operator->op, left, right, ISO_NONE,
-                                    since(reader, begin));
+    while (fine(core) && (operator= operator_here(core)) && operator->level >= level) {
+        prove_core_next(core);
+        count_operator(core, begin);
+        uint32_t right = read_level(core, operator->level + 1);
+        left = iso_prove_expression(core->program, operator->op, left, right, ISO_NONE,
+                                    since(core, begin));
     }
     return left;
 }
 
-static uint32_t read_expression(struct reader *reader)
+static uint32_t read_expression(struct prove_core *core)
 {
-    uint32_t begin = reader->token.begin, rounds = 0, made;
-    if (!enter(reader)) {
-        reader->depth--;
-        return zero(reader);
+    uint32_t begin = core->token.begin, rounds = 0, made;
+    if (!enter(core)) {
+        core->depth--;
+        return zero(core);
     }
-    made = read_level(reader, 0);
-    while (take(reader, "?")) {
-        if (++reader->operators > OPERATORS)
-            iso_prove_refuse(reader->program, reader->error, since(reader, begin),
-                             "more than %d operators", OPERATORS);
+    made = read_level(core, 0);
+    while (prove_core_take(core, "?")) {
+        count_operator(core, begin);
         if (rounds++ == 1)
             iso_prove_warn(
-                reader->program, since(reader, begin),
+                core->program, since(core, begin),
                 "?: groups from the left, (a ? b : c) ? d : e: write parentheses to say what you mean");
-        uint32_t yes = read_expression(reader);
-        expect(reader, ":");
-        uint32_t no = read_level(reader, 0);
-        made = iso_prove_expression(reader->program, ISO_PROVE_CHOOSE, made, yes, no,
-                                    since(reader, begin));
+        uint32_t yes = read_expression(core);
+        prove_core_expect(core, ":");
+        uint32_t no = read_level(core, 0);
+        made = iso_prove_expression(core->program, ISO_PROVE_CHOOSE, made, yes, no,
+                                    since(core, begin));
     }
-    reader->depth--;
+    core->depth--;
     return made;
 }
 
-static uint32_t read_block(struct reader *reader);
+static uint32_t read_block(struct prove_core *core);
 
-static void read_let(struct reader *reader, struct iso_prove_step *step)
+static void read_let(struct prove_core *core, struct iso_prove_step *step)
 {
     char name[NAME + 1] = "";
-    next(reader);
-    take_name(reader, name, "a name");
-    expect(reader, "=");
-    step->value = read_expression(reader);
-    step->local = find_local(reader, name);
-    if (step->local == ISO_NONE && fine(reader))
-        step->local = new_local(reader, name);
+    prove_core_next(core);
+    prove_core_take_name(core, name, "a name");
+    prove_core_expect(core, "=");
+    step->value = read_expression(core);
+    step->local = find_local(core, name);
+    if (step->local == ISO_NONE && fine(core))
+        step->local = new_local(core, name);
 }
 
 /* A cell that is written or locked. */
-static void read_cell(struct reader *reader, struct iso_prove_step *step)
+static void read_cell(struct prove_core *core, struct iso_prove_step *step)
 {
     char name[NAME + 1] = "";
-    struct iso_prove_span span = here(reader);
-    step->index = zero(reader);
+    struct iso_prove_span span = here(core);
+    step->index = zero(core);
     step->table = 0;
-    if (!take_name(reader, name, "a statement or '}'"))
+    if (!prove_core_take_name(core, name, "a statement or '}'"))
         return;
-    step->table = find_table(reader, name);
-    if (find_local(reader, name) != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span,
-                         "'%s' is no cell: a let gives a name a new value", name);
+    step->table = find_table(core, name);
+    if (find_local(core, name) != ISO_NONE)
+        refuse(core, span, "'%s' is no cell: a let gives a name a new value", name);
     else if (step->table == ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "unknown cell '%s'", name);
+        refuse(core, span, "unknown cell '%s'", name);
     else
-        step->index = read_index(reader, step->table, name);
+        step->index = read_index(core, step->table, name);
 }
 
-static void read_for(struct reader *reader, struct iso_prove_step *step)
+static void read_for(struct prove_core *core, struct iso_prove_step *step)
 {
     char name[NAME + 1] = "";
-    next(reader);
-    take_name(reader, name, "the name of a bound variable");
-    expect(reader, "in");
-    step->value = read_expression(reader);
-    expect(reader, "..");
-    step->bound = read_expression(reader);
-    if (!fine(reader))
+    prove_core_next(core);
+    prove_core_take_name(core, name, "the name of a bound variable");
+    prove_core_expect(core, "in");
+    step->value = read_expression(core);
+    prove_core_expect(core, "..");
+    step->bound = read_expression(core);
+    if (!fine(core))
         return;
-    step->local = new_local(reader, name);
-    step->span.end = reader->last;
-    step->block = read_block(reader);
-    reader->scope.count--;
+    step->local = new_local(core, name);
+    step->span.end = core->last;
+    step->block = read_block(core);
+    core->scope.count--;
 }
 
-static uint32_t read_step(struct reader *reader)
+static uint32_t read_step(struct prove_core *core)
 {
-    uint32_t begin = reader->token.begin, made;
-    struct iso_prove_span span = here(reader);
-    enum iso_prove_step_kind kind = is(reader, "let")     ? ISO_PROVE_LET
-                                    : is(reader, "if")    ? ISO_PROVE_IF
-                                    : is(reader, "for")   ? ISO_PROVE_FOR
-                                    : is(reader, "abort") ? ISO_PROVE_ABORT
-                                    : is(reader, "lock")  ? ISO_PROVE_LOCK
-                                                          : ISO_PROVE_WRITE;
-    made = iso_prove_step(reader->program, kind, span);
-    struct iso_prove_step step = reader->program->steps.list[made];
-    reader->operators = 0;
+    uint32_t begin = core->token.begin, made;
+    struct iso_prove_span span = here(core);
+    enum iso_prove_step_kind kind = prove_core_is(core, "let")     ? ISO_PROVE_LET
+                                    : prove_core_is(core, "if")    ? ISO_PROVE_IF
+                                    : prove_core_is(core, "for")   ? ISO_PROVE_FOR
+                                    : prove_core_is(core, "abort") ? ISO_PROVE_ABORT
+                                    : prove_core_is(core, "lock")  ? ISO_PROVE_LOCK
+                                                                   : ISO_PROVE_WRITE;
+    made = iso_prove_step(core->program, kind, span);
+    struct iso_prove_step step = core->program->steps.list[made];
+    core->operators = 0;
     if (kind == ISO_PROVE_LET) {
-        read_let(reader, &step);
+        read_let(core, &step);
     } else if (kind == ISO_PROVE_IF) {
-        next(reader);
-        step.value = read_expression(reader);
-        step.span.end = reader->last;
-        step.block = read_block(reader);
-        if (take(reader, "else"))
-            step.otherwise = read_block(reader);
+        prove_core_next(core);
+        step.value = read_expression(core);
+        step.span.end = core->last;
+        step.block = read_block(core);
+        if (prove_core_take(core, "else"))
+            step.otherwise = read_block(core);
     } else if (kind == ISO_PROVE_FOR) {
-        read_for(reader, &step);
+        read_for(core, &step);
     } else if (kind == ISO_PROVE_ABORT) {
-        next(reader);
-        if (take(reader, "if"))
-            step.value = read_expression(reader);
+        prove_core_next(core);
+        if (prove_core_take(core, "if"))
+            step.value = read_expression(core);
     } else if (kind == ISO_PROVE_LOCK) {
-        next(reader);
-        read_cell(reader, &step);
+        prove_core_next(core);
+        read_cell(core, &step);
     } else {
-        read_cell(reader, &step);
-        expect(reader, ":=");
-        uint32_t value = fine(reader) ? read_expression(reader) : zero(reader);
-        step.first_value = iso_prove_values(reader->program, &value, 1);
+        read_cell(core, &step);
+        prove_core_expect(core, ":=");
+        uint32_t value = fine(core) ? read_expression(core) : zero(core);
+        step.first_value = iso_prove_values(core->program, &value, 1);
     }
     if (kind != ISO_PROVE_IF && kind != ISO_PROVE_FOR)
-        step.span = since(reader, begin);
-    reader->program->steps.list[made] = step;
-    take(reader, ";");
+        step.span = since(core, begin);
+    core->program->steps.list[made] = step;
+    prove_core_take(core, ";");
     return made;
 }
 
 /* The first step. */
-static uint32_t read_block(struct reader *reader)
+static uint32_t read_block(struct prove_core *core)
 {
     struct iso_prove_block block = ISO_PROVE_BLOCK;
-    uint32_t known = reader->scope.count;
-    if (enter(reader) && expect(reader, "{")) {
-        while (fine(reader) && !is(reader, "}") && reader->token.kind != END)
-            iso_prove_append(reader->program, &block, read_step(reader));
-        expect(reader, "}");
+    uint32_t known = core->scope.count;
+    if (enter(core) && prove_core_expect(core, "{")) {
+        while (fine(core) && !prove_core_is(core, "}") && core->token.kind != END)
+            iso_prove_append(core->program, &block, read_step(core));
+        prove_core_expect(core, "}");
     }
-    reader->depth--;
-    reader->scope.count = known;
+    core->depth--;
+    core->scope.count = known;
     return block.first;
 }
 
 /* "in n..n" behind its "in". */
-static void read_range(struct reader *reader, int64_t *least, int64_t *most)
+static void read_range(struct prove_core *core, int64_t *least, int64_t *most)
 {
     int64_t *ends[] = {least, most};
-    struct iso_prove_span span = here(reader);
+    struct iso_prove_span span = here(core);
     *least = *most = 0;
     for (int i = 0; i < 2; i++) {
-        bool minus = take(reader, "-");
-        if (!fine(reader))
+        bool minus = prove_core_take(core, "-");
+        if (!fine(core))
             return;
-        if (reader->token.kind != NUMBER) {
-            refuse_token(reader, "a number");
+        if (core->token.kind != NUMBER) {
+            prove_core_refuse_token(core, "a number");
             return;
         }
-        *ends[i] = minus ? -reader->token.number : reader->token.number;
-        next(reader);
+        *ends[i] = minus ? -core->token.number : core->token.number;
+        prove_core_next(core);
         if (!i)
-            expect(reader, "..");
+            prove_core_expect(core, "..");
     }
-    if (fine(reader) && *least > *most) {
-        span.end = reader->last;
-        iso_prove_refuse(reader->program, reader->error, span,
-                         "a range without a number: %lld is more than %lld", (long long)*least,
-                         (long long)*most);
+    if (fine(core) && *least > *most) {
+        span.end = core->last;
+        refuse(core, span, "a range without a number: %lld is more than %lld", (long long)*least,
+               (long long)*most);
         *most = *least;
     }
 }
 
-static bool name_is_free(struct reader *reader, const char *name, struct iso_prove_span span)
+static bool name_is_free(struct prove_core *core, const char *name, struct iso_prove_span span)
 {
-    if (fine(reader) &&
-        (find_table(reader, name) != ISO_NONE || find_input(reader, name) != ISO_NONE))
-        iso_prove_refuse(reader->program, reader->error, span, "'%s' is declared twice", name);
-    return fine(reader);
+    if (fine(core) && (find_table(core, name) != ISO_NONE || find_input(core, name) != ISO_NONE))
+        refuse(core, span, "'%s' is declared twice", name);
+    return fine(core);
 }
 
-static void initialise_by_range(struct reader *reader, uint32_t table, int64_t least, int64_t most)
+static void initialise_by_range(struct prove_core *core, uint32_t table, int64_t least,
+                                int64_t most)
 {
-    struct iso_prove_table *made = &reader->program->tables.list[table];
+    struct iso_prove_table *made = &core->program->tables.list[table];
     for (uint32_t i = 0; i < made->rows; i++) {
         char input[NAME + 16];
         snprintf(input, sizeof input, made->indexed ? "%s[%u]" : "%s", made->name, i);
-        uint32_t number = iso_prove_input(reader->program, input, least, most, made->span);
-        made->initial[i] = iso_prove_expression(reader->program, ISO_PROVE_INPUT, number, ISO_NONE,
+        uint32_t number = iso_prove_input(core->program, input, least, most, made->span);
+        made->initial[i] = iso_prove_expression(core->program, ISO_PROVE_INPUT, number, ISO_NONE,
                                                 ISO_NONE, made->span);
     }
 }
 
-static void read_table(struct reader *reader, bool indexed)
+static void read_table(struct prove_core *core, bool indexed)
 {
     char name[NAME + 1] = "";
-    uint32_t begin = reader->token.begin, rows = 1, initial = ISO_NONE;
+    uint32_t begin = core->token.begin, rows = 1, initial = ISO_NONE;
     int64_t least = 0, most = 0;
     bool range = false;
-    next(reader);
-    struct iso_prove_span span = here(reader);
-    take_name(reader, name, indexed ? "a table's name" : "a var's name");
-    name_is_free(reader, name, span);
-    if (indexed && expect(reader, "[")) {
-        if (reader->token.kind != NUMBER)
-            refuse_token(reader, "how many cells the table has");
-        else if (reader->token.number < 1 || reader->token.number > ROWS)
-            iso_prove_refuse(reader->program, reader->error, here(reader),
-                             "a table has from 1 to %d cells", ROWS);
+    prove_core_next(core);
+    struct iso_prove_span span = here(core);
+    prove_core_take_name(core, name, indexed ? "a table's name" : "a var's name");
+    name_is_free(core, name, span);
+    if (indexed && prove_core_expect(core, "[")) {
+        if (core->token.kind != NUMBER)
+            prove_core_refuse_token(core, "how many cells the table has");
+        else if (core->token.number < 1 || core->token.number > ROWS)
+            refuse(core, here(core), "a table has from 1 to %d cells", ROWS);
         else
-            rows = (uint32_t)reader->token.number;
-        if (fine(reader))
-            next(reader);
-        expect(reader, "]");
+            rows = (uint32_t)core->token.number;
+        if (fine(core))
+            prove_core_next(core);
+        prove_core_expect(core, "]");
     }
-    if (take(reader, "=")) {
-        reader->cells = false;
-        reader->inputs = true;
-        reader->without = "an initial value is made of constants and inputs";
-        initial = read_expression(reader);
-    } else if (take(reader, "in")) {
+    if (prove_core_take(core, "=")) {
+        core->cells = false;
+        core->inputs = true;
+        core->without = "an initial value is made of constants and inputs";
+        initial = read_expression(core);
+    } else if (prove_core_take(core, "in")) {
         range = true;
-        read_range(reader, &least, &most);
+        read_range(core, &least, &most);
     }
-    if (!fine(reader))
+    if (!fine(core))
         return;
-    uint32_t table = iso_prove_table(reader->program, name, rows, 1, since(reader, begin));
-    reader->program->tables.list[table].indexed = indexed;
+    uint32_t table = iso_prove_table(core->program, name, rows, 1, since(core, begin));
+    core->program->tables.list[table].indexed = indexed;
     for (uint32_t i = 0; initial != ISO_NONE && i < rows; i++)
-        reader->program->tables.list[table].initial[i] = initial;
+        core->program->tables.list[table].initial[i] = initial;
     if (range)
-        initialise_by_range(reader, table, least, most);
+        initialise_by_range(core, table, least, most);
 }
 
-static void read_input(struct reader *reader)
+static void read_input(struct prove_core *core)
 {
     char name[NAME + 1] = "";
-    uint32_t begin = reader->token.begin;
+    uint32_t begin = core->token.begin;
     int64_t least = 0, most = 0;
-    next(reader);
-    struct iso_prove_span span = here(reader);
-    take_name(reader, name, "an input's name");
-    name_is_free(reader, name, span);
-    if (expect(reader, "in"))
-        read_range(reader, &least, &most);
-    if (fine(reader))
-        iso_prove_input(reader->program, name, least, most, since(reader, begin));
+    prove_core_next(core);
+    struct iso_prove_span span = here(core);
+    prove_core_take_name(core, name, "an input's name");
+    name_is_free(core, name, span);
+    if (prove_core_expect(core, "in"))
+        read_range(core, &least, &most);
+    if (fine(core))
+        iso_prove_input(core->program, name, least, most, since(core, begin));
 }
 
-static void read_transaction(struct reader *reader)
+static void read_transaction(struct prove_core *core)
 {
     char name[NAME + 1] = "";
-    uint32_t begin = reader->token.begin, block;
-    next(reader);
-    struct iso_prove_span span = here(reader);
-    take_name(reader, name, "a transaction's name");
-    if (fine(reader) && find_template(reader, name) != ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span,
-                         "the transaction '%s' is declared twice", name);
-    if (!expect(reader, "("))
+    uint32_t begin = core->token.begin, block;
+    prove_core_next(core);
+    struct iso_prove_span span = here(core);
+    prove_core_take_name(core, name, "a transaction's name");
+    if (fine(core) && find_template(core, name) != ISO_NONE)
+        refuse(core, span, "the transaction '%s' is declared twice", name);
+    if (!prove_core_expect(core, "("))
         return;
-    reader->template = iso_prove_template(reader->program, name, span);
-    while (fine(reader) && !is(reader, ")")) {
-        span = here(reader);
-        if (take_name(reader, name, "a parameter or ')'")) {
-            if (find_local(reader, name) != ISO_NONE)
-                iso_prove_refuse(reader->program, reader->error, span,
-                                 "the parameter '%s' is declared twice", name);
-            new_local(reader, name);
-            reader->program->templates.list[reader->template].parameters++;
+    core->template = iso_prove_template(core->program, name, span);
+    while (fine(core) && !prove_core_is(core, ")")) {
+        span = here(core);
+        if (prove_core_take_name(core, name, "a parameter or ')'")) {
+            if (find_local(core, name) != ISO_NONE)
+                refuse(core, span, "the parameter '%s' is declared twice", name);
+            new_local(core, name);
+            core->program->templates.list[core->template].parameters++;
         }
-        if (fine(reader) && !is(reader, ")"))
-            expect(reader, ",");
+        if (fine(core) && !prove_core_is(core, ")"))
+            prove_core_expect(core, ",");
     }
-    expect(reader, ")");
-    reader->cells = true;
-    reader->inputs = false;
-    block = fine(reader) ? read_block(reader) : ISO_NONE;
-    reader->program->templates.list[reader->template].block = block;
-    reader->program->templates.list[reader->template].span = since(reader, begin);
-    reader->template = ISO_NONE;
-    reader->scope.count = 0;
+    prove_core_expect(core, ")");
+    core->cells = true;
+    core->inputs = false;
+    block = fine(core) ? read_block(core) : ISO_NONE;
+    core->program->templates.list[core->template].block = block;
+    core->program->templates.list[core->template].span = since(core, begin);
+    core->template = ISO_NONE;
+    core->scope.count = 0;
 }
 
 enum { ARGUMENTS = 64 };
 
-static void read_call(struct reader *reader, uint32_t session)
+static void read_call(struct prove_core *core, uint32_t session)
 {
     char name[NAME + 1] = "";
-    uint32_t arguments[ARGUMENTS], count = 0, begin = reader->token.begin, wanted;
-    struct iso_prove_span span = here(reader);
-    take_name(reader, name, "the call of a transaction");
-    uint32_t template = fine(reader) ? find_template(reader, name) : 0;
-    if (fine(reader) && template == ISO_NONE)
-        iso_prove_refuse(reader->program, reader->error, span, "unknown transaction '%s'", name);
-    expect(reader, "(");
-    while (fine(reader) && !is(reader, ")") && count < ARGUMENTS) {
-        arguments[count++] = read_expression(reader);
-        if (fine(reader) && !is(reader, ")"))
-            expect(reader, ",");
+    uint32_t arguments[ARGUMENTS], count = 0, begin = core->token.begin, wanted;
+    struct iso_prove_span span = here(core);
+    prove_core_take_name(core, name, "the call of a transaction");
+    uint32_t template = fine(core) ? find_template(core, name) : 0;
+    if (fine(core) && template == ISO_NONE)
+        refuse(core, span, "unknown transaction '%s'", name);
+    prove_core_expect(core, "(");
+    while (fine(core) && !prove_core_is(core, ")") && count < ARGUMENTS) {
+        arguments[count++] = read_expression(core);
+        if (fine(core) && !prove_core_is(core, ")"))
+            prove_core_expect(core, ",");
     }
-    expect(reader, ")");
-    if (!fine(reader))
+    prove_core_expect(core, ")");
+    if (!fine(core))
         return;
-    wanted = reader->program->templates.list[template].parameters;
+    wanted = core->program->templates.list[template].parameters;
     if (count != wanted) {
-        iso_prove_refuse(reader->program, reader->error, since(reader, begin),
-                         "%s takes %u arguments, not %u", name, wanted, count);
+        refuse(core, since(core, begin), "%s takes %u arguments, not %u", name, wanted, count);
         return;
     }
-    ISO_GROW(reader->calls.list, reader->calls.count, reader->calls.capacity);
-    reader->calls.list[reader->calls.count++] = (struct call){
-        .template = template,
-        .first_argument = iso_prove_values(reader->program, arguments, count),
-        .session = session,
-        .span = since(reader, begin),
-    };
+    ISO_APPEND(core->calls, (struct call){
+                                .template = template,
+                                .first_argument = iso_prove_values(core->program, arguments, count),
+                                .session = session,
+                                .span = since(core, begin),
+                            });
 }
 
-static void read_calls(struct reader *reader, uint32_t session)
+static void read_calls(struct prove_core *core, uint32_t session)
 {
-    reader->cells = false;
-    reader->inputs = true;
-    reader->without = "arguments are made of constants and inputs";
+    core->cells = false;
+    core->inputs = true;
+    core->without = "arguments are made of constants and inputs";
     do
-        read_call(reader, session);
-    while (take(reader, ","));
+        read_call(core, session);
+    while (prove_core_take(core, ","));
 }
 
-static void read_session(struct reader *reader)
+static void read_session(struct prove_core *core)
 {
     char name[NAME + 1] = "";
     uint32_t session = 0;
-    next(reader);
-    take_name(reader, name, "a session's name");
-    expect(reader, ":");
-    if (!fine(reader))
+    prove_core_next(core);
+    prove_core_take_name(core, name, "a session's name");
+    prove_core_expect(core, ":");
+    if (!fine(core))
         return;
-    while (session < reader->sessions.count && strcmp(reader->sessions.list[session], name))
+    while (session < core->sessions.count && strcmp(core->sessions.list[session], name))
         session++;
-    if (session == reader->sessions.count) {
-        ISO_GROW(reader->sessions.list, reader->sessions.count, reader->sessions.capacity);
-        reader->sessions.list[reader->sessions.count++] = iso_copy_text(name, strlen(name));
+    if (session == core->sessions.count) {
+        ISO_APPEND(core->sessions, iso_copy_text(name, strlen(name)));
     }
-    read_calls(reader, session);
+    read_calls(core, session);
 }
 
-static void read_rule(struct reader *reader, enum iso_prove_rule_kind kind)
+static void read_rule(struct prove_core *core, enum iso_prove_rule_kind kind)
 {
     uint32_t expression, made;
-    next(reader);
-    reader->cells = reader->inputs = true;
-    reader->bound = 0;
-    uint32_t begin = reader->token.begin;
-    expression = read_expression(reader);
-    if (!fine(reader))
+    prove_core_next(core);
+    core->cells = core->inputs = true;
+    core->bound = 0;
+    uint32_t begin = core->token.begin;
+    expression = read_expression(core);
+    if (!fine(core))
         return;
-    made = iso_prove_rule(reader->program, kind, NULL, expression, since(reader, begin));
-    reader->program->rules.list[made].locals = reader->bound;
+    made = iso_prove_rule(core->program, kind, NULL, expression, since(core, begin));
+    core->program->rules.list[made].locals = core->bound;
 }
 
-static void read_file(struct reader *reader)
+static void read_file(struct prove_core *core)
 {
-    while (fine(reader) && reader->token.kind != END) {
-        if (is(reader, "var"))
-            read_table(reader, false);
-        else if (is(reader, "table"))
-            read_table(reader, true);
-        else if (is(reader, "input"))
-            read_input(reader);
-        else if (is(reader, "txn"))
-            read_transaction(reader);
-        else if (take(reader, "run"))
-            read_calls(reader, ISO_NONE);
-        else if (is(reader, "session"))
-            read_session(reader);
-        else if (is(reader, "assume"))
-            read_rule(reader, ISO_PROVE_ASSUME);
-        else if (is(reader, "assert"))
-            read_rule(reader, ISO_PROVE_ASSERT);
-        else if (is(reader, "invariant"))
-            read_rule(reader, ISO_PROVE_INVARIANT);
-        else if (fine(reader))
-            refuse_token(reader,
-                         "var, table, input, txn, run, session, assume, assert or invariant");
-        take(reader, ";");
-        reader->operators = 0;
+    while (fine(core) && core->token.kind != END) {
+        if (prove_core_is(core, "var"))
+            read_table(core, false);
+        else if (prove_core_is(core, "table"))
+            read_table(core, true);
+        else if (prove_core_is(core, "input"))
+            read_input(core);
+        else if (prove_core_is(core, "txn"))
+            read_transaction(core);
+        else if (prove_core_take(core, "run"))
+            read_calls(core, ISO_NONE);
+        else if (prove_core_is(core, "session"))
+            read_session(core);
+        else if (prove_core_is(core, "assume"))
+            read_rule(core, ISO_PROVE_ASSUME);
+        else if (prove_core_is(core, "assert"))
+            read_rule(core, ISO_PROVE_ASSERT);
+        else if (prove_core_is(core, "invariant"))
+            read_rule(core, ISO_PROVE_INVARIANT);
+        else if (fine(core))
+            prove_core_refuse_token(
+                core, "var, table, input, txn, run, session, assume, assert or invariant");
+        prove_core_take(core, ";");
+        core->operators = 0;
     }
 }
 
 /* The calls of the file, as often as they are to run. */
-static void make_instances(struct reader *reader, uint32_t repeats)
+static void make_instances(struct prove_core *core, uint32_t repeats)
 {
-    struct iso_prove_program *program = reader->program;
-    if ((uint64_t)reader->calls.count * repeats > CALLS) {
-        iso_prove_refuse(program, reader->error, reader->calls.list[0].span, "more than %d calls",
+    struct iso_prove_program *program = core->program;
+    if ((uint64_t)core->calls.count * repeats > CALLS) {
+        iso_prove_refuse(program, core->error, core->calls.list[0].span, "more than %d calls",
                          CALLS);
         return;
     }
     for (uint32_t round = 0; round < repeats; round++)
-        for (uint32_t i = 0; i < reader->calls.count; i++) {
-            const struct call *call = &reader->calls.list[i];
+        for (uint32_t i = 0; i < core->calls.count; i++) {
+            const struct call *call = &core->calls.list[i];
             struct iso_text name = {0};
             iso_prove_put_span(program, &name, call->span);
             iso_text_put_bytes(&name, "", 1);
-            uint32_t session = call->session == ISO_NONE
-                                   ? ISO_NONE
-                                   : round * reader->sessions.count + call->session;
+            uint32_t session =
+                call->session == ISO_NONE ? ISO_NONE : round * core->sessions.count + call->session;
             iso_prove_instance(program, call->template, call->first_argument, session, name.bytes,
                                call->span);
             iso_text_release(&name);
         }
-    program->sessions = repeats * reader->sessions.count;
+    program->sessions = repeats * core->sessions.count;
     program->repeats = repeats;
 }
 
-static void check_whole(struct reader *reader)
+static void check_whole(struct prove_core *core)
 {
-    struct iso_prove_program *program = reader->program;
+    struct iso_prove_program *program = core->program;
     uint32_t rules = 0;
     for (uint32_t i = 0; i < program->rules.count; i++)
         rules += program->rules.list[i].kind != ISO_PROVE_ASSUME;
-    if (!fine(reader))
+    if (!fine(core))
         return;
-    if (!reader->calls.count)
-        iso_prove_refuse(program, reader->error, here(reader),
+    if (!core->calls.count)
+        iso_prove_refuse(program, core->error, here(core),
                          "no run: expected run NAME(..) or session NAME: NAME(..)");
     else if (!rules)
-        iso_prove_refuse(program, reader->error, here(reader),
+        iso_prove_refuse(program, core->error, here(core),
                          "nothing to prove: expected assert or invariant");
 }
 
@@ -903,26 +652,26 @@ enum iso_status iso_prove_read_core(struct iso_prove_program *program, const cha
                                     const char *source, size_t length, uint32_t repeats,
                                     struct iso_error *error)
 {
-    struct reader reader = {.program = program, .template = ISO_NONE, .error = error};
+    struct prove_core core = {.program = program, .template = ISO_NONE, .error = error};
     assert(repeats);
     program->file = iso_copy_text(file, strlen(file));
     program->source = iso_copy_text(source, length);
     program->source_length = length;
     if (length > UINT32_MAX / 4)
         return iso_error_set(error, ISO_BAD_INPUT, "%s: more than 1 GiB", file);
-    reader.text = program->source;
-    reader.length = (uint32_t)length;
-    next(&reader);
-    read_file(&reader);
-    check_whole(&reader);
-    if (fine(&reader))
-        make_instances(&reader, repeats);
-    if (fine(&reader))
+    core.text = program->source;
+    core.length = (uint32_t)length;
+    prove_core_next(&core);
+    read_file(&core);
+    check_whole(&core);
+    if (fine(&core))
+        make_instances(&core, repeats);
+    if (fine(&core))
         iso_prove_program_finish(program);
-    for (uint32_t i = 0; i < reader.sessions.count; i++)
-        iso_free(reader.sessions.list[i]);
-    iso_free(reader.sessions.list);
-    iso_free(reader.calls.list);
-    iso_free(reader.scope.list);
+    for (uint32_t i = 0; i < core.sessions.count; i++)
+        iso_free(core.sessions.list[i]);
+    iso_free(core.sessions.list);
+    iso_free(core.calls.list);
+    iso_free(core.scope.list);
     return error->status;
 }

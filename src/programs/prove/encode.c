@@ -23,8 +23,7 @@ static void open_clause(struct prove_encoding *encoding)
 
 static void put(struct prove_encoding *encoding, uint32_t term)
 {
-    ISO_GROW(encoding->terms.list, encoding->terms.count, encoding->terms.capacity);
-    encoding->terms.list[encoding->terms.count++] = term;
+    ISO_APPEND(encoding->terms, term);
 }
 
 static void put_not(struct prove_encoding *encoding, uint32_t term)

@@ -1,6 +1,7 @@
 /* The constraints of a level, as encode.h makes them; linear.h adds to them. */
 #pragma once
 
+#include "base/memory.h"
 #include "prove/level.h"
 #include "prove/system.h"
 
@@ -12,14 +13,8 @@ struct prove_constraint {
 struct prove_encoding {
     struct prove_system *system;
     enum iso_prove_level level;
-    struct {
-        struct prove_constraint *list;
-        uint32_t count, capacity;
-    } constraints;
-    struct {
-        uint32_t *list;
-        uint32_t count, capacity;
-    } terms;
+    ISO_LIST(struct prove_constraint) constraints;
+    ISO_LIST(uint32_t) terms;
     uint32_t *order;      /* [i * count + j]: ar(i, j) */
     uint32_t *visible;    /* [i * count + j]: vis(i, j); not at rc */
     uint32_t **statement; /* rc, by transaction: [statement * count + i], of statements that read */

@@ -26,9 +26,9 @@ static uint32_t find_read(struct machine *machine, struct prove_transaction *tra
         machine->cached_statement[slot] = statement;
     if (prove_known(machine->terms, variable))
         return variable;
-    ISO_GROW(transaction->reads.list, transaction->reads.count, transaction->reads.capacity);
-    transaction->reads.list[transaction->reads.count++] = (struct prove_read){
-        .statement = statement, .cell = cell, .column = column, .variable = variable};
+    ISO_APPEND(transaction->reads,
+               (struct prove_read){
+                   .statement = statement, .cell = cell, .column = column, .variable = variable});
     if (!newest && machine->system->statements)
         transaction->statements.list[statement].reads = true;
     return variable;
@@ -155,9 +155,9 @@ uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index,
         struct prove_system *system = machine->system;
         uint32_t outside = prove_and(terms, prove_and(terms, machine->path, prove_live(machine)),
                                      prove_not(terms, inside));
-        ISO_GROW(system->outside.list, system->outside.count, system->outside.capacity);
-        system->outside.list[system->outside.count++] =
-            (struct prove_outside){.term = outside, .instance = machine->instance, .span = span};
+        ISO_APPEND(
+            system->outside,
+            (struct prove_outside){.term = outside, .instance = machine->instance, .span = span});
     }
     return inside;
 }

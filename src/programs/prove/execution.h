@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "prove/level.h"
 #include "prove/program.h"
 
@@ -50,15 +51,10 @@ struct iso_prove_execution {
     uint32_t *order; /* instances in the order of arbitration (of commits) */
     bool *visible;   /* [i * count + j]: j sees i; rc: at its end */
     bool *moment;    /* by instance: what the invariants' reader sees */
-    struct {
-        struct iso_prove_snapshot *list; /* rc */
-        uint32_t count, capacity;
-    } snapshots;
+    ISO_LIST(struct iso_prove_snapshot) snapshots; /* rc */
     /* By replay: */
-    struct {
-        struct iso_prove_event *list; /* of one instance after another, in the order `order` */
-        uint32_t count, capacity;
-    } events;
+    /* Those of one instance after another, in the order `order`. */
+    ISO_LIST(struct iso_prove_event) events;
     bool *aborted;    /* by instance */
     uint32_t rule;    /* the broken one, or ISO_NONE */
     uint32_t slots;   /* columns of all cells */

@@ -87,10 +87,10 @@ uint32_t iso_prove_constant(struct iso_prove_program *program, int64_t value)
 uint32_t iso_prove_expression(struct iso_prove_program *program, enum iso_prove_op op, uint32_t a,
                               uint32_t b, uint32_t c, struct iso_prove_span span)
 {
-    ISO_GROW(program->expressions.list, program->expressions.count, program->expressions.capacity);
-    program->expressions.list[program->expressions.count] = (struct iso_prove_expression){
-        .op = op, .a = a, .b = b, .c = c, .d = ISO_NONE, .span = span};
-    return program->expressions.count++;
+    ISO_APPEND(program->expressions,
+               (struct iso_prove_expression){
+                   .op = op, .a = a, .b = b, .c = c, .d = ISO_NONE, .span = span});
+    return program->expressions.count - 1;
 }
 
 uint32_t iso_prove_quantifier(struct iso_prove_program *program, enum iso_prove_op op,
@@ -106,21 +106,20 @@ uint32_t iso_prove_quantifier(struct iso_prove_program *program, enum iso_prove_
 uint32_t iso_prove_step(struct iso_prove_program *program, enum iso_prove_step_kind kind,
                         struct iso_prove_span span)
 {
-    ISO_GROW(program->steps.list, program->steps.count, program->steps.capacity);
-    program->steps.list[program->steps.count] = (struct iso_prove_step){.kind = kind,
-                                                                        .next = ISO_NONE,
-                                                                        .local = ISO_NONE,
-                                                                        .value = ISO_NONE,
-                                                                        .bound = ISO_NONE,
-                                                                        .table = ISO_NONE,
-                                                                        .index = ISO_NONE,
-                                                                        .where = ISO_NONE,
-                                                                        .first_value = ISO_NONE,
-                                                                        .block = ISO_NONE,
-                                                                        .otherwise = ISO_NONE,
-                                                                        .tag = ISO_NONE,
-                                                                        .span = span};
-    return program->steps.count++;
+    ISO_APPEND(program->steps, (struct iso_prove_step){.kind = kind,
+                                                       .next = ISO_NONE,
+                                                       .local = ISO_NONE,
+                                                       .value = ISO_NONE,
+                                                       .bound = ISO_NONE,
+                                                       .table = ISO_NONE,
+                                                       .index = ISO_NONE,
+                                                       .where = ISO_NONE,
+                                                       .first_value = ISO_NONE,
+                                                       .block = ISO_NONE,
+                                                       .otherwise = ISO_NONE,
+                                                       .tag = ISO_NONE,
+                                                       .span = span});
+    return program->steps.count - 1;
 }
 
 uint32_t iso_prove_values(struct iso_prove_program *program, const uint32_t *list, uint32_t count)
@@ -136,36 +135,35 @@ uint32_t iso_prove_table(struct iso_prove_program *program, const char *name, ui
                          uint32_t columns, struct iso_prove_span span)
 {
     assert(columns);
-    ISO_GROW(program->tables.list, program->tables.count, program->tables.capacity);
-    struct iso_prove_table *table = &program->tables.list[program->tables.count];
-    *table = (struct iso_prove_table){
-        .name = copy(name), .rows = rows, .columns = columns, .span = span};
+    ISO_APPEND(program->tables,
+               (struct iso_prove_table){
+                   .name = copy(name), .rows = rows, .columns = columns, .span = span});
+    struct iso_prove_table *table = &program->tables.list[program->tables.count - 1];
     table->column_names = iso_allocate_zeroed(columns, sizeof *table->column_names);
     table->row_names = iso_allocate_zeroed(rows ? rows : 1, sizeof *table->row_names);
     table->initial = iso_allocate_zeroed((size_t)rows * columns + 1, sizeof *table->initial);
     uint32_t zero = iso_prove_constant(program, 0);
     for (size_t i = 0; i < (size_t)rows * columns; i++)
         table->initial[i] = zero;
-    return program->tables.count++;
+    return program->tables.count - 1;
 }
 
 uint32_t iso_prove_input(struct iso_prove_program *program, const char *name, int64_t least,
                          int64_t most, struct iso_prove_span span)
 {
     assert(least <= most);
-    ISO_GROW(program->inputs.list, program->inputs.count, program->inputs.capacity);
-    program->inputs.list[program->inputs.count] =
-        (struct iso_prove_input){.name = copy(name), .least = least, .most = most, .span = span};
-    return program->inputs.count++;
+    ISO_APPEND(
+        program->inputs,
+        (struct iso_prove_input){.name = copy(name), .least = least, .most = most, .span = span});
+    return program->inputs.count - 1;
 }
 
 uint32_t iso_prove_template(struct iso_prove_program *program, const char *name,
                             struct iso_prove_span span)
 {
-    ISO_GROW(program->templates.list, program->templates.count, program->templates.capacity);
-    program->templates.list[program->templates.count] =
-        (struct iso_prove_template){.name = copy(name), .block = ISO_NONE, .span = span};
-    return program->templates.count++;
+    ISO_APPEND(program->templates,
+               (struct iso_prove_template){.name = copy(name), .block = ISO_NONE, .span = span});
+    return program->templates.count - 1;
 }
 
 uint32_t iso_prove_local(struct iso_prove_program *program, uint32_t template, const char *name)
@@ -181,23 +179,21 @@ uint32_t iso_prove_instance(struct iso_prove_program *program, uint32_t template
                             uint32_t first_argument, uint32_t session, const char *name,
                             struct iso_prove_span span)
 {
-    ISO_GROW(program->instances.list, program->instances.count, program->instances.capacity);
-    program->instances.list[program->instances.count] =
-        (struct iso_prove_instance){.template = template,
-                                    .first_argument = first_argument,
-                                    .session = session,
-                                    .name = copy(name),
-                                    .span = span};
-    return program->instances.count++;
+    ISO_APPEND(program->instances, (struct iso_prove_instance){.template = template,
+                                                               .first_argument = first_argument,
+                                                               .session = session,
+                                                               .name = copy(name),
+                                                               .span = span});
+    return program->instances.count - 1;
 }
 
 uint32_t iso_prove_rule(struct iso_prove_program *program, enum iso_prove_rule_kind kind,
                         const char *name, uint32_t expression, struct iso_prove_span span)
 {
-    ISO_GROW(program->rules.list, program->rules.count, program->rules.capacity);
-    program->rules.list[program->rules.count] = (struct iso_prove_rule){
-        .kind = kind, .name = copy(name), .expression = expression, .span = span};
-    return program->rules.count++;
+    ISO_APPEND(program->rules,
+               (struct iso_prove_rule){
+                   .kind = kind, .name = copy(name), .expression = expression, .span = span});
+    return program->rules.count - 1;
 }
 
 void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block *block,
@@ -239,8 +235,7 @@ void iso_prove_warn(struct iso_prove_program *program, struct iso_prove_span spa
     va_start(list, format);
     say(program, span, format, list, line, sizeof line);
     va_end(list);
-    ISO_GROW(program->warnings.list, program->warnings.count, program->warnings.capacity);
-    program->warnings.list[program->warnings.count++] = copy(line);
+    ISO_APPEND(program->warnings, copy(line));
 }
 
 enum iso_status iso_prove_refuse(const struct iso_prove_program *program, struct iso_error *error,

@@ -54,6 +54,7 @@
 #include <stdint.h>
 
 #include "base/index.h"
+#include "base/memory.h"
 #include "iso/status.h"
 #include "prove/stop.h"
 
@@ -186,51 +187,18 @@ struct iso_prove_program {
     bool sql;
     bool has_odd_names; /* a variable has a name that psql has no place for */
     bool frees_keys;    /* some unique key is freed by one statement and inserted by another */
-    struct {
-        struct iso_prove_expression *list;
-        uint32_t count, capacity;
-    } expressions;
-    struct {
-        struct iso_prove_step *list;
-        uint32_t count, capacity;
-    } steps;
-    struct {
-        uint32_t *list; /* expressions, of writes and calls */
-        uint32_t count, capacity;
-    } values;
-    struct {
-        struct iso_prove_table *list;
-        uint32_t count, capacity;
-    } tables;
-    struct {
-        struct iso_prove_input *list;
-        uint32_t count, capacity;
-    } inputs;
-    struct {
-        struct iso_prove_template *list;
-        uint32_t count, capacity;
-    } templates;
-    struct {
-        struct iso_prove_instance *list;
-        uint32_t count, capacity;
-    } instances;
-    struct {
-        struct iso_prove_rule *list;
-        uint32_t count, capacity;
-    } rules;
-    struct {
-        char **list; /* what a reader wants to say, each "file:line:column: text" */
-        uint32_t count, capacity;
-    } warnings;
-    struct {
-        char *
-            *list; /* of SQL: what psql is told of a statement, by its steps' tag; NULL: nothing */
-        uint32_t count, capacity;
-    } scripts;
-    struct {
-        char **list; /* of SQL: what psql is told before an instance begins */
-        uint32_t count, capacity;
-    } prologues;
+    ISO_LIST(struct iso_prove_expression) expressions;
+    ISO_LIST(struct iso_prove_step) steps;
+    ISO_LIST(uint32_t) values; /* expressions, of writes and calls */
+    ISO_LIST(struct iso_prove_table) tables;
+    ISO_LIST(struct iso_prove_input) inputs;
+    ISO_LIST(struct iso_prove_template) templates;
+    ISO_LIST(struct iso_prove_instance) instances;
+    ISO_LIST(struct iso_prove_rule) rules;
+    ISO_LIST(char *) warnings; /* what a reader wants to say, each "file:line:column: text" */
+    /* Of SQL: what psql is told of a statement, by its steps' tag; NULL: nothing. */
+    ISO_LIST(char *) scripts;
+    ISO_LIST(char *) prologues; /* of SQL: what psql is told before an instance begins */
     struct iso_prove_stop stop; /* asked while it is read: ISO_UNDECIDED. It outlives reading, and
                                    means nothing then */
     uint32_t sessions;          /* how many have been given out */

@@ -141,9 +141,7 @@ static void warn_outside(struct prover *prover, struct prove_system *system,
                 known = known || (strlen(result->warnings.list[j]) == text.used &&
                                   !memcmp(result->warnings.list[j], text.bytes, text.used));
             if (!known) {
-                ISO_GROW(result->warnings.list, result->warnings.count, result->warnings.capacity);
-                result->warnings.list[result->warnings.count++] =
-                    iso_copy_text(text.bytes, text.used);
+                ISO_APPEND(result->warnings, iso_copy_text(text.bytes, text.used));
             }
             iso_text_release(&text);
         }

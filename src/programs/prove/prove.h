@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "verdict/verdict.h"
 #include "prove/execution.h"
 
@@ -40,10 +41,7 @@ struct iso_prove_result {
     bool breaks_above[ISO_PROVE_LEVELS]; /* violated, and of those that PostgreSQL offers a weaker
                                             one holds */
     bool locks;                          /* the program has locks, without force at pc, cc, ra */
-    struct {
-        char **list; /* "file:line:column: text" */
-        uint32_t count, capacity;
-    } warnings;
+    ISO_LIST(char *) warnings;           /* "file:line:column: text" */
 };
 
 void iso_prove_result_init(struct iso_prove_result *result);

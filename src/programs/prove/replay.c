@@ -96,8 +96,7 @@ static void event(struct replay *replay, struct iso_prove_event what)
     what.instance = replay->instance;
     what.statement = replay->statement;
     what.step = replay->step;
-    ISO_GROW(execution->events.list, execution->events.count, execution->events.capacity);
-    execution->events.list[execution->events.count++] = what;
+    ISO_APPEND(execution->events, what);
 }
 
 /* ---- reads ---- */

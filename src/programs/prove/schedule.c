@@ -15,8 +15,7 @@ struct making {
 static void add(struct making *making, struct iso_prove_item made)
 {
     struct iso_prove_schedule *schedule = making->schedule;
-    ISO_GROW(schedule->list, schedule->count, schedule->capacity);
-    schedule->list[schedule->count++] = made;
+    ISO_APPEND(*schedule, made);
 }
 
 /* How many of the order have committed when all that are seen have. */

@@ -68,9 +68,9 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
         if (guard == FALSE_TERM)
             continue;
         machine->state.claimed[cell] = prove_or(terms, machine->state.claimed[cell], here);
-        ISO_GROW(transaction->claims.list, transaction->claims.count, transaction->claims.capacity);
-        transaction->claims.list[transaction->claims.count++] =
-            (struct prove_claim){.cell = cell, .statement = machine->statement, .guard = guard};
+        ISO_APPEND(
+            transaction->claims,
+            (struct prove_claim){.cell = cell, .statement = machine->statement, .guard = guard});
     }
     where = step->where == ISO_NONE ? TRUE_TERM : prove_evaluate_truth(machine, step->where);
     if (step->kind == ISO_PROVE_WRITE && where != FALSE_TERM) {
@@ -223,10 +223,8 @@ static void begin_statement(struct machine *machine, uint32_t step)
     if (machine->program->steps.list[step].continued && transaction->statements.count)
         return;
     machine->statement = transaction->statements.count;
-    ISO_GROW(transaction->statements.list, transaction->statements.count,
-             transaction->statements.capacity);
-    transaction->statements.list[transaction->statements.count++] =
-        (struct prove_statement){.step = step, .round = machine->round};
+    ISO_APPEND(transaction->statements,
+               (struct prove_statement){.step = step, .round = machine->round});
 }
 
 static void run_step(struct machine *machine, uint32_t number)

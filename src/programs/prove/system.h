@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "prove/program.h"
 #include "prove/term.h"
 
@@ -38,18 +39,9 @@ struct prove_claim {
 };
 
 struct prove_transaction {
-    struct {
-        struct prove_statement *list;
-        uint32_t count, capacity;
-    } statements;
-    struct {
-        struct prove_read *list;
-        uint32_t count, capacity;
-    } reads;
-    struct {
-        struct prove_claim *list;
-        uint32_t count, capacity;
-    } claims;
+    ISO_LIST(struct prove_statement) statements;
+    ISO_LIST(struct prove_read) reads;
+    ISO_LIST(struct prove_claim) claims;
     uint32_t committed;
     uint32_t *writes;  /* by cell: whether, false if it aborts */
     uint32_t *claimed; /* by cell: written or locked, false if it aborts */
@@ -80,10 +72,7 @@ struct prove_system {
         *rules; /* by rule: it is true (of initial values, at the end, of what the reader reads) */
     uint32_t *at_start; /* by rule: an invariant, of the initial values */
     uint32_t unrolled;  /* some transaction reaches a round beyond --unroll */
-    struct {
-        struct prove_outside *list;
-        uint32_t count, capacity;
-    } outside;
+    ISO_LIST(struct prove_outside) outside;
     struct iso_prove_stop stop; /* asked while it is built, and while things are built from it */
 };
 

@@ -7,10 +7,7 @@
 struct graph {
     const struct iso_prove_execution *execution;
     uint32_t nodes;
-    struct {
-        struct prove_page_edge *list;
-        uint32_t count, capacity;
-    } edges;
+    ISO_LIST(struct prove_page_edge) edges;
     bool *known;     /* [(from * nodes + to) * 4 + kind]: there is such an edge */
     bool *wrote;     /* [instance * cells + cell], of those that committed */
     uint32_t *first; /* by node and one more: its edges' places in `leaving` */
@@ -24,9 +21,8 @@ static void add(struct graph *graph, uint32_t from, uint32_t to, enum prove_page
     if (*known) /* one cell for each kind is enough to say */
         return;
     *known = true;
-    ISO_GROW(graph->edges.list, graph->edges.count, graph->edges.capacity);
-    graph->edges.list[graph->edges.count++] =
-        (struct prove_page_edge){.from = from, .to = to, .kind = kind, .cell = cell};
+    ISO_APPEND(graph->edges,
+               (struct prove_page_edge){.from = from, .to = to, .kind = kind, .cell = cell});
 }
 
 static bool wrote(const struct graph *graph, uint32_t instance, uint32_t cell)

@@ -90,11 +90,10 @@ static void take_tokens(struct iso_sql_tokens *tokens, const PgQuery__ScanResult
         if (token->token == PG_QUERY__TOKEN__SQL_COMMENT ||
             token->token == PG_QUERY__TOKEN__C_COMMENT)
             continue;
-        ISO_GROW(tokens->list, tokens->count, tokens->capacity);
-        tokens->list[tokens->count++] =
-            (struct iso_sql_token){(uint32_t)token->start, (uint32_t)token->end, token->token,
-                                   token->keyword_kind != PG_QUERY__KEYWORD_KIND__NO_KEYWORD,
-                                   token->keyword_kind == PG_QUERY__KEYWORD_KIND__RESERVED_KEYWORD};
+        ISO_APPEND(*tokens, (struct iso_sql_token){
+                                (uint32_t)token->start, (uint32_t)token->end, token->token,
+                                token->keyword_kind != PG_QUERY__KEYWORD_KIND__NO_KEYWORD,
+                                token->keyword_kind == PG_QUERY__KEYWORD_KIND__RESERVED_KEYWORD});
     }
 }
 
