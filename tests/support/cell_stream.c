@@ -263,7 +263,8 @@ static void add_routes(struct cell_world *world, struct iso_pipeline *pipeline,
     options.cells = world->format->registers ? NULL : "true";
     options.identity = ISO_IDENTITY_FULL;
     for (const char *const *topic = topics[kind]; *topic; topic++)
-        if (world->format->in_band || strcmp(*topic, "dbz.message"))
+        if ((world->format->in_band || strcmp(*topic, "dbz.message")) &&
+            (!world->format->no_metadata || strcmp(*topic, "dbz.transaction")))
             iso_pipeline_route(pipeline, *topic, classes[kind]->create(&options, error), false);
     iso_pipeline_route(
         pipeline, "clients",

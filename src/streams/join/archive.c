@@ -131,6 +131,8 @@ static void archive_positions(struct iso_archive *archive, struct join_positions
 static void archive_source(struct iso_archive *archive, struct iso_join *join)
 {
     ISO_ARCHIVE_AS(archive, "join->expects_in_band", join->source.expects_in_band);
+    ISO_ARCHIVE_VALUE(archive, join->source.expects_ends);
+    ISO_ARCHIVE_VALUE(archive, join->source.expects_statements);
     ISO_ARCHIVE_AS(archive, "join->in_band", join->source.in_band);
     ISO_ARCHIVE_AS(archive, "join->ends_come", join->source.has_ends);
     ISO_ARCHIVE_AS(archive, "join->starts_come", join->source.has_starts);
@@ -168,8 +170,10 @@ static void archive_log(struct iso_archive *archive, struct join_log *log)
     ISO_ARCHIVE_ANY(archive, "log", ISO_ARCHIVE_HEAP, log->list, log->count, log->capacity);
     ISO_ARCHIVE_ANY(archive, "log.alone", ISO_ARCHIVE_HEAP, log->alone, log->alone_count,
                     log->alone_capacity);
+    ISO_ARCHIVE_VALUE(archive, log->first);
     ISO_ARCHIVE_VALUE(archive, log->begun);
     ISO_ARCHIVE_VALUE(archive, log->start);
+    ISO_ARCHIVE_VALUE(archive, log->told);
     ISO_ARCHIVE_VALUE(archive, log->broken);
     ISO_ARCHIVE_VALUE(archive, log->forgot);
     iso_history_archive(archive, &log->records);

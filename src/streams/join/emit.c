@@ -492,9 +492,9 @@ void join_note_newest(struct iso_join *join, const struct join_transaction *tran
     }
 }
 
-void join_emit_beyond(struct iso_join *join, uint32_t record)
+void join_emit_beyond(struct iso_join *join, iso_atom tid)
 {
-    add_step(join, ISO_JOIN_BEYOND)->tid = join_out(join, join->records.list[record].tid);
+    add_step(join, ISO_JOIN_BEYOND)->tid = join_out(join, tid);
 }
 
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,

@@ -71,7 +71,8 @@ struct join_channel {
 };
 
 struct join_extent {
-    bool closed;   /* nothing more arrives */
+    bool ended;    /* nothing more arrives ... */
+    bool closed;   /* ... and records are there, which may wait for what did not */
     uint64_t sure; /* binlog: the last place that was reached; TiCDC, when closed: the watermark */
     struct join_channel *channels; /* YugabyteDB, Dgraph */
     uint32_t channel_count, channel_capacity;

@@ -79,6 +79,16 @@ void iso_join_declare(struct iso_join *join, uint32_t input)
     join_input(join, input)->declared = true;
 }
 
+void iso_join_expect_ends(struct iso_join *join)
+{
+    join->source.expects_ends = true;
+}
+
+void iso_join_expect_statements(struct iso_join *join)
+{
+    join->source.expects_statements = true;
+}
+
 void iso_join_expect_in_band(struct iso_join *join)
 {
     join->source.expects_in_band = true;
@@ -112,6 +122,8 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
         join_note_start(join, iso_origin_input(event->origin), event);
     if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
         join_log_note(join, event);
+    if (event->type == ISO_EVENT_SCHEMA || event->flags & ISO_EVENT_ALONE)
+        join_log_note_told(join, event);
     switch ((enum iso_event_type)event->type) {
     case ISO_EVENT_ROW:
     case ISO_EVENT_DELETE_IF:
@@ -317,6 +329,7 @@ void iso_join_whole(struct iso_join *join, uint64_t timestamp)
 void iso_join_end(struct iso_join *join, uint64_t now)
 {
     join->progress.now = now;
+    join->extent.ended = true;
     join_log_release(join, true);
     join_match_unknown(join);
     join_check_start(join, true);

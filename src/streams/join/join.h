@@ -276,6 +276,10 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
                       uint64_t position);
 
+/* At the end: whether a statement may stand between these positions that changes whole tables, and
+ * that did not come: who finds there what the change before does not explain waits. */
+bool iso_join_may_lack_statement(const struct iso_join *join, uint64_t after, uint64_t position);
+
 /* Whether rows that the key's table had at first may not have come: who finds one that no change
  * explains waits. */
 bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key);
@@ -292,6 +296,11 @@ void iso_join_recheck(struct iso_join *join);
 /* An input of the change streams that rows may come from. Positions in other inputs close a
  * transaction only if all inputs were named before. */
 void iso_join_declare(struct iso_join *join, uint32_t input);
+
+/* A source brings ENDs; or what statements did to whole tables. Until something of it came, no
+ * transaction is known to be whole, or no such statement to be none. */
+void iso_join_expect_ends(struct iso_join *join);
+void iso_join_expect_statements(struct iso_join *join);
 
 /* Records may arrive inside transactions, and bring timestamps of their own: positions are no
  * watermarks then. */

@@ -174,6 +174,11 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
  * commit, and has not been delivered. */
 bool join_log_lacks_statement(const struct iso_join *join, uint64_t position);
 void join_log_release(struct iso_join *join, bool ended); /* those whose position is known now */
+/* What the schema topic says of a statement, whatever it does. */
+void join_log_note_told(struct iso_join *join, const struct iso_event *event);
+/* Whether a statement that commits by itself may stand behind `after`, up to this position: of
+ * which that topic has not told yet, and of which nothing says that it is another commit. */
+bool join_log_may_lack(const struct iso_join *join, uint64_t after, uint64_t position);
 
 /* lost.c: rows that END counts and that did not come, and what follows (extent.h) */
 void join_count_collection(struct iso_join *join, const struct join_table *table,
@@ -462,7 +467,7 @@ void join_emit_respelt(struct iso_join *join, const struct join_transaction *tra
 void join_note_newest(struct iso_join *join, const struct join_transaction *transaction,
                       uint64_t cts);
 void join_emit_beyond(struct iso_join *join,
-                      uint32_t record); /* what it reads otherwise than it came waits */
+                      iso_atom tid); /* what it reads otherwise than it came waits */
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint32_t table, uint64_t cts);
 void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid,

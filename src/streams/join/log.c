@@ -88,6 +88,7 @@ void join_log_note_begun(struct iso_join *join, uint64_t number, bool without_en
 {
     struct join_log *log = &join->log;
     log->begun = number > log->begun ? number : log->begun;
+    log->first = log->first && log->first < number ? log->first : number;
     uint32_t at = find_not_below(log, number, 0), alone = find_alone(log, number);
     bool known = (at < log->count && log->list[at].number == number) ||
                  (alone < log->alone_count && log->alone[alone] == number);
@@ -105,10 +106,54 @@ bool join_log_lacks_statement(const struct iso_join *join, uint64_t position)
     return join->log.alone_count && join->log.alone[0] < position >> ISO_GTID_BITS;
 }
 
+void join_log_note_told(struct iso_join *join, const struct iso_event *event)
+{
+    struct join_input *lane = join_input(join, iso_origin_input(event->origin));
+    struct join_log *log = &join->log;
+    lane->tells |= event->type == ISO_EVENT_SCHEMA && !(event->flags & ISO_EVENT_EPOCH);
+    if (!lane->tells)
+        return;
+    if (join_is_of_domain(join, event) && event->commit > log->told)
+        log->told = event->commit;
+}
+
+/* Up to where BEGINs came, and what followed them. */
+static uint64_t begun(const struct iso_join *join)
+{
+    const struct join_begun *last = &join->begun;
+    return join->log.begun - (join->log.begun && last->open && last->commit == join->log.begun);
+}
+
+static bool has_each(const struct join_log *log, uint64_t from, uint64_t last)
+{
+    return from > last ||
+           find_not_below(log, last + 1, 0) - find_not_below(log, from, 0) == last - from + 1;
+}
+
+bool join_log_may_lack(const struct iso_join *join, uint64_t after, uint64_t position)
+{
+    const struct join_log *log = &join->log;
+    uint64_t last = position >> ISO_GTID_BITS, since = after >> ISO_GTID_BITS,
+             from = (log->told > since ? log->told : since) + 1;
+    if (!join->source.numbered || !join->source.expects_statements || from > last)
+        return false;
+    uint32_t alone = find_alone(log, from);
+    if (alone < log->alone_count && log->alone[alone] <= last)
+        return true;
+    if (!log->first)
+        return !has_each(log, from, last);
+    if (log->count && log->list[0].number > from)
+        from = log->list[0].number < log->first ? log->list[0].number : log->first;
+    uint64_t before = last < log->first ? last : log->first - 1, behind = begun(join) + 1;
+    return !has_each(log, from, before) || !has_each(log, from > behind ? from : behind, last);
+}
+
 /* The last number up to which everything has arrived. */
 static uint64_t whole(const struct iso_join *join)
 {
-    uint64_t number = join->log.begun ? join->log.begun - 1 : 0;
+    uint64_t number = join->source.has_ends || join->source.expects_ends
+                          ? begun(join)
+                          : join_all_have_passed(join) >> ISO_GTID_BITS;
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer) {
         const struct join_transaction *transaction = &join->open.list[i];
         uint64_t own = transaction->position >> ISO_GTID_BITS;
@@ -155,8 +200,9 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
     return true;
 }
 
-/* It leaves as any other record does, or is counted as what it is. */
-static void release(struct iso_join *join, uint32_t t)
+/* It leaves as any other record does, or is counted as what it is. Where commits in front of its
+ * place may not have come, what it read otherwise than they say waits. */
+static void release(struct iso_join *join, uint32_t t, bool known)
 {
     struct join_log *log = &join->log;
     struct iso_history *records = &log->records;
@@ -183,6 +229,8 @@ static void release(struct iso_join *join, uint32_t t)
     join->stats.records--;
     join->stats.reads -= reads;
     records->txns.sts[t] = start;
+    if (!known)
+        join_emit_beyond(join, join_text(join, records, records->txns.tid[t]));
     join_take_record(join, records, t, NULL);
 }
 
@@ -205,11 +253,12 @@ void join_log_release(struct iso_join *join, bool ended)
     struct join_log *log = &join->log;
     if (!log->waiting)
         return;
-    uint64_t known = ended ? 0 : whole(join);
+    uint64_t last = whole(join);
     for (uint32_t t = 0; t < log->records.txns.count; t++) {
-        bool waits = iso_marks_of(&log->records, t) & ISO_MARK_LOG_START;
-        if (waits && (ended || log->broken || is_known(log, log->records.txns.sts[t], known)))
-            release(join, t);
+        bool waits = iso_marks_of(&log->records, t) & ISO_MARK_LOG_START,
+             known = is_known(log, log->records.txns.sts[t], last);
+        if (waits && (ended || log->broken || known))
+            release(join, t, known);
     }
     forget_released(log);
     join->scratch.cache.block = NULL; /* its texts may be gone */

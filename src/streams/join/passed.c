@@ -93,7 +93,7 @@ static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 static bool goes_by_lanes(const struct iso_join *join)
 {
     return join->capability->closing == JOIN_CLOSES_AT_END && !join->source.has_ends &&
-           !join->source.in_band;
+           !join->source.expects_ends && !join->source.in_band;
 }
 
 static uint64_t sure_of(const struct iso_join *join, uint32_t key)
@@ -270,9 +270,15 @@ bool join_extent_is_beyond(const struct iso_join *join, const struct join_transa
         transaction->flags & (JOIN_ENDED | JOIN_COMPLETE))
         return false;
     bool by_xid = transaction->identity.tag == JOIN_BY_XID;
-    return join->source.has_ends && (by_xid || extent->closed) &&
+    bool ends = join->source.has_ends || join->source.expects_ends;
+    return ends && (by_xid || extent->closed) &&
            (!(transaction->flags & JOIN_HAS_POSITION) ||
             transaction->position > (by_xid ? join->end.last : extent->sure));
+}
+
+bool iso_join_may_lack_statement(const struct iso_join *join, uint64_t after, uint64_t position)
+{
+    return join->extent.ended && join_log_may_lack(join, after, position);
 }
 
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,

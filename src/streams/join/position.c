@@ -578,7 +578,7 @@ void join_place(struct iso_join *join, bool ended)
     struct join_link *certain = take_certain(join, below_those_that_stay(join, horizon), &count);
     for (uint32_t i = 0; i < count; i++) {
         if (ended && join_extent_reach_of(join, &certain[i]) != JOIN_WITHIN)
-            join_emit_beyond(join, certain[i].record);
+            join_emit_beyond(join, join->records.list[certain[i].record].tid);
         place_link(join, &certain[i]);
         check_done(join, certain[i].record);
     }

@@ -6,7 +6,7 @@
 
 /* What the source has shown so far. */
 struct join_source {
-    bool expects_in_band;
+    bool expects_in_band, expects_ends, expects_statements; /* a topic of its own brings them */
     bool in_band;    /* records have arrived inside transactions */
     bool has_ends;   /* the source says where transactions end */
     bool has_starts; /* and when they started */
@@ -30,6 +30,7 @@ struct join_input {               /* an input of rows */
     bool snapshot_again;  /* and then such rows, once more */
     bool at_end;          /* as it was set last, since the snapshot is over */
     bool left_behind;
+    bool tells; /* of statements that change tables: a schema topic */
 };
 
 struct join_lanes {
@@ -147,8 +148,9 @@ struct join_log {
     uint64_t *alone; /* numbers that had a BEGIN alone: the schema topic may still say where they
                         stand; sorted */
     uint32_t alone_count, alone_capacity;
-    uint64_t begun, start; /* the largest number of which BEGIN arrived; the position of the
-                              connector's snapshot, or 0 */
+    uint64_t first, begun; /* the least, and the largest, number of which BEGIN arrived; or 0 */
+    uint64_t start;        /* the position of the connector's snapshot, or 0 */
+    uint64_t told;         /* the largest number of a statement that the schema topic told */
     bool broken, forgot;   /* it is two servers' logs; the list lacks older ones */
     /* that wait for their position: those with ISO_MARK_LOG_START; others have left */
     struct iso_history records;

@@ -31,6 +31,15 @@ static bool is_sure(const struct iso_pipeline *pipeline, const struct iso_aion_e
                             position);
 }
 
+/* Whether a statement may have changed its table since the version that it should have found. */
+static bool may_lack_statement(const struct iso_pipeline *pipeline,
+                               const struct iso_aion_event *event)
+{
+    return event->axiom == ISO_EXT &&
+           iso_join_may_lack_statement(pipeline->join, event->writer_expected.cts,
+                                       event->visible_below - 1);
+}
+
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
@@ -38,6 +47,12 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
     if (!pipeline->join)
         return false;
+    if (may_lack_statement(pipeline, event)) {
+        bool is_probe = pipeline_is_probe(event, &kind);
+        pipeline->stats.beyond += !is_probe && event->state == ISO_AION_FINAL;
+        pipeline->stats.probes_beyond += is_probe && event->state == ISO_AION_FINAL;
+        return true;
+    }
     if (pipeline_is_probe(
             event,
             &kind)) /* what came before it in its partition did come, but with which moment? */

@@ -118,7 +118,7 @@ static void open_reads(const struct opening *opening)
     opening->accounting->came[ISO_UNIT_READS] = opening->intake->reads + join->before_reads;
     take_count(&rest, &of[ISO_BOOK_WAITING],
                waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
-    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries + waiting->beyond);
+    take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries + stats->beyond);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], opening->queries_unjudged);
     take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
@@ -167,7 +167,7 @@ static void open_waiting(const struct opening *opening)
         .for_schema = opening->pipeline->altered.absent_count,
         .queries = opening->queries_waiting,
         .tables = opening->join->open_tables,
-        .beyond = opening->pipeline->stats.beyond,
+        .beyond = opening->pipeline->stats.beyond + opening->pipeline->stats.probes_beyond,
         .of_records = opening->join->waiting_reads,
         .record = {opening->join->oldest_record_ms, opening->join->oldest_record},
         .row = {opening->join->oldest_ms, opening->join->oldest_row},

@@ -119,7 +119,14 @@ void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic,
         pipeline_need_queries(pipeline);
     if (pipeline->join && iso_topic_is_prefix(topic))
         iso_join_sources_may_grow(pipeline->join);
-    if (!routes_add(&pipeline->routes, topic, decoder, whole_rows) || !pipeline->join)
+    bool has_messages = routes_add(&pipeline->routes, topic, decoder, whole_rows);
+    if (!pipeline->join)
+        return;
+    if (routes_have_ends(&pipeline->routes))
+        iso_join_expect_ends(pipeline->join);
+    if (routes_have_statements(&pipeline->routes))
+        iso_join_expect_statements(pipeline->join);
+    if (!has_messages)
         return;
     pipeline->routes.expects_records = true;
     iso_join_expect_in_band(pipeline->join);

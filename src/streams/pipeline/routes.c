@@ -22,6 +22,42 @@ bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *de
            !strcmp(topic + length + 1 - sizeof messages, messages);
 }
 
+/* Whether topics of tables are among them whose names begin so. */
+static bool have_tables_of(const struct routes *routes, const char *prefix, size_t length)
+{
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const char *topic = routes->list[i].topic;
+        if (strncmp(topic, prefix, length) || topic[length] != '.')
+            continue;
+        if (routes->list[i].is_prefix ? !topic[length + 1]
+                                      : strchr(topic + length + 1, '.') != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool routes_have_ends(const struct routes *routes)
+{
+    static const char ends[] = ".transaction";
+    for (uint32_t i = 0; i < routes->count; i++) {
+        const char *topic = routes->list[i].topic;
+        size_t length = strlen(topic);
+        if (length >= sizeof ends && !strcmp(topic + length + 1 - sizeof ends, ends) &&
+            have_tables_of(routes, topic, length + 1 - sizeof ends))
+            return true;
+    }
+    return false;
+}
+
+bool routes_have_statements(const struct routes *routes)
+{
+    for (uint32_t i = 0; i < routes->count; i++)
+        if (!routes->list[i].is_prefix &&
+            have_tables_of(routes, routes->list[i].topic, strlen(routes->list[i].topic)))
+            return true;
+    return false;
+}
+
 void routes_set_traits(struct routes *routes, const struct iso_route_traits *traits)
 {
     assert(routes->count);

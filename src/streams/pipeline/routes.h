@@ -34,6 +34,10 @@ struct routes {
  * messages, which records inside transactions arrive by. */
 bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder,
                 bool whole_rows);
+/* Debezium's topics beside those of its tables, PREFIX.SCHEMA.TABLE: of ENDs, PREFIX.transaction,
+ * and of statements that change tables, PREFIX. */
+bool routes_have_ends(const struct routes *routes);
+bool routes_have_statements(const struct routes *routes);
 void routes_set_traits(struct routes *routes,
                        const struct iso_route_traits *traits); /* of the one added last */
 void routes_release(struct routes *routes);

@@ -65,7 +65,7 @@ def main():
         at = options.index("--history")
         records = options[at + 1]
         options[at:at + 2] = ["--source", "history:clients"]
-    recording = Recording(capture, records)
+    recording = Recording(capture, records, options)
     status, _, whole, said = judge([m.line for m in recording.messages], options)
     if status not in (0, 1, 3):
         print(f"the whole recording: exit status {status}: {said[-300:]}")

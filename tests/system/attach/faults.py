@@ -125,7 +125,7 @@ def query_wrong(expected, status, verdict, said):
 
 def main():
     capture, kind, count, first, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5:]
-    faults = Faults(Recording(capture, None))
+    faults = Faults(Recording(capture, None, options))
     measure = {"lag": lag_wrong, "row": row_wrong, "cell": cell_wrong, "query": query_wrong}[kind]
     unjudged, bad = 0, 0
 

@@ -2,6 +2,7 @@
 
 ISOCHRON is the program.
 """
+import fnmatch
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ class Message:
         self.place = (content["topic"], content["partition"])
         self.is_record = self.is_end = False
         self.id = None  # of its transaction, as the stream calls it
+        self.table = None  # of a row
         self.body = body_of(content)
         if self.declares or not self.body:
             return
@@ -35,6 +37,7 @@ class Message:
             of = self.body.get("transaction") or {}
             name = of.get("id") or source.get("gtid") or source.get("txId")
             self.id = None if name is None else str(name).split(":")[0]
+            self.table = f"{source.get('schema') or source.get('db')}.{source.get('table')}"
 
     @property
     def is_row(self):
@@ -49,14 +52,42 @@ def body_of(content):
         return None
 
 
+class Source:
+    """A --source of `isochron replay`: which messages it reads, and which of them it judges."""
+
+    def __init__(self, word):
+        topic, *given = word.split(":", 1)[1].split(",")
+        options = dict(option.split("=", 1) for option in given if "=" in option)
+        self.topic = topic
+        self.tables = options["tables"].split(";") if "tables" in options else None
+        self.marks = options.get("marker", "").rpartition(".")[0]
+        self.is_reported = options.get("reported") != "no"
+
+    def reads(self, message):
+        return fnmatch.fnmatchcase(message.place[0], self.topic)
+
+    def judges(self, message, ends):
+        """Whether it is a row of which anything tells: a table of markers only says whose a transaction is."""
+        return (self.is_reported or message.id in ends) and message.table != self.marks and (self.tables is None or message.table in self.tables)
+
+
 class Recording:
-    def __init__(self, capture, records):
+    """`options` are those of `isochron replay`: what they do not read is part of no transaction."""
+
+    def __init__(self, capture, records, options):
         lines = read_lines(capture) + (list(as_messages(read_lines(records))) if records else [])
         self.messages = [Message(line) for line in lines if line.strip() and b'"topic"' in line]
-        self.parts = {}  # of each transaction: the rows and the END that it has
-        for number, message in enumerate(self.messages):
-            if message.id is not None and (message.is_row or message.is_end):
-                self.parts.setdefault(message.id, set()).add(number)
+        sources = [Source(word) for at, word in enumerate(options) if at and options[at - 1] == "--source"]
+        self.parts = {}  # of each transaction: the lines of rows and of the END that it has; one may be there twice
+        self.marks = {}  # rows of markers
+        ends = {m.id for m in self.messages if m.is_end and any(source.reads(m) for source in sources)}
+        for message in self.messages:
+            source = next((source for source in sources if source.reads(message)), None)
+            message.is_read = source is not None
+            if message.is_read and message.id is not None and (message.is_end or (message.is_row and source.judges(message, ends))):
+                self.parts.setdefault(message.id, set()).add(message.line)
+            elif message.is_read and message.is_row and message.table == source.marks:
+                self.marks.setdefault(message.id, set()).add(message.line)
         self.id_of = self.ids_of_records()
 
     def ids_of_records(self):
@@ -72,13 +103,16 @@ class Recording:
 
     def not_whole(self, kept):
         """Why these messages cannot hold, or None."""
+        came = {self.messages[number].line for number in kept}
         for number in kept:
             message = self.messages[number]
+            if not message.is_read:
+                continue
             if message.is_record and message.body.get("status", "committed") == "committed":
                 name = self.id_of.get(message.body["tid"])
-                if not self.parts.get(name, set()) <= kept:
+                if not self.parts.get(name, set()) | self.marks.get(name, set()) <= came:
                     return f"the record {message.body['tid']} tells of {name}, which is not whole"
-            elif message.is_end and not self.parts[message.id] <= kept:
+            elif message.is_end and not self.parts[message.id] <= came:
                 return f"an END tells of {message.id}, which is not whole"
         return None
 
