@@ -45,14 +45,14 @@ FEW = 60
 MAKE = {"release": ["make", "-s", "BUILD=build"],
         "asan": ["make", "-s", "BUILD=build-asan", "SANITIZE=address,undefined"]}
 # Arguments that C would not take are no mutants; unused ones are.
-STRICT, SILENT = "WERROR=-Werror=int-conversion -Werror=incompatible-pointer-types", "WERROR=-w"
+STRICT = "WERROR=-Werror=int-conversion -Werror=incompatible-pointer-types"
 
 
 # ---- where a fault can be planted ----
 
 def masked(text):
     """The text with blanks for what no fault is planted in: comments, strings, preprocessor lines; assertions and validations, which are
-    tests themselves; enumerated constants, which are sizes and thresholds of which one is as good as its neighbour; what asks for memory
+    tests themselves; enumerated constants and the sizes of texts, which are sizes and thresholds of which one is as good as its neighbour; what asks for memory
     or gives it back, which is the address sanitizer's."""
     blank = lambda match: re.sub(r"[^\n]", " ", match.group())
     text = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", blank, text, flags=re.S)
@@ -60,6 +60,7 @@ def masked(text):
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", blank, text, flags=re.M)
     text = re.sub(r"__attribute__\(\(.*?\)\)", blank, text)
     text = re.sub(r"\benum \w*\s*\{[^}]*\}", blank, text)
+    text = re.sub(r"^ +char \w+\[\d+\][^;\n]*;", blank, text, flags=re.M)
     text = re.sub(r"\biso_\w*(?:allocate|free|grow)\w*\([^;]*;|\bISO_GROW\([^;]*;|^[^\n;]*\bcapacity = [^;]*;", blank, text, flags=re.M)
     return re.sub(r"\b(?:static_)?assert\([^;]*;", blank, text)
 
@@ -79,10 +80,16 @@ def closing(text, at):
     return None
 
 
+# `a != b ? a < b : ...`: where they differ, < and <= are the same.
+UNEQUAL = re.compile(r"(\S+) != (\S+) \? \1 ([<>]) \2(?=[\s;)])")
+
+
 def relations(text):
+    unequal = {match.start(3) for match in UNEQUAL.finditer(text)}
     for match in re.finditer(r" (<=|>=|==|!=|<|>) ", text):
         for other in SWAPS[match.group(1)]:
-            yield match.start(1), match.end(1), other
+            if match.start(1) not in unequal or other[0] != match.group(1):
+                yield match.start(1), match.end(1), other
 
 
 def operators(text):
@@ -307,6 +314,9 @@ __attribute__((constructor)) static void choose_mutant(void)
 """
 DECLARED = ("extern int iso_mutant; extern unsigned char *iso_mutants_called;\n"
             "#define MUTANT_IS(n) (iso_mutants_called[n] = 1, __builtin_expect(iso_mutant == n, 0))\n")
+# A line marker: what follows is as a system's header, which is warned of nowhere. All else is built with the flags of every build,
+# so that a compiler's cache has it.
+QUIET = '# 1 "%s" 3\n'
 
 
 class Tree:
@@ -348,7 +358,7 @@ class Tree:
         for path in sorted(files):
             source = os.path.join(ROOT, path)
             text = open(source, "rb").read()
-            self.write(path, with_mutants(text.decode(), planted[path]).encode() if path in planted else text)
+            self.write(path, with_mutants(path, text.decode(), planted[path]).encode() if path in planted else text)
             shutil.copymode(source, os.path.join(self.folder, path))
         self.write(selector, (SELECTOR % (len(mutants) + 1)).encode())
 
@@ -372,7 +382,7 @@ class Tree:
         targets = {test.words[0] for test in tests if test.words[0].startswith("build")}
         if self.flavour == "release":
             targets |= {"build/isochron", "build/embedded-broker"}
-        status, output = run(MAKE[self.flavour] + [SILENT, f"-j{self.jobs}"] + sorted(targets), self.folder, 3600, self.environment)
+        status, output = run(MAKE[self.flavour] + [f"-j{self.jobs}"] + sorted(targets), self.folder, 3600, self.environment)
         if status != 0:
             sys.exit(f"{self.folder} is not built:\n{output[-4000:]}")
 
@@ -414,7 +424,7 @@ class Tree:
         return mutant
 
 
-def with_mutants(text, mutants):
+def with_mutants(path, text, mutants):
     functions = {}
     for mutant in mutants:
         functions.setdefault(mutant.function.begin, []).append(mutant)
@@ -426,7 +436,7 @@ def with_mutants(text, mutants):
     for begin in sorted(functions, reverse=True):
         _, body, copies, switches = functions[begin]
         text = text[:begin] + copies + text[begin:body] + "\n" + switches + text[body:]
-    return DECLARED + text
+    return DECLARED + QUIET % path + text
 
 
 class Compiler:
