@@ -25,6 +25,19 @@ static uint64_t number_of(const char *text)
     return number;
 }
 
+static struct iso_stamp stamp_of(struct iso_history *history, char *text)
+{
+    char *point = strchr(text, '.');
+    struct iso_stamp stamp = {0};
+    if (point) {
+        *point = 0;
+        stamp.logical = number_of(point + 1);
+        history->clock = ISO_CLOCK_PAIR;
+    }
+    stamp.physical = number_of(text);
+    return stamp;
+}
+
 static iso_atom atom_of(struct iso_history *history, const char *text)
 {
     if (!text)
@@ -75,7 +88,7 @@ static void add_operation(struct iso_history *history, char *text)
         malformed("w, r, d or a was expected", kind);
     for (char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         if (*word == '@')
-            iso_history_set_ots(history, (struct iso_stamp){number_of(word + 1), 0});
+            iso_history_set_ots(history, stamp_of(history, word + 1));
         else if (strcmp(word, "lock") == 0)
             iso_history_set_lock(history);
         else if (strncmp(word, "snapshot=", 9) == 0)
@@ -121,12 +134,12 @@ static void begin(struct iso_history *history, char *tid, char **rest)
         malformed("tid, session, sts and cts were expected", tid);
     iso_history_begin(history, atom_of(history, tid), atom_of(history, session), ISO_COMMITTED,
                       iso_origin(0, line));
-    if (*sts != '-' || *cts != '-')
+    if ((*sts != '-' || *cts != '-') && history->clock != ISO_CLOCK_PAIR)
         history->clock = ISO_CLOCK_SCALAR;
     if (*sts != '-')
-        iso_history_set_sts(history, (struct iso_stamp){number_of(sts), 0});
+        iso_history_set_sts(history, stamp_of(history, sts));
     if (*cts != '-')
-        iso_history_set_cts(history, (struct iso_stamp){number_of(cts), 0});
+        iso_history_set_cts(history, stamp_of(history, cts));
     for (char *word = strtok_r(NULL, " ", rest); word; word = strtok_r(NULL, " ", rest))
         add_word(history, word);
 }
@@ -151,17 +164,124 @@ static void add_line(struct iso_history *history, char *line)
     }
 }
 
-void brief_history(struct iso_history *history, const char *lines)
+void brief_history_add(struct iso_history *history, const char *lines)
 {
-    struct iso_error error = {.status = ISO_OK};
     char *copy = iso_copy_text(lines, strlen(lines)), *rest = NULL;
-    iso_history_init(history);
-    iso_history_input(history, "test");
     for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         add_line(history, line);
     iso_free(copy);
+}
+
+void brief_history(struct iso_history *history, const char *lines)
+{
+    struct iso_error error = {.status = ISO_OK};
+    iso_history_init(history);
+    iso_history_input(history, "test");
+    brief_history_add(history, lines);
     if (iso_history_finish(history, &error) != ISO_OK)
         malformed(error.text, lines);
+}
+
+/* ---- for the oracles ---- */
+
+static void put_text(struct plain_text *text, const struct iso_history *history, iso_atom atom,
+                     bool *fits)
+{
+    char buffer[ISO_ATOM_TEXT_MAX], copy[PLAIN_TEXT];
+    size_t length;
+    if (atom == ISO_ABSENT) {
+        *text = plain_text(NULL);
+        return;
+    }
+    const char *bytes = iso_atom_text(&history->atoms, atom, buffer, &length);
+    *fits &= length < sizeof copy;
+    snprintf(copy, sizeof copy, "%.*s", (int)length, bytes);
+    *text = plain_text(copy);
+}
+
+static struct plain_stamp plain_of(const uint64_t *physical, const uint64_t *logical, uint32_t at)
+{
+    return (struct plain_stamp){true, physical[at], logical ? logical[at] : 0};
+}
+
+static struct plain_snapshot plain_snapshot_of(const struct iso_history *history, uint32_t number,
+                                               bool *fits)
+{
+    const struct iso_snapshot *from = &history->snapshots.list[number];
+    struct plain_snapshot snapshot = {.given = true, .xmin = from->xmin, .xmax = from->xmax};
+    *fits &= from->xip_count <= PLAIN_XIPS;
+    for (uint32_t i = 0; *fits && i < from->xip_count; i++)
+        snapshot.xip[snapshot.xip_count++] = history->snapshots.xips[from->first_xip + i];
+    return snapshot;
+}
+
+static void put_operation(struct plain_operation *to, const struct iso_history *history, uint32_t o,
+                          bool *fits)
+{
+    const struct iso_history_ops *ops = &history->ops;
+    memset(to, 0, sizeof *to);
+    to->kind = iso_kind_of(history, o);
+    to->value = plain_text(NULL);
+    to->lock = ops->kind[o] & ISO_OPERATION_LOCK;
+    put_text(&to->key, history, history->keys.atom[ops->key[o]], fits);
+    if (to->kind == ISO_READ_LIST) {
+        const uint64_t *list = &history->lists.first[ops->value[o]];
+        *fits &= list[1] - list[0] <= PLAIN_LIST;
+        for (uint64_t e = list[0]; *fits && e < list[1]; e++)
+            put_text(&to->list[to->list_count++], history, history->lists.element[e], fits);
+    } else if (to->kind != ISO_DELETE) {
+        put_text(&to->value, history, ops->value[o], fits);
+    }
+    if (ops->kind[o] & ISO_OPERATION_SNAPSHOT)
+        to->snapshot = plain_snapshot_of(history, (uint32_t)ops->ots[o], fits);
+    else if (ops->kind[o] & ISO_OPERATION_OTS)
+        to->ots = plain_of(ops->ots, ops->ots_logical, o);
+}
+
+static void put_transaction(struct plain_transaction *to, const struct iso_history *history,
+                            uint32_t t, bool *fits)
+{
+    const struct iso_history_txns *txns = &history->txns;
+    memset(to, 0, sizeof *to);
+    put_text(&to->tid, history, txns->tid[t], fits);
+    put_text(&to->session, history, history->sessions.atom[txns->session[t]], fits);
+    to->status = txns->flags[t] & (ISO_ABORTED | ISO_UNKNOWN);
+    if (txns->flags[t] & ISO_HAS_STS)
+        to->sts = plain_of(txns->sts, txns->sts_logical, t);
+    if (txns->flags[t] & ISO_HAS_CTS)
+        to->cts = plain_of(txns->cts, txns->cts_logical, t);
+    to->has_sno = txns->flags[t] & ISO_HAS_SNO;
+    to->sno = to->has_sno ? txns->sno[t] : 0;
+    to->xid = txns->xid ? txns->xid[t] : 0;
+    if (txns->snapshot && txns->snapshot[t] != ISO_NONE)
+        to->snapshot = plain_snapshot_of(history, txns->snapshot[t], fits);
+    uint32_t end = t + 1 < txns->count ? txns->first_op[t + 1] : history->ops.count;
+    for (uint32_t o = txns->first_op[t]; *fits && o < end; o++) {
+        *fits &= to->operation_count < PLAIN_OPERATIONS;
+        if (*fits)
+            put_operation(&to->operations[to->operation_count++], history, o, fits);
+    }
+}
+
+bool brief_plain(struct plain_history *plain, const char *lines)
+{
+    struct iso_history history;
+    iso_history_init(&history);
+    brief_history_add(&history, lines);
+    bool fits = history.txns.count <= PLAIN_TRANSACTIONS && history.initial.count <= PLAIN_INITIALS;
+    plain_history_clear(plain);
+    plain->pairs = history.clock == ISO_CLOCK_PAIR;
+    put_text(&plain->initial_value, &history, history.initial.other_value, &fits);
+    for (uint32_t i = 0; fits && i < history.initial.count; i++) {
+        struct plain_initial *initial = &plain->initials[plain->initial_count++];
+        put_text(&initial->key, &history, history.keys.atom[history.initial.key[i]], &fits);
+        put_text(&initial->value, &history, history.initial.value[i], &fits);
+        initial->is_append = history.initial.is_append[i];
+    }
+    for (uint32_t t = 0; fits && t < history.txns.count; t++)
+        put_transaction(&plain->transactions[plain->transaction_count++], &history, t, &fits);
+    iso_history_release(&history);
+    return fits;
 }
 
 /* ---- verdicts ---- */

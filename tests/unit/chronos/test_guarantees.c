@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/chronos_case.h"
+#include "tests/unit/chronos_case.h"
 
 static void holds(enum iso_level level, const char *history)
 {

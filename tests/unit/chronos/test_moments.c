@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/chronos_case.h"
+#include "tests/unit/chronos_case.h"
 
 /* x and y change together at 10 and at 20. */
 #define TWO_CHANGES                                                                                \

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "chronos/chronos.h"
-#include "tests/support/chronos_case.h"
+#include "tests/unit/chronos_case.h"
 
 static void overlapping_writers(void **state)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/chronos_case.h"
+#include "tests/unit/chronos_case.h"
 
 static void good_reads_hold(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/chronos_case.h"
+#include "tests/unit/chronos_case.h"
 
 static void reads_look_just_below_cts(void **state)
 {

@@ -1,557 +1,332 @@
-/* The oracle on hand-written histories whose verdicts follow from docs/semantics.md, sentence by
- * sentence. */
+/* The oracle, and chronos beside it, on hand-written histories whose verdicts follow from
+ * docs/semantics.md, sentence by sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "tests/oracle/timestamp_oracle.h"
+#include "tests/support/brief_history.h"
+#include "tests/unit/chronos_case.h"
 
-/* One history and what the oracle says of it; the group's state. */
-struct bench {
-    struct plain_history history;
-    struct instances found;
-    bool refused[PLAIN_TRANSACTIONS];
-};
-
-static int set_up(void **state)
+static struct chronos_counts si(const char *history, const char *wanted)
 {
-    *state = calloc(1, sizeof(struct bench));
-    return *state ? 0 : -1;
+    return chronos_expect(ISO_SI, history, wanted);
 }
 
-static int tear_down(void **state)
+static struct chronos_counts ser(const char *history, const char *wanted)
 {
-    free(*state);
-    return 0;
+    return chronos_expect(ISO_SER, history, wanted);
 }
 
-static struct bench *fresh(void **state)
+static void both_hold(const char *history)
 {
-    struct bench *bench = *state;
-    plain_history_clear(&bench->history);
-    return bench;
-}
-
-/* Session = tid unless said otherwise. */
-static struct plain_transaction *begin(struct bench *bench, const char *tid, uint64_t sts,
-                                       uint64_t cts)
-{
-    struct plain_transaction *transaction = plain_history_begin(&bench->history, tid, tid);
-    transaction->sts = plain_stamp(sts);
-    transaction->cts = plain_stamp(cts);
-    return transaction;
-}
-
-static struct plain_operation *operate(struct plain_transaction *transaction,
-                                       enum iso_operation_kind kind, const char *key,
-                                       const char *value)
-{
-    return plain_history_operation(transaction, kind, key, value);
-}
-
-/* A list read of single-letter elements: "abc" is [a,b,c]. */
-static struct plain_operation *read_list(struct plain_transaction *transaction, const char *key,
-                                         const char *elements)
-{
-    struct plain_operation *read = operate(transaction, ISO_READ_LIST, key, NULL);
-    for (; *elements; elements++)
-        read->list[read->list_count++] = plain_text((char[]){*elements, 0});
-    return read;
-}
-
-static void judge(struct bench *bench, enum iso_level level)
-{
-    assert_true(timestamp_oracle(&bench->history, level, true, &bench->found, bench->refused));
-}
-
-static void assert_holds(struct bench *bench, enum iso_level level)
-{
-    judge(bench, level);
-    assert_int_equal(bench->found.count, 0);
-}
-
-/* Exactly one violation; returns it. */
-static const struct instance *only(struct bench *bench, enum iso_level level, enum iso_axiom axiom,
-                                   enum iso_violation_kind kind, uint32_t transaction)
-{
-    judge(bench, level);
-    assert_int_equal(bench->found.count, 1);
-    const struct instance *row = &bench->found.rows[0];
-    assert_int_equal(row->axiom, axiom);
-    assert_int_equal(row->kind, kind);
-    assert_int_equal(row->transaction, transaction);
-    return row;
-}
-
-static void assert_values(const struct instance *row, const char *expected,
-                          uint32_t writer_expected, const char *actual, uint32_t writer_actual)
-{
-    assert_string_equal(row->expected, expected);
-    assert_string_equal(row->actual, actual);
-    assert_int_equal(row->writer_expected, writer_expected);
-    assert_int_equal(row->writer_actual, writer_actual);
-}
-
-/* Transactions 0 and 1 write x: 1 at 10-20, 2 at 30-40. */
-static void two_versions(struct bench *bench)
-{
-    operate(begin(bench, "1", 10, 20), ISO_WRITE, "x", "1");
-    operate(begin(bench, "2", 30, 40), ISO_WRITE, "x", "2");
+    si(history, "");
+    ser(history, "");
 }
 
 /* ---- TIMESTAMP ---- */
 
-static void interval(void **state)
+static void times_lie_within_a_transaction(void **state)
 {
-    static const struct {
-        uint64_t sts, cts, ots;
-        bool writes, broken;
-    } cases[] = {{10, 20, 10, true, false}, {10, 20, 20, false, false}, {10, 20, 21, false, true},
-                 {10, 20, 9, false, true},  {10, 10, 10, true, true},   {10, 10, 10, false, false},
-                 {11, 10, 10, false, true}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct bench *bench = fresh(state);
-        struct plain_operation *operation =
-            operate(begin(bench, "1", cases[i].sts, cases[i].cts),
-                    cases[i].writes ? ISO_WRITE : ISO_READ, "x", cases[i].writes ? "1" : NULL);
-        operation->ots = plain_stamp(cases[i].ots);
-        if (cases[i].broken)
-            only(bench, ISO_SI, ISO_TIMESTAMP, ISO_INTERVAL, 0);
-        else
-            assert_holds(bench, ISO_SI);
-        assert_holds(bench, ISO_SER);
+    static const char *const good[] = {"1 a 10 20 | w x 1 @10\n", "1 a 10 20 | r x null @20\n",
+                                       "1 a 10 10 | r x null @10\n"},
+                             *const broken[] = {
+                                 "1 a 10 20 | r x null @21\n", "1 a 10 20 | r x null @9\n",
+                                 "1 a 10 10 | w x 1 @10\n", "1 a 11 10 | r x null @10\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        both_hold(good[i]);
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        si(broken[i], "TIMESTAMP interval 1\n");
+        ser(broken[i], "");
     }
 }
 
-static void shared_cts(void **state)
+static void a_shared_cts_names_the_smallest_other_tid(void **state)
 {
-    struct bench *bench = fresh(state);
-    operate(begin(bench, "9", 10, 20), ISO_WRITE, "x", "1");
-    operate(begin(bench, "10", 20, 20), ISO_WRITE, "y", "1");
-    operate(begin(bench, "a", 20, 20), ISO_WRITE, "x", "2");
-    operate(begin(bench, "3", 20, 20), ISO_WRITE, "x", "3");
-    judge(bench, ISO_SER);
-    assert_int_equal(bench->found.count, 3);
-    assert_int_equal(bench->found.rows[0].kind, ISO_SHARED_CTS);
-    assert_int_equal(bench->found.rows[0].other, 3); /* the smallest tid of the others */
-    assert_int_equal(bench->found.rows[1].transaction, 2);
-    assert_int_equal(bench->found.rows[1].other, 3);
-    assert_int_equal(bench->found.rows[2].other, 0);
+    (void)state;
+    ser("9 a 10 20 | w x 1\n"
+        "10 b 20 20 | w y 1\n"
+        "a c 20 20 | w x 2\n"
+        "3 d 20 20 | w x 3\n",
+        "TIMESTAMP shared-cts 3 9\n"
+        "TIMESTAMP shared-cts 9 3\n"
+        "TIMESTAMP shared-cts a 3\n");
 }
 
 /* Each reads what the other writes, at one cts: no order. One way only: an order. */
-static void cts_cycle(void **state)
+static void reads_at_one_cts_have_an_order(void **state)
 {
-    for (int both = 0; both < 2; both++) {
-        struct bench *bench = fresh(state);
-        struct plain_transaction *one = begin(bench, "1", 10, 20), *two = begin(bench, "2", 10, 20);
-        operate(one, ISO_READ, "x", NULL);
-        operate(one, ISO_WRITE, "y", "1");
-        operate(two, ISO_WRITE, "x", "1");
-        if (both)
-            operate(two, ISO_READ, "y", NULL);
-        judge(bench, ISO_SER);
-        assert_int_equal(bench->found.count, both ? 2 : 0);
-        for (uint32_t i = 0; i < bench->found.count; i++)
-            assert_int_equal(bench->found.rows[i].kind, ISO_CTS_CYCLE);
-        assert_holds(bench, ISO_SI);
-    }
-}
-
-static struct plain_snapshot snapshot(uint64_t xmin, uint64_t xmax, uint64_t xip)
-{
-    return (struct plain_snapshot){
-        .given = true, .xmin = xmin, .xmax = xmax, .xip_count = xip != 0, .xip = {xip}};
+    static const char both[] = "1 a 10 20 | r x null | w y 1\n2 b 10 20 | w x 1 | r y null\n";
+    (void)state;
+    ser(both, "TIMESTAMP cts-cycle 1\nTIMESTAMP cts-cycle 2\n");
+    si(both, "");
+    both_hold("1 a 10 20 | r x null | w y 1\n2 b 10 20 | w x 1\n");
 }
 
 /* 7 and 8 run side by side. One reader sees 7 only, another 8 only: no chain; who sees more, or
  * later, is blamed. */
-static void snapshots(void **state)
+static void snapshots_are_a_chain(void **state)
 {
-    struct bench *bench = fresh(state);
-    const char *tids[] = {"1", "2", "3", "4"};
-    struct plain_transaction *t[4];
-    for (int i = 0; i < 4; i++)
-        t[i] = plain_history_begin(&bench->history, tids[i], tids[i]);
-    t[0]->xid = 7;
-    t[1]->xid = 8;
-    t[0]->snapshot = t[1]->snapshot = snapshot(7, 7, 0);
-    t[2]->snapshot = snapshot(7, 8, 0);
-    t[3]->snapshot = snapshot(7, 9, 0);
-    operate(t[0], ISO_WRITE, "x", "1");
-    operate(t[1], ISO_WRITE, "y", "1");
-    operate(t[2], ISO_READ, "x", "1");
-    operate(t[2], ISO_READ, "y", NULL);
-    operate(t[3], ISO_READ, "y", "1");
-    assert_holds(bench, ISO_SI);
-    assert_holds(bench, ISO_SER);
-
-    t[3]->snapshot = snapshot(7, 9, 7); /* sees 8, not 7: as many as t[2], a larger xmax */
-    only(bench, ISO_SI, ISO_TIMESTAMP, ISO_SNAPSHOT_ORDER, 3);
-    only(bench, ISO_SER, ISO_TIMESTAMP, ISO_SNAPSHOT_ORDER, 3);
-
-    t[3]->snapshot = snapshot(7, 9, 8); /* sees 7, and reads what 8 wrote */
-    const struct instance *row = only(bench, ISO_SI, ISO_EXT, ISO_FUTURE, 3);
-    assert_values(row, "null", ISO_NONE, "1", 1);
+#define WRITERS                                                                                    \
+    "1 a - - xid=7 snapshot=7:7: | w x 1\n"                                                        \
+    "2 b - - xid=8 snapshot=7:7: | w y 1\n"                                                        \
+    "3 c - - snapshot=7:8: | r x 1 | r y null\n"
+    (void)state;
+    both_hold(WRITERS "4 d - - snapshot=7:9: | r y 1\n");
+    /* sees 8, not 7: as many as the third, a larger xmax */
+    si(WRITERS "4 d - - snapshot=7:9:7 | r y 1\n", "TIMESTAMP snapshot-order 4\n");
+    ser(WRITERS "4 d - - snapshot=7:9:7 | r y 1\n", "TIMESTAMP snapshot-order 4\n");
+    /* sees 7, and reads what 8 wrote */
+    si(WRITERS "4 d - - snapshot=7:9:8 | r y 1\n", "EXT future 4 y: 1 of 2, not null of -\n");
+#undef WRITERS
 }
 
 /* ---- SESSION ---- */
 
-static void session(void **state)
+static void a_session_is_compared_with_all_before(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *transactions[] = {
-        begin(bench, "1", 10, 50), begin(bench, "2", 20, 30), begin(bench, "3", 40, 60)};
-    for (int i = 0; i < 3; i++) {
-        transactions[i]->session = plain_text("s");
-        operate(transactions[i], ISO_WRITE, (const char *[]){"x", "y", "z"}[i], "1");
-    }
-    judge(bench, ISO_SI); /* against every earlier one, not only the one before */
-    assert_int_equal(bench->found.count, 2);
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(bench->found.rows[i].axiom, ISO_SESSION);
-        assert_int_equal(bench->found.rows[i].transaction, i + 1);
-        assert_int_equal(bench->found.rows[i].other, 0);
-    }
-    only(bench, ISO_SER, ISO_SESSION, ISO_KIND_NONE, 1);
-    assert_true(timestamp_oracle(&bench->history, ISO_SI, false, &bench->found, bench->refused));
-    assert_int_equal(bench->found.count, 0);
-
-    transactions[0]->has_sno = true; /* comes last now: 0, 1, 2 are the places in the file */
-    transactions[0]->sno = 3;
-    transactions[0]->sts = plain_stamp(60);
-    transactions[0]->cts = plain_stamp(70);
-    assert_holds(bench, ISO_SI);
-    assert_holds(bench, ISO_SER);
-    transactions[0]->status = ISO_ABORTED;
-    transactions[0]->sts = transactions[0]->cts = plain_stamp(5);
-    assert_holds(bench, ISO_SI);
+    static const char history[] = "1 s 10 50 | w x 1\n2 s 20 30 | w y 1\n3 s 40 60 | w z 1\n";
+    struct plain_history plain;
+    struct instances found;
+    bool refused[PLAIN_TRANSACTIONS];
+    (void)state;
+    si(history, "SESSION 2 1\nSESSION 3 1\n");
+    ser(history, "SESSION 2 1\n");
+    assert_true(brief_plain(&plain, history));
+    assert_true(timestamp_oracle(&plain, ISO_SI, false, &found, refused));
+    assert_int_equal(found.count, 0);
+    /* the first comes last: 0, 1, 2 are the places in the file */
+    both_hold("1 s 60 70 sno=3 | w x 1\n2 s 20 30 | w y 1\n3 s 40 60 | w z 1\n");
+    si("1 s 5 5 sno=3 aborted | w x 1\n2 s 20 30 | w y 1\n3 s 40 60 | w z 1\n", "");
 }
 
-static void session_points(void **state)
+/* Two points tie, a writer at their timestamp stands before them. */
+static void a_writer_stands_before_the_points_of_its_session(void **state)
 {
-    struct bench *bench = fresh(state);
-    for (int i = 0; i < 3; i++) {
-        struct plain_transaction *point = begin(bench, (const char *[]){"1", "2", "3"}[i], 20, 20);
-        point->session = plain_text("s");
-        operate(point, i == 2 ? ISO_WRITE : ISO_READ, "x", i == 2 ? "1" : NULL);
-    }
-    bench->history.transactions[2].sts = plain_stamp(10);
-    judge(bench, ISO_SER); /* two points tie, a writer at their timestamp stands before them */
-    assert_int_equal(bench->found.counts[ISO_SESSION], 1);
-    assert_int_equal(bench->found.rows[bench->found.count - 1].transaction, 2);
-    assert_int_equal(bench->found.rows[bench->found.count - 1].other, 0);
+    (void)state;
+    ser("1 s 20 20 | r x null\n2 s 20 20 | r x null\n3 s 10 20 | w x 1\n",
+        "EXT absent 1 x: null of -, not 1 of 3\n"
+        "EXT absent 2 x: null of -, not 1 of 3\n"
+        "SESSION 3 1\n");
 }
 
 /* ---- INT ---- */
 
-static void internal(void **state)
+/* What was read goes on, although it is not what was written. */
+static void a_transaction_reads_its_own_writes(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *one = begin(bench, "1", 10, 20);
-    operate(one, ISO_WRITE, "x", "1");
-    operate(one, ISO_READ, "x", "2"); /* not what was written */
-    operate(one, ISO_READ, "x", "2"); /* goes on with the value that was read */
-    const struct instance *row = only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 0);
-    assert_values(row, "1", ISO_NONE, "2", ISO_NONE);
-    assert_int_equal(row->operation, 1);
-    assert_int_equal(bench->found.reads_judged, 2);
-    only(bench, ISO_SER, ISO_INT, ISO_KIND_NONE, 0);
+    static const char history[] = "1 a 10 20 | w x 1 | r x 2 | r x 2\n";
+    (void)state;
+    assert_int_equal(si(history, "INT 1 x: 2, not 1\n").judged, 2);
+    ser(history, "INT 1 x: 2, not 1\n");
 }
 
+#define TWO_VERSIONS "1 a 10 20 | w x 1\n2 b 30 40 | w x 2\n"
+
 /* After a read, one at another ots is external as long as T has not written the key. */
-static void external_again(void **state)
+static void a_read_at_its_own_time_is_external_again(void **state)
 {
-    struct bench *bench = fresh(state);
-    two_versions(bench);
-    struct plain_transaction *reader = begin(bench, "3", 20, 60);
-    operate(reader, ISO_READ, "x", "1");
-    operate(reader, ISO_READ, "x", "2")->ots = plain_stamp(40);
-    assert_holds(bench, ISO_SI);
-    assert_true(bench->found.per_operation);
-    reader->operations[1].ots.given = false;
-    only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 2);
-    assert_false(bench->found.per_operation);
+    (void)state;
+    assert_true(si(TWO_VERSIONS "3 c 20 60 | r x 1 | r x 2 @40\n", "").per_operation);
+    assert_false(
+        si(TWO_VERSIONS "3 c 20 60 | r x 1 | r x 2\n", "INT 3 x: 2, not 1\n").per_operation);
 }
 
 /* ---- EXT ---- */
 
-static void external(void **state)
+static void a_read_has_the_newest_version_of_its_start(void **state)
 {
-    struct bench *bench = fresh(state);
-    two_versions(bench);
-    struct plain_transaction *reader = begin(bench, "3", 40, 60); /* a tie is visible */
-    struct plain_operation *read = operate(reader, ISO_READ, "x", "2");
-    assert_holds(bench, ISO_SI);
-    read->value = plain_text("1");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_STALE, 2), "2", 1, "1", 0);
-    read->value = plain_text(NULL);
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_ABSENT_READ, 2), "2", 1, "null", ISO_NONE);
-    read->value = plain_text("7");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 2), "2", 1, "7", ISO_NONE);
-    bench->history.initial_value = plain_text("7");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_STALE, 2), "2", 1, "7", ISO_NONE);
-    reader->sts = plain_stamp(39);
-    read->value = plain_text("2");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_FUTURE, 2), "1", 0, "2", 1);
-    assert_holds(bench, ISO_SER); /* SER looks below the commit */
+    (void)state;
+    si(TWO_VERSIONS "3 c 40 60 | r x 2\n", ""); /* a tie is visible */
+    si(TWO_VERSIONS "3 c 40 60 | r x 1\n", "EXT stale 3 x: 1 of 1, not 2 of 2\n");
+    si(TWO_VERSIONS "3 c 40 60 | r x null\n", "EXT absent 3 x: null of -, not 2 of 2\n");
+    si(TWO_VERSIONS "3 c 40 60 | r x 7\n", "EXT uncommitted 3 x: 7 of -, not 2 of 2\n");
+    si("initially 7\n" TWO_VERSIONS "3 c 40 60 | r x 7\n", "EXT stale 3 x: 7 of -, not 2 of 2\n");
+    si(TWO_VERSIONS "3 c 39 60 | r x 2\n", "EXT future 3 x: 2 of 2, not 1 of 1\n");
+    ser(TWO_VERSIONS "3 c 39 60 | r x 2\n", ""); /* SER looks below the commit */
 }
 
-static void intermediate_and_aborted(void **state)
+static void intermediate_and_aborted_writes_are_not_seen(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20),
-                             *aborted = begin(bench, "2", 10, 20);
-    operate(writer, ISO_WRITE, "x", "1");
-    operate(writer, ISO_WRITE, "x", "2");
-    aborted->status = ISO_ABORTED;
-    operate(aborted, ISO_WRITE, "x", "3");
-    struct plain_operation *read = operate(begin(bench, "3", 20, 20), ISO_READ, "x", "1");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_INTERMEDIATE, 2), "2", 0, "1", 0);
-    read->value = plain_text("3");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 2), "2", 0, "3", 1);
-    operate(aborted, ISO_WRITE, "x", "1"); /* both fit: uncommitted comes first */
-    read->value = plain_text("1");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 2), "2", 0, "1", 1);
+#define WRITERS "1 a 10 20 | w x 1 | w x 2\n2 b 10 20 aborted | w x 3"
+    (void)state;
+    si(WRITERS "\n3 c 20 20 | r x 1\n", "EXT intermediate 3 x: 1 of 1, not 2 of 1\n");
+    si(WRITERS "\n3 c 20 20 | r x 3\n", "EXT uncommitted 3 x: 3 of 2, not 2 of 1\n");
+    /* both fit: uncommitted comes first */
+    si(WRITERS " | w x 1\n3 c 20 20 | r x 1\n", "EXT uncommitted 3 x: 1 of 2, not 2 of 1\n");
+#undef WRITERS
 }
 
-static void deletes_and_initials(void **state)
+static void deletes_hide_initial_values(void **state)
 {
-    struct bench *bench = fresh(state);
-    bench->history.initial_value = plain_text("5");
-    bench->history.initials[bench->history.initial_count++] =
-        (struct plain_initial){plain_text("y"), plain_text("6"), false};
-    operate(begin(bench, "1", 10, 20), ISO_DELETE, "x", NULL);
-    struct plain_transaction *before = begin(bench, "2", 15, 15),
-                             *after = begin(bench, "3", 20, 20);
-    operate(before, ISO_READ, "x", "5");
-    operate(before, ISO_READ, "y", "6");
-    operate(after, ISO_READ, "x", NULL);
-    assert_holds(bench, ISO_SI);
-    assert_holds(bench, ISO_SER); /* a point stands just after all commits at its timestamp */
-    after->operations[0].value = plain_text("5");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_STALE, 2), "null", 0, "5", ISO_NONE);
+#define BEFORE "initially 5\ninitial | w y 6\n1 a 10 20 | d x\n2 b 15 15 | r x 5 | r y 6\n"
+    (void)state;
+    /* a point stands just after all commits at its timestamp */
+    both_hold(BEFORE "3 c 20 20 | r x null\n");
+    si(BEFORE "3 c 20 20 | r x 5\n", "EXT stale 3 x: 5 of -, not null of 1\n");
+#undef BEFORE
 }
 
 /* 7 and "7" are one value, "null" is not null. */
-static void texts(void **state)
+static void texts_are_compared_as_texts(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20),
-                             *reader = begin(bench, "2", 20, 20);
-    operate(writer, ISO_WRITE, "x", "7");
-    operate(reader, ISO_READ, "x", "7")->value.quoted = true;
-    operate(reader, ISO_READ, "y", "null");
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 1), "null", ISO_NONE, "null",
-                  ISO_NONE);
-    assert_string_equal(bench->found.rows[0].key, "y");
+    struct plain_history plain;
+    struct instances found;
+    bool refused[PLAIN_TRANSACTIONS];
+    (void)state;
+    assert_true(brief_plain(&plain, "1 a 10 20 | w x 7\n2 b 20 20 | r x 7 | r y null\n"));
+    plain.transactions[1].operations[0].value.quoted = true;
+    plain.transactions[1].operations[1].value = plain_text("null");
+    assert_true(timestamp_oracle(&plain, ISO_SI, true, &found, refused));
+    assert_int_equal(found.count, 1);
+    assert_int_equal(found.rows[0].kind, ISO_UNCOMMITTED);
+    assert_string_equal(found.rows[0].key, "y");
+    assert_string_equal(found.rows[0].actual, "null");
 }
 
-static void unknown_writer(void **state)
+static void an_unknown_writer_may_be_read_and_hides_nothing(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *unknown = begin(bench, "1", 10, 20);
-    unknown->status = ISO_UNKNOWN;
-    operate(unknown, ISO_WRITE, "x", "1");
-    struct plain_transaction *reader = begin(bench, "2", 11, 30);
-    struct plain_operation *read = operate(reader, ISO_READ, "x", "1");
-    assert_holds(bench, ISO_SI);
-    assert_int_equal(bench->found.reads_unjudged, 1);
-    assert_int_equal(bench->found.reads_judged, 0);
-    reader->sts = plain_stamp(10); /* it started no earlier than the snapshot */
-    assert_values(only(bench, ISO_SI, ISO_EXT, ISO_UNCOMMITTED, 1), "null", ISO_NONE, "1", 0);
-    assert_holds(bench, ISO_SER);
-    assert_int_equal(bench->found.reads_unjudged, 1);
-    reader->sts = plain_stamp(11);
-    read->value = plain_text(NULL); /* hides nothing */
-    assert_holds(bench, ISO_SI);
-    assert_int_equal(bench->found.reads_unjudged, 0);
+    struct chronos_counts counts;
+    (void)state;
+    counts = si("1 a 10 20 unknown | w x 1\n2 b 11 30 | r x 1\n", "");
+    assert_int_equal(counts.unjudged, 1);
+    assert_int_equal(counts.judged, 0);
+    /* it started no earlier than the snapshot */
+    si("1 a 10 20 unknown | w x 1\n2 b 10 30 | r x 1\n",
+       "EXT uncommitted 2 x: 1 of 1, not null of -\n");
+    counts = ser("1 a 10 20 unknown | w x 1\n2 b 10 30 | r x 1\n", "");
+    assert_int_equal(counts.unjudged, 1);
+    counts = si("1 a 10 20 unknown | w x 1\n2 b 11 30 | r x null\n", "");
+    assert_int_equal(counts.unjudged, 0);
 }
 
 /* Equal cts: the order of versions is that of the first writes' ots, then of the tids. */
-static void version_order(void **state)
+static void versions_of_one_cts_have_an_order(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *one = begin(bench, "9", 10, 20), *two = begin(bench, "10", 10, 20);
-    operate(one, ISO_WRITE, "x", "1");
-    operate(two, ISO_WRITE, "x", "2");
-    operate(begin(bench, "3", 20, 20), ISO_READ, "x", "2");
-    only(bench, ISO_SI, ISO_NOCONFLICT, ISO_KIND_NONE, 1);
-    one->operations[0].ots = plain_stamp(11);
-    judge(bench, ISO_SI);
-    assert_int_equal(bench->found.counts[ISO_EXT], 1);
-    assert_int_equal(bench->found.rows[0].transaction, 0); /* the later one now */
+    (void)state;
+    si("9 a 10 20 | w x 1\n10 b 10 20 | w x 2\n3 c 20 20 | r x 2\n", "NOCONFLICT 10 9 x\n");
+    si("9 a 10 20 | w x 1 @11\n10 b 10 20 | w x 2\n3 c 20 20 | r x 2\n",
+       "EXT stale 3 x: 2 of 10, not 1 of 9\n"
+       "NOCONFLICT 9 10 x\n"); /* the later one now */
 }
 
 /* ---- NOCONFLICT ---- */
 
-static void conflicts(void **state)
+static void writers_of_a_key_do_not_overlap(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *one = begin(bench, "1", 10, 20), *two = begin(bench, "2", 20, 30);
-    operate(one, ISO_WRITE, "x", "1");
-    struct plain_operation *write = operate(two, ISO_DELETE, "x", NULL);
-    assert_holds(bench, ISO_SI); /* they touch */
-    two->sts = plain_stamp(19);
-    const struct instance *row = only(bench, ISO_SI, ISO_NOCONFLICT, ISO_KIND_NONE, 1);
-    assert_int_equal(row->other, 0);
-    assert_string_equal(row->key, "x");
-    assert_holds(bench, ISO_SER);
-    write->ots = plain_stamp(20); /* held only from then on */
-    assert_holds(bench, ISO_SI);
-    write->ots.given = false;
-    write->lock = true;
-    assert_holds(bench, ISO_SI);
-    assert_int_equal(bench->found.writes_unjudged, 1);
-    assert_true(bench->found.per_operation);
+    (void)state;
+    si("1 a 10 20 | w x 1\n2 b 20 30 | d x\n", ""); /* they touch */
+    si("1 a 10 20 | w x 1\n2 b 19 30 | d x\n", "NOCONFLICT 2 1 x\n");
+    ser("1 a 10 20 | w x 1\n2 b 19 30 | d x\n", "");
+    si("1 a 10 20 | w x 1\n2 b 19 30 | d x @20\n", ""); /* held only from then on */
+    struct chronos_counts counts = si("1 a 10 20 | w x 1\n2 b 19 30 | d x lock\n", "");
+    assert_int_equal(counts.writes_unjudged, 1);
+    assert_true(counts.per_operation);
 }
 
-static void locked_read(void **state)
+static void a_locking_read_is_just_below_the_commit(void **state)
 {
-    struct bench *bench = fresh(state);
-    two_versions(bench);
-    struct plain_transaction *reader = begin(bench, "3", 20, 41);
-    operate(reader, ISO_WRITE, "y", "1");
-    struct plain_operation *read = operate(reader, ISO_READ, "x", "2");
-    only(bench, ISO_SI, ISO_EXT, ISO_FUTURE, 2);
-    read->lock = true; /* just below cts */
-    assert_holds(bench, ISO_SI);
-    reader->cts = plain_stamp(40);
-    only(bench, ISO_SI, ISO_EXT, ISO_FUTURE, 2);
+    (void)state;
+    si(TWO_VERSIONS "3 c 20 41 | w y 1 | r x 2\n", "EXT future 3 x: 2 of 2, not 1 of 1\n");
+    si(TWO_VERSIONS "3 c 20 41 | w y 1 | r x 2 lock\n", "");
+    si(TWO_VERSIONS "3 c 20 40 | w y 1 | r x 2 lock\n", "EXT future 3 x: 2 of 2, not 1 of 1\n");
 }
 
 /* ---- lists ---- */
 
-static void lists(void **state)
+static void a_list_ends_with_its_own_appends(void **state)
 {
-    struct bench *bench = fresh(state);
-    bench->history.initials[bench->history.initial_count++] =
-        (struct plain_initial){plain_text("x"), plain_text("a"), true};
-    struct plain_transaction *one = begin(bench, "1", 10, 20), *two = begin(bench, "2", 20, 30);
-    operate(one, ISO_APPEND, "x", "b");
-    operate(one, ISO_APPEND, "x", "c");
-    read_list(two, "x", "abc");
-    operate(two, ISO_APPEND, "x", "d");
-    struct plain_operation *own = read_list(two, "x", "abcd");
-    struct plain_transaction *reader = begin(bench, "3", 30, 30);
-    read_list(reader, "x", "abcd");
-    assert_holds(bench, ISO_SI);
-    assert_holds(bench, ISO_SER);
-
-    own->list[3] = plain_text("c"); /* must end with its own appends */
-    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[d]", ISO_NONE, "[a,b,c,c]",
-                  ISO_NONE);
-    own->list[3] = plain_text("d");
-    own->list[0] = plain_text("b"); /* and see the same before them */
-    assert_values(only(bench, ISO_SI, ISO_INT, ISO_KIND_NONE, 1), "[a,b,c,d]", ISO_NONE,
-                  "[b,b,c,d]", ISO_NONE);
+#define APPENDS "initial | a x a\n1 a 10 20 | a x b | a x c\n2 b 20 30 | r x [a,b,c] | a x d"
+#define READER "\n3 c 30 30 | r x [a,b,c,d]\n"
+    (void)state;
+    both_hold(APPENDS " | r x [a,b,c,d]" READER);
+    si(APPENDS " | r x [a,b,c,c]" READER, "INT 2 x: [a,b,c,c], not [d]\n");
+    /* and sees the same before them */
+    si(APPENDS " | r x [b,b,c,d]" READER, "INT 2 x: [b,b,c,d], not [a,b,c,d]\n");
+#undef APPENDS
+#undef READER
 }
 
-static void list_kinds(void **state)
+static void kinds_of_wrong_lists(void **state)
 {
-    static const struct {
-        const char *read;
-        enum iso_violation_kind kind;
-        uint32_t writer;
-    } cases[] = {{"az", ISO_UNCOMMITTED, ISO_NONE},
-                 {"ae", ISO_UNCOMMITTED, 2},
-                 {"ab", ISO_INTERMEDIATE, 0},
-                 {"abcd", ISO_FUTURE, 1},
-                 {"", ISO_ABSENT_READ, ISO_NONE},
-                 {"a", ISO_STALE, ISO_NONE},
-                 {"acb", ISO_STALE, 0}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct bench *bench = fresh(state);
-        bench->history.initials[bench->history.initial_count++] =
-            (struct plain_initial){plain_text("x"), plain_text("a"), true};
-        struct plain_transaction *one = begin(bench, "1", 10, 20), *aborted;
-        operate(one, ISO_APPEND, "x", "b");
-        operate(one, ISO_APPEND, "x", "c");
-        operate(begin(bench, "2", 20, 30), ISO_APPEND, "x", "d");
-        aborted = begin(bench, "3", 10, 20);
-        aborted->status = ISO_ABORTED;
-        operate(aborted, ISO_APPEND, "x", "e");
-        read_list(begin(bench, "4", 29, 29), "x", cases[i].read);
-        const struct instance *row = only(bench, ISO_SI, ISO_EXT, cases[i].kind, 3);
-        assert_string_equal(row->expected, "[a,b,c]");
-        assert_int_equal(row->writer_expected, 0);
-        assert_int_equal(row->writer_actual, cases[i].writer);
-    }
+#define READ(list)                                                                                 \
+    "initial | a x a\n1 a 10 20 | a x b | a x c\n2 b 20 30 | a x d\n"                              \
+    "3 c 10 20 aborted | a x e\n4 d 29 29 | r x [" list "]\n"
+    (void)state;
+    si(READ("a,z"), "EXT uncommitted 4 x: [a,z] of -, not [a,b,c] of 1\n");
+    si(READ("a,e"), "EXT uncommitted 4 x: [a,e] of 3, not [a,b,c] of 1\n");
+    si(READ("a,b"), "EXT intermediate 4 x: [a,b] of 1, not [a,b,c] of 1\n");
+    si(READ("a,b,c,d"), "EXT future 4 x: [a,b,c,d] of 2, not [a,b,c] of 1\n");
+    si(READ(""), "EXT absent 4 x: [] of -, not [a,b,c] of 1\n");
+    si(READ("a"), "EXT stale 4 x: [a] of -, not [a,b,c] of 1\n");
+    si(READ("a,c,b"), "EXT stale 4 x: [a,c,b] of 1, not [a,b,c] of 1\n");
+#undef READ
 }
 
 /* ---- what cannot be judged, and what numbers mean ---- */
 
-static void refusals(void **state)
+/* Who lacks a timestamp that the level needs. */
+static void refuses(enum iso_level level, const char *history, uint32_t whom)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 10, 20),
-                             *reader = begin(bench, "2", 20, 0);
-    operate(writer, ISO_WRITE, "x", "1");
-    operate(reader, ISO_READ, "x", "1");
-    reader->cts.given = false; /* a point */
-    assert_holds(bench, ISO_SI);
-    assert_holds(bench, ISO_SER);
-    writer->sts.given = false;
-    assert_false(timestamp_oracle(&bench->history, ISO_SI, true, &bench->found, bench->refused));
-    assert_true(bench->refused[0] && !bench->refused[1]);
-    assert_holds(bench, ISO_SER);
-    reader->sts.given = false;
-    assert_false(timestamp_oracle(&bench->history, ISO_SER, true, &bench->found, bench->refused));
-    assert_true(!bench->refused[0] && bench->refused[1]);
-    reader->status = ISO_ABORTED;
-    writer->cts.given = false;
-    assert_false(timestamp_oracle(&bench->history, ISO_SER, true, &bench->found, bench->refused));
-    assert_true(bench->refused[0] && !bench->refused[1]);
+    struct plain_history plain;
+    struct instances found;
+    bool refused[PLAIN_TRANSACTIONS] = {false};
+    assert_true(brief_plain(&plain, history));
+    assert_false(timestamp_oracle(&plain, level, true, &found, refused));
+    for (uint32_t t = 0; t < plain.transaction_count; t++)
+        assert_int_equal(refused[t], t == whom);
 }
 
-static void pairs_and_largest(void **state)
+static void who_lacks_a_time_is_refused(void **state)
 {
-    struct bench *bench = fresh(state);
-    struct plain_transaction *writer = begin(bench, "1", 1, 2), *reader = begin(bench, "2", 2, 2);
-    bench->history.pairs = true;
-    operate(writer, ISO_WRITE, "x", "1");
-    operate(reader, ISO_READ, "x", "1");
-    writer->cts.logical = 5; /* (2,5) comes after (2,4) */
-    reader->sts.logical = reader->cts.logical = 4;
-    only(bench, ISO_SI, ISO_EXT, ISO_FUTURE, 1);
-    reader->sts.logical = reader->cts.logical = 5;
-    assert_holds(bench, ISO_SI);
-    bench->history.pairs = false;
-    writer->cts = reader->sts = reader->cts = plain_stamp(UINT64_MAX);
-    assert_holds(bench, ISO_SI);
-    writer->sts = plain_stamp(UINT64_MAX);
-    only(bench, ISO_SI, ISO_TIMESTAMP, ISO_INTERVAL, 0);
+    (void)state;
+    both_hold("1 a 10 20 | w x 1\n2 b 20 - | r x 1\n"); /* a point */
+    refuses(ISO_SI, "1 a - 20 | w x 1\n2 b 20 - | r x 1\n", 0);
+    ser("1 a - 20 | w x 1\n2 b 20 - | r x 1\n", "");
+    refuses(ISO_SER, "1 a - 20 | w x 1\n2 b - - | r x 1\n", 1);
+    refuses(ISO_SER, "1 a - - | w x 1\n2 b - - aborted | r x 1\n", 0);
+}
+
+static void pairs_and_the_largest_number_are_ordered(void **state)
+{
+    (void)state;
+    /* (2,5) comes after (2,4) */
+    si("1 a 1.0 2.5 | w x 1\n2 b 2.4 2.4 | r x 1\n", "EXT future 2 x: 1 of 1, not null of -\n");
+    si("1 a 1.0 2.5 | w x 1\n2 b 2.5 2.5 | r x 1\n", "");
+#define LARGEST "18446744073709551615"
+    si("1 a 1 " LARGEST " | w x 1\n2 b " LARGEST " " LARGEST " | r x 1\n", "");
+    si("1 a " LARGEST " " LARGEST " | w x 1\n2 b " LARGEST " " LARGEST " | r x 1\n",
+       "TIMESTAMP interval 1\n");
 }
 
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interval),
-        cmocka_unit_test(shared_cts),
-        cmocka_unit_test(cts_cycle),
-        cmocka_unit_test(snapshots),
-        cmocka_unit_test(session),
-        cmocka_unit_test(session_points),
-        cmocka_unit_test(internal),
-        cmocka_unit_test(external_again),
-        cmocka_unit_test(external),
-        cmocka_unit_test(intermediate_and_aborted),
-        cmocka_unit_test(deletes_and_initials),
-        cmocka_unit_test(texts),
-        cmocka_unit_test(unknown_writer),
-        cmocka_unit_test(version_order),
-        cmocka_unit_test(conflicts),
-        cmocka_unit_test(locked_read),
-        cmocka_unit_test(lists),
-        cmocka_unit_test(list_kinds),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(pairs_and_largest),
+        cmocka_unit_test(times_lie_within_a_transaction),
+        cmocka_unit_test(a_shared_cts_names_the_smallest_other_tid),
+        cmocka_unit_test(reads_at_one_cts_have_an_order),
+        cmocka_unit_test(snapshots_are_a_chain),
+        cmocka_unit_test(a_session_is_compared_with_all_before),
+        cmocka_unit_test(a_writer_stands_before_the_points_of_its_session),
+        cmocka_unit_test(a_transaction_reads_its_own_writes),
+        cmocka_unit_test(a_read_at_its_own_time_is_external_again),
+        cmocka_unit_test(a_read_has_the_newest_version_of_its_start),
+        cmocka_unit_test(intermediate_and_aborted_writes_are_not_seen),
+        cmocka_unit_test(deletes_hide_initial_values),
+        cmocka_unit_test(texts_are_compared_as_texts),
+        cmocka_unit_test(an_unknown_writer_may_be_read_and_hides_nothing),
+        cmocka_unit_test(versions_of_one_cts_have_an_order),
+        cmocka_unit_test(writers_of_a_key_do_not_overlap),
+        cmocka_unit_test(a_locking_read_is_just_below_the_commit),
+        cmocka_unit_test(a_list_ends_with_its_own_appends),
+        cmocka_unit_test(kinds_of_wrong_lists),
+        cmocka_unit_test(who_lacks_a_time_is_refused),
+        cmocka_unit_test(pairs_and_the_largest_number_are_ordered),
     };
-    return cmocka_run_group_tests_name("timestamp oracle", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("timestamp oracle", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
-/* One history, what chronos must say of it: with one thread and with three, and the same. */
-#ifndef TESTS_CHRONOS_CASE_H
-#define TESTS_CHRONOS_CASE_H
+/* One history, and what chronos must say of it: with one thread and with three, and the oracle the
+ * same (tests/oracle/timestamp_oracle.h). */
+#ifndef TESTS_UNIT_CHRONOS_CASE_H
+#define TESTS_UNIT_CHRONOS_CASE_H
 
 #include "verdict/check.h"
 
