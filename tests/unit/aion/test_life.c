@@ -2,6 +2,7 @@
  * repeats, memory. */
 #include "aion/aion.h"
 #include "base/rng.h"
+#include "tests/support/brief_history.h"
 #include "tests/support/history.h"
 #include "tests/support/test.h"
 
@@ -87,20 +88,19 @@ static enum iso_status arrive(struct fixture *fixture)
                         &error);
 }
 
-/* tid writes `value` to `key`. */
+/* Lines of tests/support/brief_history.h. */
+static void arrives(struct fixture *fixture, const char *lines)
+{
+    brief_history_add(&fixture->block, lines);
+    assert_int_equal(arrive(fixture), ISO_OK);
+}
+
+/* tid writes `value` to `key`: one of many. */
 static void writer(struct fixture *fixture, uint32_t tid, uint64_t sts, uint64_t cts, uint32_t key,
                    uint32_t value)
 {
     begin(fixture, tid, sts, cts, ISO_COMMITTED);
     iso_history_operation(&fixture->block, ISO_WRITE, key, value);
-    assert_int_equal(arrive(fixture), ISO_OK);
-}
-
-static void reader(struct fixture *fixture, uint32_t tid, uint64_t sts, uint32_t key,
-                   uint32_t value)
-{
-    begin(fixture, tid, sts, 0, ISO_COMMITTED);
-    iso_history_operation(&fixture->block, ISO_READ, key, value);
     assert_int_equal(arrive(fixture), ISO_OK);
 }
 
@@ -117,13 +117,13 @@ static void test_late_version_sets_right(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "2 2 20 - | r 7 100");
     assert_int_equal(f.count, 1);
     assert_int_equal(f.events[0].state, ISO_AION_TENTATIVE);
     assert_int_equal(f.events[0].axiom, ISO_EXT);
     assert_int_equal(f.events[0].kind, ISO_KIND_NONE);
     f.now = 30;
-    writer(&f, 1, 5, 10, 7, 100);
+    arrives(&f, "1 1 5 10 | w 7 100");
     assert_int_equal(f.count, 2);
     assert_int_equal(f.events[1].state, ISO_AION_RETRACTED);
     assert_int_equal(f.events[1].cause, 1);
@@ -147,19 +147,19 @@ static void test_tentative_is_told_later(void **state)
     start(&f, ISO_SI, 100);
     f.options.emit_after_ms = 40;
     open_engine(&f);
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "2 2 20 - | r 7 100");
     iso_aion_tick(f.engine, 39);
     f.now = 39;
-    writer(&f, 1, 5, 10, 7, 100);
+    arrives(&f, "1 1 5 10 | w 7 100");
     iso_aion_tick(f.engine, 60);
     assert_int_equal(f.count, 0);
     f.now = 60;
-    reader(&f, 3, 30, 7, 101);
+    arrives(&f, "3 3 30 - | r 7 101");
     iso_aion_watermark(f.engine, 30, 61);
     assert_int_equal(f.count, 1);
     assert_int_equal(f.events[0].state, ISO_AION_FINAL);
     f.now = 70;
-    reader(&f, 4, 40, 7, 102);
+    arrives(&f, "4 4 40 - | r 7 102");
     iso_aion_tick(f.engine, 109);
     assert_int_equal(f.count, 1);
     iso_aion_tick(f.engine, 110);
@@ -179,9 +179,9 @@ static void test_final_at_the_watermark(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    writer(&f, 1, 1, 10, 7, 100);
-    writer(&f, 2, 11, 15, 7, 200);
-    reader(&f, 3, 20, 7, 100);
+    arrives(&f, "1 1 1 10 | w 7 100");
+    arrives(&f, "2 2 11 15 | w 7 200");
+    arrives(&f, "3 3 20 - | r 7 100");
     iso_aion_watermark(f.engine, 19, 0);
     assert_int_equal(f.count, 1);
     iso_aion_watermark(f.engine, 20, 0);
@@ -205,7 +205,7 @@ static void test_deadline_and_retraction(void **state)
     start(&f, ISO_SI, 1000);
     open_engine(&f);
     f.now = 100;
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "2 2 20 - | r 7 100");
     iso_aion_tick(f.engine, 1099);
     assert_int_equal(f.count, 1);
     iso_aion_tick(f.engine, 1100);
@@ -214,13 +214,13 @@ static void test_deadline_and_retraction(void **state)
     assert_true(f.events[1].by_deadline);
     assert_int_equal(stats_of(&f).counts[ISO_EXT], 1);
     f.now = 2000;
-    writer(&f, 1, 5, 10, 7, 100);
+    arrives(&f, "1 1 5 10 | w 7 100");
     assert_int_equal(f.count, 3);
     assert_int_equal(f.events[2].state, ISO_AION_RETRACTED);
     assert_int_equal(f.events[2].cause, 1);
     assert_int_equal(stats_of(&f).counts[ISO_EXT], 0);
     f.now = 2500; /* and wrong again, past the deadline: at once */
-    writer(&f, 3, 12, 15, 7, 300);
+    arrives(&f, "3 3 12 15 | w 7 300");
     assert_int_equal(f.count, 4);
     assert_int_equal(f.events[3].state, ISO_AION_FINAL);
     assert_int_equal(f.events[3].cause, 3);
@@ -233,11 +233,11 @@ static void test_late_writer_meets_only_overlaps(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    writer(&f, 1, 10, 20, 7, 1);
-    writer(&f, 2, 20, 30, 7, 2);
-    writer(&f, 3, 40, 50, 7, 3);
+    arrives(&f, "1 1 10 20 | w 7 1");
+    arrives(&f, "2 2 20 30 | w 7 2");
+    arrives(&f, "3 3 40 50 | w 7 3");
     assert_int_equal(f.count, 0);
-    writer(&f, 4, 25, 35, 7, 4);
+    arrives(&f, "4 4 25 35 | w 7 4");
     assert_int_equal(f.count, 1);
     assert_int_equal(f.events[0].axiom, ISO_NOCONFLICT);
     assert_int_equal(f.events[0].state, ISO_AION_FINAL);
@@ -254,10 +254,8 @@ static void test_unknown_outcome(void **state)
         struct fixture f;
         start(&f, ISO_SI, 0);
         open_engine(&f);
-        begin(&f, 1, 5, 0, ISO_UNKNOWN);
-        iso_history_operation(&f.block, ISO_WRITE, 7, 100);
-        assert_int_equal(arrive(&f), ISO_OK);
-        reader(&f, 2, 20, 7, 100);
+        arrives(&f, "1 1 5 - unknown | w 7 100");
+        arrives(&f, "2 2 20 - | r 7 100");
         assert_int_equal(f.count, 0); /* held: no alarm */
         assert_int_equal(stats_of(&f).open_unknown, 1);
         uint64_t operations = stats_of(&f).operations;
@@ -281,10 +279,8 @@ static void test_unknown_at_the_end(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    begin(&f, 1, 5, 0, ISO_UNKNOWN);
-    iso_history_operation(&f.block, ISO_WRITE, 7, 100);
-    assert_int_equal(arrive(&f), ISO_OK);
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "1 1 5 - unknown | w 7 100");
+    arrives(&f, "2 2 20 - | r 7 100");
     iso_aion_watermark(f.engine, 100, 0);
     iso_aion_end(f.engine, 0);
     assert_int_equal(f.count, 0);
@@ -300,8 +296,8 @@ static void test_repeats(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    writer(&f, 1, 1, 10, 7, 100);
-    writer(&f, 1, 1, 10, 7, 100);
+    arrives(&f, "1 1 1 10 | w 7 100");
+    arrives(&f, "1 1 1 10 | w 7 100");
     assert_int_equal(stats_of(&f).repeats, 1);
     assert_int_equal(stats_of(&f).transactions, 1);
     begin(&f, 1, 1, 10, ISO_COMMITTED);
@@ -321,7 +317,7 @@ static void test_list_and_register(void **state)
     (void)state;
     start(&f, ISO_SI, 0);
     open_engine(&f);
-    writer(&f, 1, 1, 10, 7, 100);
+    arrives(&f, "1 1 1 10 | w 7 100");
     begin(&f, 2, 1, 11, ISO_COMMITTED);
     iso_history_operation(&f.block, ISO_APPEND, 7, 101);
     assert_int_equal(iso_aion_add(f.engine, 1, 1, 0, &taken, &error), ISO_BAD_INPUT);
@@ -421,10 +417,7 @@ static void test_what_was_dropped_is_undecided(void **state)
         iso_aion_watermark(f.engine, 10 * i + 5, 0);
     }
     assert_in_range(stats_of(&f).versions, 1, 16);
-    begin(&f, 1000, 100, 5000, ISO_COMMITTED); /* began long ago, and read what was right then */
-    iso_history_operation(&f.block, ISO_READ, 7, 9);
-    iso_history_operation(&f.block, ISO_WRITE, 7, 9999);
-    assert_int_equal(arrive(&f), ISO_OK);
+    arrives(&f, "1000 1000 100 5000 | r 7 9 | w 7 9999");
     iso_aion_end(f.engine, 0);
     assert_int_equal(stats_of(&f).reads_undecided, 1);
     assert_int_equal(stats_of(&f).writes_undecided, 1);
@@ -449,7 +442,7 @@ static void test_what_was_dropped_is_undecided_beyond_the_list(void **state)
     }
     assert_int_equal(stats_of(&f).counts[ISO_NOCONFLICT], 3);
     assert_int_equal(stats_of(&f).writes_undecided, 0);
-    writer(&f, 2000, 100, 5000, 7, 9999); /* began long ago */
+    arrives(&f, "2000 2000 100 5000 | w 7 9999"); /* began long ago */
     iso_aion_end(f.engine, 0);
     assert_int_equal(stats_of(&f).writes_undecided, 1);
     stop(&f);
@@ -492,11 +485,9 @@ static void test_reads_that_wait_for_an_outcome_are_counted(void **state)
     start(&f, ISO_SI, 0);
     f.options.host.foreign = true;
     open_engine(&f);
-    begin(&f, 1, 5, 0, ISO_UNKNOWN);
-    iso_history_operation(&f.block, ISO_WRITE, 7, 100);
-    assert_int_equal(arrive(&f), ISO_OK);
-    reader(&f, 2, 20, 7, 100);
-    reader(&f, 3, 21, 7, 100);
+    arrives(&f, "1 1 5 - unknown | w 7 100");
+    arrives(&f, "2 2 20 - | r 7 100");
+    arrives(&f, "3 3 21 - | r 7 100");
     iso_aion_count_waiting(f.engine, &waiting);
     assert_int_equal(waiting.reads, 2);
     assert_int_equal(waiting.for_outcome, 0);
@@ -789,8 +780,8 @@ static void test_shared_cts_waits_for_the_watermark(void **state)
     (void)state;
     start(&f, ISO_SER, 0);
     open_engine(&f);
-    writer(&f, 5, 1, 10, 7, 1);
-    writer(&f, 3, 2, 10, 7, 2);
+    arrives(&f, "5 5 1 10 | w 7 1");
+    arrives(&f, "3 3 2 10 | w 7 2");
     assert_int_equal(f.count, 0);
     iso_aion_watermark(f.engine, 9, 0);
     assert_int_equal(f.count, 0);
@@ -819,15 +810,16 @@ static void test_overtaken_writer_is_waited_for(void **state)
     struct fixture f;
     (void)state;
     start_settling(&f, 50, 100);
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "2 2 20 - | r 7 100");
     assert_int_equal(stats_of(&f).waiting, 1);
     assert_int_equal(stats_of(&f).waiting_from, 20);
     f.now = 30;
-    writer(&f, 1, 5, 10, 7, 100);
+    arrives(&f, "1 1 5 10 | w 7 100");
     assert_int_equal(stats_of(&f).waiting, 2);
     assert_int_equal(stats_of(&f).waiting_from, 10);
     f.now = 40;
-    reader(&f, 3, 121, 7, 100); /* 101 above the first reader, which goes, as the writer does */
+    arrives(&f,
+            "3 3 121 - | r 7 100"); /* 101 above the first reader, which goes, as the writer does */
     assert_int_equal(stats_of(&f).waiting, 1);
     assert_int_equal(stats_of(&f).waiting_from, 121);
     iso_aion_end(f.engine, 40);
@@ -845,7 +837,7 @@ static void test_no_wait_is_longer_than_was_allowed(void **state)
     (void)state;
     start_settling(&f, 50, UINT64_MAX);
     f.now = 100;
-    reader(&f, 2, 20, 7, 100);
+    arrives(&f, "2 2 20 - | r 7 100");
     iso_aion_tick(f.engine, 149);
     assert_int_equal(f.count, 0);
     iso_aion_tick(f.engine, 150);
@@ -867,12 +859,9 @@ static void test_watermark_waits_for_nobody(void **state)
     struct fixture f;
     (void)state;
     start_settling(&f, 1000, 1000);
-    writer(&f, 1, 1, 10, 7, 100);
-    begin(&f, 2, 15, 40, ISO_COMMITTED); /* started below the watermark, committed above */
-    iso_history_operation(&f.block, ISO_READ, 7, 55);
-    iso_history_operation(&f.block, ISO_WRITE, 9, 1);
-    assert_int_equal(arrive(&f), ISO_OK);
-    reader(&f, 3, 30, 7, 66);
+    arrives(&f, "1 1 1 10 | w 7 100");
+    arrives(&f, "2 2 15 40 | r 7 55 | w 9 1");
+    arrives(&f, "3 3 30 - | r 7 66");
     assert_int_equal(stats_of(&f).waiting, 3);
     iso_aion_watermark(f.engine, 14, 0);
     assert_int_equal(stats_of(&f).waiting, 2);
@@ -891,8 +880,8 @@ static void test_kind_knows_writers_that_wait(void **state)
     struct fixture f;
     (void)state;
     start_settling(&f, 1000, 1000);
-    reader(&f, 1, 20, 7, 100);
-    writer(&f, 2, 25, 30, 7, 100);
+    arrives(&f, "1 1 20 - | r 7 100");
+    arrives(&f, "2 2 25 30 | w 7 100");
     iso_aion_watermark(f.engine, 20, 0);
     assert_int_equal(f.count, 1);
     assert_int_equal(f.events[0].kind, ISO_FUTURE);
