@@ -144,19 +144,30 @@ static void begin(struct iso_history *history, char *tid, char **rest)
         add_word(history, word);
 }
 
+/* A transaction with no head, or only a status: known by the number of its line, alone in its
+ * session, at no time. */
+static void begin_short(struct iso_history *history, const char *status)
+{
+    iso_atom number = history->txns.count + 1;
+    iso_history_begin(history, number, number, ISO_COMMITTED, iso_origin(0, number));
+    if (*status)
+        add_word(history, status);
+}
+
 static void add_line(struct iso_history *history, char *line)
 {
-    char *rest = NULL, *words = NULL, *head = strtok_r(line, "|", &rest),
+    char *rest = line, *words = NULL, *head = strsep(&rest, "|"),
          *first = strtok_r(head, " ", &words);
-    bool initial = strcmp(first, "initial") == 0;
-    if (strcmp(first, "initially") == 0) {
+    bool initial = first && strcmp(first, "initial") == 0;
+    if (first && strcmp(first, "initially") == 0) {
         history->initial.other_value = atom_of(history, strtok_r(NULL, " ", &words));
         return;
     }
-    if (!initial)
+    if (!first || strcmp(first, "aborted") == 0 || strcmp(first, "unknown") == 0)
+        begin_short(history, first ? first : "");
+    else if (!initial)
         begin(history, first, &words);
-    for (char *operation = strtok_r(NULL, "|", &rest); operation;
-         operation = strtok_r(NULL, "|", &rest)) {
+    for (char *operation; (operation = strsep(&rest, "|"));) {
         if (initial)
             add_initial(history, operation);
         else

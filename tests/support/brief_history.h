@@ -2,10 +2,15 @@
  *
  * A line is a transaction: tid, session, sts, cts ("-": none; "2.5": a pair), then what is not
  * usual (aborted, unknown, sno=N, xid=N, snapshot=S, begun=N, ended=N), then its operations, each
- * behind a bar: 1 a 10 20 | w x 1 | r y null | r z 7 @15 | d x | a l 3 | r l [1,2] | w q 3 lock 2 a
- * - - aborted xid=745 snapshot=745:745: | r x 1 snapshot=745:746: A line that starts with "initial"
- * is the initial transaction: initial | w x 1 | a l 2; "initially 0" gives every register that
- * value.
+ * behind a bar:
+ *     1 a 10 20 | w x 1 | r y null | r z 7 @15 | d x | a l 3 | r l [1,2] | w q 3 lock
+ *     2 a - - aborted xid=745 snapshot=745:745: | r x 1 snapshot=745:746:
+ * One that begins with a bar, or with aborted or unknown and a bar, is known by its number, alone
+ * in its session, at no time:
+ *     | w x 1 | r y null
+ *     aborted | w x 2
+ * A line that starts with "initial" is the initial transaction: initial | w x 1 | a l 2; "initially
+ * 0" gives every register that value.
  *
  * A verdict is a line for each violation, in the order of reports:
  *     EXT stale 2 x: 0 of -, not 1 of 5

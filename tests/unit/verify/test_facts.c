@@ -1,67 +1,14 @@
 /* What the verifier believes of a history: findings, lists, versions, edges, each on the smallest
- * history that tells them apart. A history is written in words: `wx1` writes 1 to x, `rx1` reads
- * it, `nx` reads nothing, `ax1` appends it, `lx1.2` reads the list; transactions are divided by
- * `|`; `!` aborts one, `@3-5` gives it timestamps, `^` puts the read before it under a lock, `=x1`
- * is an initial element. */
+ * history that tells them apart. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/brief_history.h"
 #include "tests/support/test.h"
 
 #include "verify/verify_private.h"
-
-static void add_list(struct iso_history *history, iso_atom key, const char *word)
-{
-    uint32_t list = iso_history_list(history);
-    for (char *end; *word; word = *end == '.' ? end + 1 : end)
-        iso_history_element(history, (iso_atom)strtoul(word, &end, 10));
-    iso_history_operation(history, ISO_READ_LIST, key, list);
-}
-
-static void add_word(struct iso_history *history, char *word)
-{
-    iso_atom key = word[1] ? (iso_atom)word[1] : 0;
-    iso_atom value = word[1] ? (iso_atom)strtoul(word + 2, NULL, 10) : 0;
-    char *end;
-    if (*word == '=') {
-        iso_history_initial(history, key, value, true);
-    } else if (*word == '@') {
-        iso_history_set_sts(history, (struct iso_stamp){strtoul(word + 1, &end, 10), 0});
-        iso_history_set_cts(history, (struct iso_stamp){strtoul(end + 1, NULL, 10), 0});
-    } else if (*word == '^') {
-        iso_history_set_lock(history);
-    } else if (*word == 'n') {
-        iso_history_operation(history, ISO_READ, key, ISO_ABSENT);
-    } else if (*word == 'l') {
-        add_list(history, key, word + 2);
-    } else {
-        iso_history_operation(history,
-                              *word == 'w'   ? ISO_WRITE
-                              : *word == 'a' ? ISO_APPEND
-                                             : ISO_READ,
-                              key, value);
-    }
-}
-
-static void make_history(struct iso_history *history, const char *words)
-{
-    struct iso_error error = {.status = ISO_OK};
-    char text[256], *rest = text;
-    uint32_t count = 0;
-    snprintf(text, sizeof text, "%s", words);
-    iso_history_init(history);
-    iso_history_input(history, "test");
-    for (char *part; (part = strsep(&rest, "|")); count++) {
-        uint8_t status = strchr(part, '!') ? ISO_ABORTED : ISO_COMMITTED;
-        iso_history_begin(history, 100 + count, 100 + count, status, iso_origin(0, count));
-        for (char *word; (word = strsep(&part, " "));)
-            if (word += *word == '!', *word)
-                add_word(history, word);
-    }
-    assert_int_equal(iso_history_finish(history, &error), ISO_OK);
-}
 
 /* ---- findings ---- */
 
@@ -73,64 +20,66 @@ static const struct finding_row {
     int other;
     bool confirmed;
 } findings[] = {
-    {"wx1 rx2", ISO_FINDING_INT, 0, 1, NOBODY, true},
-    {"wx1 rx2", ISO_FINDING_INT, 0, 1, 0, false},
-    {"wx1 rx1", ISO_FINDING_INT, 0, 1, NOBODY, false},
-    {"wx1 rx2", ISO_FINDING_THINAIR, 0, 1, NOBODY, false}, /* its own affair */
-    {"wx1 | rx2", ISO_FINDING_THINAIR, 1, 1, NOBODY, true},
-    {"wx1 | rx2", ISO_FINDING_THINAIR, 1, 1, 0, false},
-    {"wx1 | rx1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
-    {"!wx1 | rx1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false}, /* somebody wrote it */
-    {"wx1 wx2 | rx1", ISO_FINDING_THINAIR, 1, 2, NOBODY, false},
-    {"!wx1 | rx1", ISO_FINDING_G1A, 1, 1, 0, true},
-    {"!wx1 | rx1", ISO_FINDING_G1A, 1, 1, NOBODY, false},
-    {"!wx1 | wx1 | rx1", ISO_FINDING_G1A, 2, 2, 0, false},
-    {"!wx1 wx2 | rx1", ISO_FINDING_G1B, 1, 2, 0, false},
-    {"wx1 wx2 | rx1", ISO_FINDING_G1B, 1, 2, 0, true},
-    {"wx1 wx2 | wx3 | rx1", ISO_FINDING_G1B, 2, 3, 1, false},
-    {"wx1 wx2 | wx1 | rx1", ISO_FINDING_G1B, 2, 3, 0, false},
-    {"wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, true},
-    {"wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 1, 1, 0, false},
-    {"wx1 | rx1 wx2 | rx2 wx3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
-    {"wx1 | rx1 wx2 | rx1", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
-    {"nx wx2 | nx wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, true},
-    {"nx wx2 | rx2 wx3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},
-    {"rx1 wx1 | rx1 wx1", ISO_FINDING_LOSTUPDATE, 0, 0, 1,
+    {"| w x 1 | r x 2", ISO_FINDING_INT, 0, 1, NOBODY, true},
+    {"| w x 1 | r x 2", ISO_FINDING_INT, 0, 1, 0, false},
+    {"| w x 1 | r x 1", ISO_FINDING_INT, 0, 1, NOBODY, false},
+    {"| w x 1 | r x 2", ISO_FINDING_THINAIR, 0, 1, NOBODY, false}, /* its own affair */
+    {"| w x 1\n| r x 2", ISO_FINDING_THINAIR, 1, 1, NOBODY, true},
+    {"| w x 1\n| r x 2", ISO_FINDING_THINAIR, 1, 1, 0, false},
+    {"| w x 1\n| r x 1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
+    {"aborted | w x 1\n| r x 1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false}, /* somebody wrote it */
+    {"| w x 1 | w x 2\n| r x 1", ISO_FINDING_THINAIR, 1, 2, NOBODY, false},
+    {"aborted | w x 1\n| r x 1", ISO_FINDING_G1A, 1, 1, 0, true},
+    {"aborted | w x 1\n| r x 1", ISO_FINDING_G1A, 1, 1, NOBODY, false},
+    {"aborted | w x 1\n| w x 1\n| r x 1", ISO_FINDING_G1A, 2, 2, 0, false},
+    {"aborted | w x 1 | w x 2\n| r x 1", ISO_FINDING_G1B, 1, 2, 0, false},
+    {"| w x 1 | w x 2\n| r x 1", ISO_FINDING_G1B, 1, 2, 0, true},
+    {"| w x 1 | w x 2\n| w x 3\n| r x 1", ISO_FINDING_G1B, 2, 3, 1, false},
+    {"| w x 1 | w x 2\n| w x 1\n| r x 1", ISO_FINDING_G1B, 2, 3, 0, false},
+    {"| w x 1\n| r x 1 | w x 2\n| r x 1 | w x 3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, true},
+    {"| w x 1\n| r x 1 | w x 2\n| r x 1 | w x 3", ISO_FINDING_LOSTUPDATE, 1, 1, 0, false},
+    {"| w x 1\n| r x 1 | w x 2\n| r x 2 | w x 3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
+    {"| w x 1\n| r x 1 | w x 2\n| r x 1", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
+    {"| r x null | w x 2\n| r x null | w x 3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, true},
+    {"| r x null | w x 2\n| r x 2 | w x 3", ISO_FINDING_LOSTUPDATE, 0, 0, 1, false},
+    {"| r x 1 | w x 1\n| r x 1 | w x 1", ISO_FINDING_LOSTUPDATE, 0, 0, 1,
      false}, /* each may have read the other's */
-    {"wx1 | wx1 | rx1 wx2 | rx1 wx3", ISO_FINDING_LOSTUPDATE, 2, 2, 3,
+    {"| w x 1\n| w x 1\n| r x 1 | w x 2\n| r x 1 | w x 3", ISO_FINDING_LOSTUPDATE, 2, 2, 3,
      false}, /* two versions of one value */
     /* lists */
-    {"!ax1 | lx1", ISO_FINDING_G1A, 1, 1, 0, true},
-    {"!ax1 | ax1 | lx1", ISO_FINDING_G1A, 2, 2, 0, false},
-    {"!ax1 | lx1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
-    {"ax1 | lx2", ISO_FINDING_THINAIR, 1, 1, NOBODY, true},
-    {"ax1 | lx1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
-    {"=x2 ax1 | lx2.1", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
-    {"ax1 ax2 | lx1", ISO_FINDING_G1B, 1, 2, 0, true},
-    {"ax1 ax2 | lx2", ISO_FINDING_G1B, 1, 2, 0, true},
-    {"ax1 ax2 | lx1.2", ISO_FINDING_G1B, 1, 2, 0, false},
-    {"wy1 ax1 ry1 ax2 | lx1", ISO_FINDING_G1B, 1, 4, 0, true},
-    {"ax1 ax2 | lx1 ax1", ISO_FINDING_G1B, 1, 2, 0, true},
-    {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 0, true},
-    {"ax1 ax2 | ax3 | lx1.3.2", ISO_FINDING_G1B, 2, 3, 1, false},
-    {"ax1 ax2 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 2, 4, 0,
+    {"aborted | a x 1\n| r x [1]", ISO_FINDING_G1A, 1, 1, 0, true},
+    {"aborted | a x 1\n| a x 1\n| r x [1]", ISO_FINDING_G1A, 2, 2, 0, false},
+    {"aborted | a x 1\n| r x [1]", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
+    {"| a x 1\n| r x [2]", ISO_FINDING_THINAIR, 1, 1, NOBODY, true},
+    {"| a x 1\n| r x [1]", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
+    {"initial | a x 2\n| a x 1\n| r x [2,1]", ISO_FINDING_THINAIR, 1, 1, NOBODY, false},
+    {"| a x 1 | a x 2\n| r x [1]", ISO_FINDING_G1B, 1, 2, 0, true},
+    {"| a x 1 | a x 2\n| r x [2]", ISO_FINDING_G1B, 1, 2, 0, true},
+    {"| a x 1 | a x 2\n| r x [1,2]", ISO_FINDING_G1B, 1, 2, 0, false},
+    {"| w y 1 | a x 1 | r y 1 | a x 2\n| r x [1]", ISO_FINDING_G1B, 1, 4, 0, true},
+    {"| a x 1 | a x 2\n| r x [1] | a x 1", ISO_FINDING_G1B, 1, 2, 0, true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,3,2]", ISO_FINDING_G1B, 2, 3, 0, true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,3,2]", ISO_FINDING_G1B, 2, 3, 1, false},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,1,2]", ISO_FINDING_G1B, 2, 4, 0,
      true}, /* the first is nobody's whole */
-    {"ax1 ax2 | wy5 | ax1 ax2 | lx1.1.2", ISO_FINDING_G1B, 3, 5, 0, true},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", ISO_FINDING_G1B, 2, 4, 0, false},
-    {"=x9 ax1 | lx", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
-    {"=x9 ax1 | lx9", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
-    {"=x9 ax1 | lx9.1", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
-    {"=x9 ax1 | lx1", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
-    {"=x9 ax9 | lx9.9", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
-    {"=x9 ax9 | lx9.9.9", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
-    {"ax1 | lx1.1", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
-    {"ax1 | ax1 | lx1.1", ISO_FINDING_INCOMPATIBLE, 2, 2, NOBODY, false},
-    {"ax1 | lx1.1 ax1", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true}, /* its own comes later */
-    {"ax1 | ax2 | lx1.2 | lx2.1", ISO_FINDING_INCOMPATIBLE, 2, 2, 3, true},
-    {"ax1 | ax2 | lx1.2 | lx1", ISO_FINDING_INCOMPATIBLE, 2, 2, 3, false},
-    {"ax1 | ax2 | lx1.2 | !lx2.1", ISO_FINDING_INCOMPATIBLE, 2, 2, 3, false},
-    {"ax1 | lx1 ax2 | lx1 ax3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, true},
-    {"ax1 | lx1 ax2 | lx1.2 ax3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
+    {"| a x 1 | a x 2\n| w y 5\n| a x 1 | a x 2\n| r x [1,1,2]", ISO_FINDING_G1B, 3, 5, 0, true},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]", ISO_FINDING_G1B, 2, 4, 0, false},
+    {"initial | a x 9\n| a x 1\n| r x []", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
+    {"initial | a x 9\n| a x 1\n| r x [9]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
+    {"initial | a x 9\n| a x 1\n| r x [9,1]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
+    {"initial | a x 9\n| a x 1\n| r x [1]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
+    {"initial | a x 9\n| a x 9\n| r x [9,9]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, false},
+    {"initial | a x 9\n| a x 9\n| r x [9,9,9]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
+    {"| a x 1\n| r x [1,1]", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY, true},
+    {"| a x 1\n| a x 1\n| r x [1,1]", ISO_FINDING_INCOMPATIBLE, 2, 2, NOBODY, false},
+    {"| a x 1\n| r x [1,1] | a x 1", ISO_FINDING_INCOMPATIBLE, 1, 1, NOBODY,
+     true}, /* its own comes later */
+    {"| a x 1\n| a x 2\n| r x [1,2]\n| r x [2,1]", ISO_FINDING_INCOMPATIBLE, 2, 2, 3, true},
+    {"| a x 1\n| a x 2\n| r x [1,2]\n| r x [1]", ISO_FINDING_INCOMPATIBLE, 2, 2, 3, false},
+    {"| a x 1\n| a x 2\n| r x [1,2]\naborted | r x [2,1]", ISO_FINDING_INCOMPATIBLE, 2, 2, 3,
+     false},
+    {"| a x 1\n| r x [1] | a x 2\n| r x [1] | a x 3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, true},
+    {"| a x 1\n| r x [1] | a x 2\n| r x [1,2] | a x 3", ISO_FINDING_LOSTUPDATE, 1, 1, 2, false},
 };
 
 static void confirms_findings(void **state)
@@ -142,7 +91,7 @@ static void confirms_findings(void **state)
         struct iso_error error = {.status = ISO_OK};
         struct iso_finding finding = {row->kind, row->transaction, row->operation,
                                       (uint32_t)row->other};
-        make_history(&history, row->history);
+        brief_history(&history, row->history);
         struct iso_evidence evidence = {.model = ISO_MODEL_SI, .finding = finding};
         if ((verify_finding(&history, &evidence, &error) == ISO_CONFIRMED) != row->confirmed)
             fail_msg("row %zu: %s: %s", i, row->history, error.text);
@@ -158,19 +107,20 @@ static const struct version_row {
     bool said;
     int writer;
 } versions[] = {
-    {"wx1 @1-5 | rx1 @6-7", 1, 1, true, 0},
-    {"wx1 @1-5 | rx1 @5-7", 1, 1, true, 0},
-    {"wx1 @1-5 | rx1 @4-7", 1, 1, false, NOBODY},
-    {"wx1 @1-5 | wx2 @1-6 | rx2 @6-7", 2, 2, true, 1},
-    {"wx2 @1-6 | wx1 @1-5 | rx2 @6-7", 2, 2, true, 0},
-    {"wx1 @1-5 | wx2 @1-6 | rx1 @6-7", 2, 2, false, 1},
-    {"wx1 @1-5 | wx1 @1-5 | rx1 @6-7", 2, 2, false, 1}, /* whose it was, nobody knows */
-    {"wx1 @1-5 | rx1 ^ @1-7 | wx2 @1-8", 1, 1, true,
+    {"1 a 1 5 | w x 1\n2 b 6 7 | r x 1", 1, 1, true, 0},
+    {"1 a 1 5 | w x 1\n2 b 5 7 | r x 1", 1, 1, true, 0},
+    {"1 a 1 5 | w x 1\n2 b 4 7 | r x 1", 1, 1, false, NOBODY},
+    {"1 a 1 5 | w x 1\n2 b 1 6 | w x 2\n3 c 6 7 | r x 2", 2, 2, true, 1},
+    {"1 a 1 6 | w x 2\n2 b 1 5 | w x 1\n3 c 6 7 | r x 2", 2, 2, true, 0},
+    {"1 a 1 5 | w x 1\n2 b 1 6 | w x 2\n3 c 6 7 | r x 1", 2, 2, false, 1},
+    {"1 a 1 5 | w x 1\n2 b 1 5 | w x 1\n3 c 6 7 | r x 1", 2, 2, false,
+     1}, /* whose it was, nobody knows */
+    {"1 a 1 5 | w x 1\n2 b 1 7 | r x 1 lock\n3 c 1 8 | w x 2", 1, 1, true,
      0}, /* a lock shows what stands just below its commit */
-    {"wx1 @1-5 | rx1 ^ @1-6 | wx2 @1-6", 1, 1, true, 0},
-    {"wx1 @1-5 | rx1 ^ @1-5", 1, 1, false, NOBODY},
-    {"wx1 | rx1 @6-7", 1, 1, false, NOBODY},
-    {"wx1 @1-5 | rx1", 1, 1, false, NOBODY},
+    {"1 a 1 5 | w x 1\n2 b 1 6 | r x 1 lock\n3 c 1 6 | w x 2", 1, 1, true, 0},
+    {"1 a 1 5 | w x 1\n2 b 1 5 | r x 1 lock", 1, 1, false, NOBODY},
+    {"| w x 1\n2 b 6 7 | r x 1", 1, 1, false, NOBODY},
+    {"1 a 1 5 | w x 1\n| r x 1", 1, 1, false, NOBODY},
 };
 
 static void sees_versions(void **state)
@@ -181,7 +131,7 @@ static void sees_versions(void **state)
         struct iso_history history;
         struct finals finals;
         uint32_t writer;
-        make_history(&history, row->history);
+        brief_history(&history, row->history);
         finals_init(&finals, &history);
         if (versions_seen(&finals, row->reader, row->operation, &writer) != row->said ||
             writer != (uint32_t)row->writer)
@@ -209,34 +159,54 @@ static const struct list_row {
     bool said;
 } lists[] = {
     /* what is nobody else's */
-    {"ax1 | ax2 | lx1.2", 2, 1, {{ORDER, 0, 1}}, true},
-    {"ax1 | ax2 | lx1.2", 2, 1, {{ORDER, 1, 0}}, false},
-    {"ax1 | ax2 | lx1", 2, 1, {{ORDER, 0, 1}}, true},
-    {"ax1 | ax2 | lx", 2, 1, {{ORDER, 0, 1}}, false},
-    {"ax1 | ax1 | lx1", 2, 1, {{ORDER, 0, 1}}, false},
-    {"ax2 | ax1 | ax1 | lx2.1", 3, 1, {{ORDER, 0, 1}}, false}, /* it may be the other's */
-    {"ax2 | ax1 | ax1 | lx2", 3, 1, {{ORDER, 0, 1}}, true},
-    {"ax1 | ax2 | !lx1.2", 2, 1, {{ORDER, 0, 1}}, false},
-    {"ax1 | ax2 | lx1.2", 2, 1, {{PLACED, 0, 1}}, false},
+    {"| a x 1\n| a x 2\n| r x [1,2]", 2, 1, {{ORDER, 0, 1}}, true},
+    {"| a x 1\n| a x 2\n| r x [1,2]", 2, 1, {{ORDER, 1, 0}}, false},
+    {"| a x 1\n| a x 2\n| r x [1]", 2, 1, {{ORDER, 0, 1}}, true},
+    {"| a x 1\n| a x 2\n| r x []", 2, 1, {{ORDER, 0, 1}}, false},
+    {"| a x 1\n| a x 1\n| r x [1]", 2, 1, {{ORDER, 0, 1}}, false},
+    {"| a x 2\n| a x 1\n| a x 1\n| r x [2,1]",
+     3,
+     1,
+     {{ORDER, 0, 1}},
+     false}, /* it may be the other's */
+    {"| a x 2\n| a x 1\n| a x 1\n| r x [2]", 3, 1, {{ORDER, 0, 1}}, true},
+    {"| a x 1\n| a x 2\naborted | r x [1,2]", 2, 1, {{ORDER, 0, 1}}, false},
+    {"| a x 1\n| a x 2\n| r x [1,2]", 2, 1, {{PLACED, 0, 1}}, false},
     /* places of what repeats */
-    {"ax1 ax2 | ax1 ax2 | lx1.2", 4, 2, {{PLACED, 0, 0}, {PLACED, 1, 0}}, true},
-    {"ax1 ax2 | ax1 ax2 | lx1.2", 4, 1, {{PLACED, 0, 0}}, false},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 2, {{NOT, 0, 0}, {NOT, 0, 2}}, true},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 2, {{NOT, 0, 0}, {NOT, 1, 1}}, true},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 2, {{NOT, 0, 0}, {NOT, 1, 2}}, false},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 2, {{PLACED, 0, 0}, {NOT, 1, 2}}, false},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 3, {{ORDER, 0, 1}, {NOT, 0, 0}, {NOT, 1, 2}}, true},
-    {"ax1 ax2 | ax1 ax2 | lx1.2.1.2", 4, 3, {{ORDER, 1, 0}, {NOT, 0, 0}, {NOT, 1, 2}}, false},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 3, {{NOT, 0, 0}, {ORDER, 0, 1}, {PLACED, 1, 2}}, true},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 2, {{NOT, 0, 0}, {ORDER, 0, 1}}, false},
-    {"ax1 ax2 | ax3 | lx1.2", 3, 2, {{NOT, 0, 0}, {ORDER, 0, 1}}, true},
-    {"ax1 ax2 | ax3 | lx1.2", 3, 2, {{NOT, 0, 1}, {ORDER, 0, 1}}, false},
-    {"ax1 ax2 | ax3 | lx1.2", 3, 2, {{PLACED, 1, 0}, {ORDER, 0, 1}}, false},
-    {"ax1 ax2 | lx1.2", 2, 2, {{NOT, 0, 0}, {OTHERS, 1, 0}}, false},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 2, {{PLACED, 1, 2}, {OTHERS, 2, 1}}, true},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 2, {{PLACED, 0, 1}, {OTHERS, 2, 0}}, true},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 2, {{PLACED, 0, 3}, {OTHERS, 2, 0}}, false},
-    {"ax1 ax2 | ax3 | lx1.2.3", 3, 2, {{PLACED, 0, 1}, {OTHERS, 2, 1}}, false},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2]", 4, 2, {{PLACED, 0, 0}, {PLACED, 1, 0}}, true},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2]", 4, 1, {{PLACED, 0, 0}}, false},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]", 4, 2, {{NOT, 0, 0}, {NOT, 0, 2}}, true},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]", 4, 2, {{NOT, 0, 0}, {NOT, 1, 1}}, true},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]", 4, 2, {{NOT, 0, 0}, {NOT, 1, 2}}, false},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]",
+     4,
+     2,
+     {{PLACED, 0, 0}, {NOT, 1, 2}},
+     false},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]",
+     4,
+     3,
+     {{ORDER, 0, 1}, {NOT, 0, 0}, {NOT, 1, 2}},
+     true},
+    {"| a x 1 | a x 2\n| a x 1 | a x 2\n| r x [1,2,1,2]",
+     4,
+     3,
+     {{ORDER, 1, 0}, {NOT, 0, 0}, {NOT, 1, 2}},
+     false},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]",
+     3,
+     3,
+     {{NOT, 0, 0}, {ORDER, 0, 1}, {PLACED, 1, 2}},
+     true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]", 3, 2, {{NOT, 0, 0}, {ORDER, 0, 1}}, false},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2]", 3, 2, {{NOT, 0, 0}, {ORDER, 0, 1}}, true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2]", 3, 2, {{NOT, 0, 1}, {ORDER, 0, 1}}, false},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2]", 3, 2, {{PLACED, 1, 0}, {ORDER, 0, 1}}, false},
+    {"| a x 1 | a x 2\n| r x [1,2]", 2, 2, {{NOT, 0, 0}, {OTHERS, 1, 0}}, false},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]", 3, 2, {{PLACED, 1, 2}, {OTHERS, 2, 1}}, true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]", 3, 2, {{PLACED, 0, 1}, {OTHERS, 2, 0}}, true},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]", 3, 2, {{PLACED, 0, 3}, {OTHERS, 2, 0}}, false},
+    {"| a x 1 | a x 2\n| a x 3\n| r x [1,2,3]", 3, 2, {{PLACED, 0, 1}, {OTHERS, 2, 1}}, false},
 };
 
 static void hears_lists(void **state)
@@ -247,7 +217,7 @@ static void hears_lists(void **state)
         struct iso_history history;
         struct finals finals;
         struct iso_literal clause[3] = {{.kind = ISO_LITERAL_ORDER}};
-        make_history(&history, row->history);
+        brief_history(&history, row->history);
         finals_init(&finals, &history);
         for (uint32_t l = 0; l < row->count; l++)
             clause[l] = (struct iso_literal){(enum iso_literal_kind)row->clause[l].kind,
@@ -293,7 +263,7 @@ static void follows_edges(void **state)
         struct iso_history history;
         struct iso_evidence evidence;
         struct iso_error error = {.status = ISO_OK};
-        make_history(&history, "wx1 ry2 | rx1 wy2");
+        brief_history(&history, "| w x 1 | r y 2\n| r x 1 | w y 2");
         iso_evidence_init(&evidence);
         evidence.model = row->model;
         iso_evidence_lemma(&evidence, ISO_LEMMA_CYCLE, ISO_NONE);
