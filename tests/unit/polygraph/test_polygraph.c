@@ -13,6 +13,7 @@
 
 #include "verdict/polygraph.h"
 #include "tests/support/blackbox_workload.h"
+#include "tests/support/brief_history.h"
 #include "tests/support/sanitized.h"
 #include "verify/verify.h"
 
@@ -171,21 +172,11 @@ static void schedules_many_sessions(void **state)
     }
 }
 
-static void add(struct fixture *fixture, iso_atom tid, enum iso_operation_kind kind, iso_atom value,
-                enum iso_operation_kind second, iso_atom second_value)
-{
-    iso_history_begin(&fixture->history, tid, tid, ISO_COMMITTED, iso_origin(0, tid));
-    iso_history_operation(&fixture->history, kind, 7, value);
-    if (second != ISO_READ_LIST)
-        iso_history_operation(&fixture->history, second, 7, second_value);
-}
-
 static void finds_lost_updates(void **state)
 {
     struct fixture *fixture = *state;
-    add(fixture, 1, ISO_WRITE, 10, ISO_READ_LIST, 0);
-    for (iso_atom tid = 2; tid < 5; tid++)
-        add(fixture, tid, ISO_READ, 10, ISO_WRITE, 10 + tid);
+    brief_history_add(&fixture->history, "| w x 10\n| r x 10 | w x 12\n| r x 10 | w x 13\n"
+                                         "| r x 10 | w x 14\n");
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_IS_VIOLATED);
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 2);
@@ -204,8 +195,7 @@ static void finds_lost_updates(void **state)
 static void finds_lost_updates_of_the_initial_value(void **state)
 {
     struct fixture *fixture = *state;
-    add(fixture, 1, ISO_READ, ISO_ABSENT, ISO_WRITE, 11);
-    add(fixture, 2, ISO_READ, ISO_ABSENT, ISO_WRITE, 12);
+    brief_history_add(&fixture->history, "| r x null | w x 11\n| r x null | w x 12\n");
     check(fixture);
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 1);
     assert_int_equal(fixture->result.findings[0].transaction, 1);
@@ -218,10 +208,8 @@ static void finds_lost_updates_of_the_initial_value(void **state)
 static void judges_duplicates_by_graph(void **state)
 {
     struct fixture *fixture = *state;
-    add(fixture, 1, ISO_WRITE, 10, ISO_READ_LIST, 0);
-    add(fixture, 2, ISO_READ, 10, ISO_WRITE, 11);
-    add(fixture, 3, ISO_READ, 10, ISO_WRITE, 12);
-    add(fixture, 4, ISO_WRITE, 10, ISO_READ_LIST, 0);
+    brief_history_add(&fixture->history, "| w x 10\n| r x 10 | w x 11\n| r x 10 | w x 12\n"
+                                         "| w x 10\n");
     check(fixture);
     assert_int_equal(fixture->result.outcome, ISO_HOLDS);
     assert_int_equal(fixture->result.counts[ISO_FINDING_LOSTUPDATE], 0);

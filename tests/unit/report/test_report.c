@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/report.h"
+#include "tests/support/brief_history.h"
 #include "tests/support/capture.h"
 #include "tests/support/history.h"
 
@@ -12,15 +13,6 @@ struct fixture {
     struct iso_history history;
     struct iso_verdict verdict;
 };
-
-static void add_transaction(struct iso_history *history, iso_atom tid, uint8_t status, uint64_t sts,
-                            uint64_t cts)
-{
-    iso_history_begin(history, tid, tid, status, iso_origin(0, tid));
-    iso_history_set_sts(history, (struct iso_stamp){.physical = sts});
-    if (cts)
-        iso_history_set_cts(history, (struct iso_stamp){.physical = cts});
-}
 
 /* 1 writes x, 2 reads and writes x, 3 aborted; l is a list that 4 reads. */
 static int set_up(void **state)
@@ -30,19 +22,10 @@ static int set_up(void **state)
     struct iso_error error = {.status = ISO_OK};
     iso_history_init(history);
     iso_history_input(history, "h \"1\".jsonl");
-    history->clock = ISO_CLOCK_SCALAR;
-    add_transaction(history, 1, ISO_COMMITTED, 1, UINT64_MAX - 1);
-    iso_history_operation(history, ISO_WRITE, test_atom(history, "x"), 5);
-    add_transaction(history, 2, ISO_COMMITTED, 3, 4);
-    iso_history_operation(history, ISO_READ, test_atom(history, "y"), ISO_ABSENT);
-    iso_history_operation(history, ISO_READ, test_atom(history, "x"), 6);
-    iso_history_operation(history, ISO_WRITE, test_atom(history, "x"), 7);
-    add_transaction(history, 3, ISO_ABORTED, 5, 0);
-    add_transaction(history, 4, ISO_COMMITTED, 6, 8);
-    uint32_t list = iso_history_list(history);
-    iso_history_element(history, 1);
-    iso_history_element(history, test_atom(history, "e"));
-    iso_history_operation(history, ISO_READ_LIST, test_atom(history, "l"), list);
+    brief_history_add(history, "1 1 1 18446744073709551614 | w x 5\n"
+                               "2 2 3 4 | r y null | r x 6 | w x 7\n"
+                               "3 3 5 - aborted\n"
+                               "4 4 6 8 | r l [1,e]\n");
     assert_int_equal(iso_history_finish(history, &error), ISO_OK);
     iso_verdict_init(&fixture->verdict, history, ISO_SI, 0);
     fixture->verdict.engine = "chronos";
