@@ -19,6 +19,7 @@ sys.stdout, out = open(os.devnull, "w"), sys.stdout
 import talk  # noqa: E402
 from talk import SYNC, bind, close, describe, execute, extended, message, parse, query  # noqa: E402
 
+SESSION, VACUUM_EACH = 16, 128  # sequences
 LEVELS = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
 PLAIN = ["LOCK TABLE other IN SHARE MODE", "SET CONSTRAINTS ALL DEFERRED", "LISTEN news", "UNLISTEN *", "NOTIFY news, 'x'", "SHOW transaction_isolation",
          "SET LOCAL work_mem = '2MB'", "SET extra_float_digits = 1", "CHECKPOINT now", "SELECT 1", "SELECT", "SELECT 1 / 0", "SELEC", "SELECT nothing FROM kv", "",
@@ -32,14 +33,25 @@ class Side:
     """One way to the server: the session that is compared, and one beside it that is not."""
 
     def __init__(self, port, beside, database):
-        self.port, self.database = port, database
-        self.beside = talk.Session(beside, database)
-        self.beside.quietly("SET lock_timeout = '3ms'")
+        self.port, self.beside_port, self.database = port, beside, database
         self.session = None
+        self.connect_beside()
+
+    def connect_beside(self):
+        """Waits for a server that starts again."""
+        self.beside = None
+        while not self.beside:
+            try:
+                self.beside = talk.Session(self.beside_port, self.database)
+                self.beside.quietly("SET lock_timeout = '3ms'")
+            except OSError:
+                self.beside = None
 
     def begin(self, seed):
         """The rows of the beginning, and a session: a new one, or the one of before, whatever it is at."""
-        if self.session and seed % 16:
+        if seed % VACUUM_EACH == 0:  # else each query reads what all before it left behind
+            self.beside.quietly("VACUUM kv, other")
+        if self.session and seed % SESSION:
             self.session.quietly("ROLLBACK")
             self.session.quietly("DISCARD ALL")
         else:
@@ -159,7 +171,9 @@ def run(sides, seed):
         for side in sides:
             side.send(data)
         answers = [side.answers(ready) for side in sides]
-        if answers[0] != answers[1]:
+        if answers[0] != answers[-1]:
+            for side in sides:
+                side.beside.quietly("SELECT 1")  # is the server there?
             return (said, answers), count, refused
         count += len(answers[0])
         sequence.has_failed = answers[0][-1] is not None and answers[0][-1][-1:] == b"E"
@@ -177,6 +191,20 @@ def run(sides, seed):
     return None, count, refused
 
 
+def crashes_alone(side, seed):
+    """Whether the server does without the proxy, too, by the same sequences."""
+    side.connect_beside()
+    side.end()
+    try:
+        for one in range(seed - seed % SESSION, seed + 1):
+            run([side], one)
+        side.beside.quietly("SELECT 1")
+    except ConnectionError:
+        side.connect_beside()
+        return True
+    return False
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("direct", type=int)
@@ -186,10 +214,19 @@ def main():
     options.add_argument("--from", type=int, default=0, dest="first")
     options = options.parse_args()
     sides = [Side(options.direct, options.direct, "one"), Side(options.proxy, options.direct, "two")]
-    messages = refused = bad = 0
+    messages = refused = bad = crashes = 0
     for i in range(options.first, options.first + options.sequences):
         seed = options.seed * 1000003 + i
-        differs, count, serialization = run(sides, seed)
+        try:
+            differs, count, serialization = run(sides, seed)
+        except ConnectionError:
+            alone = crashes_alone(sides[0], seed)
+            print("# seed %d: the server crashed, and %s without the proxy" % (seed, "also" if alone else "NOT"), file=out, flush=True)
+            crashes, bad = crashes + 1, bad + (not alone)
+            for side in sides:
+                side.end()
+                side.connect_beside()
+            continue
         messages += count
         refused += serialization
         if differs:
@@ -204,7 +241,7 @@ def main():
                     print("#   %s %r" % (name, one), file=out)
             if bad > 3:
                 break
-    good = not bad and refused > options.sequences // 100
+    good = not bad and refused > options.sequences // 100 and crashes <= 1 + options.sequences // 1000
     print("%sok 1 - %d sequences: %d messages of the server are the same, %d of them 40001" % ("" if good else "not ", options.sequences, messages, refused), file=out)
 
 
