@@ -107,6 +107,15 @@ JOIN pg_catalog.pg_depend p
 WHERE {USERS}
     OR p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid <> l.polrelid)
 
+-- Tables of which a publication leaves rows or changes out: which one a stream is of nobody knows.
+== LACKING
+(SELECT coalesce(pg_catalog.pg_partition_root(q.prrelid)::pg_catalog.oid, q.prrelid)
+FROM pg_catalog.pg_publication_rel q WHERE q.prqual IS NOT NULL
+UNION ALL
+SELECT coalesce(pg_catalog.pg_partition_root(t.relid)::pg_catalog.oid, t.relid)
+FROM pg_catalog.pg_publication p, pg_catalog.pg_get_publication_tables(p.pubname) t
+WHERE NOT (p.pubinsert AND p.pubupdate AND p.pubdelete))
+
 -- Users' functions, operators, casts and types that could be meant in place of PostgreSQL's own.
 == SHADOWS
 (SELECT 'f' AS kind, proname AS name, NOT 16384 <= ANY
@@ -135,7 +144,8 @@ SELECT c.oid, n.nspname, c.relname,
     AND c.relpersistence = 'p'
     AND (c.oid IN (SELECT relid FROM pg_catalog.pg_publication p,
             pg_catalog.pg_get_publication_tables(p.pubname))
-        OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication)),
+        OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_publication))
+    AND c.oid NOT IN {LACKING},
     c.relrowsecurity, a.attnum, a.attname, a.atttypid, i.key,
     coalesce(o.collisdeterministic, true),
     NOT c.relhasrules AND NOT c.relrowsecurity AND c.oid NOT IN {NOT_ALONE},

@@ -475,6 +475,21 @@ static bool says_some(const PgQuery__SelectStmt *select)
     return select->n_target_list && !select->limit_offset;
 }
 
+/* It has a row for each row that meets its condition: with an aggregate, in its list or in ORDER
+ * BY, it has one whatever the table holds. */
+static bool is_row_by_row(const PgQuery__SelectStmt *select)
+{
+    for (size_t i = 0; i < select->n_target_list; i++) {
+        const PgQuery__Node *value =
+            select->target_list[i]->node_case == PG_QUERY__NODE__NODE_RES_TARGET
+                ? select->target_list[i]->res_target->val
+                : NULL;
+        if (!value || (value->node_case != PG_QUERY__NODE__NODE_COLUMN_REF && !is_constant(value)))
+            return false;
+    }
+    return !select->n_sort_clause;
+}
+
 /* SELECT EXISTS (SELECT ... FROM one table): the query within says which rows. */
 static const PgQuery__SelectStmt *exists_of(const PgQuery__SelectStmt *select)
 {
@@ -516,8 +531,8 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     for (uint32_t i = 0; i < statement->table_count; i++)
         is_once |= statement->tables[i].times == 1 && statement->tables[i].is_top;
     const PgQuery__SelectStmt *within = exists_of(select);
-    if (within && is_alone && is_one_table(within) && !within->limit_count &&
-        !within->limit_offset && !within->n_locking_clause) {
+    if (within && is_alone && is_one_table(within) && is_row_by_row(within) &&
+        !within->limit_count && !within->limit_offset && !within->n_locking_clause) {
         statement->select = within;
         statement->says_some = statement->is_exists = statement->is_simple = statement->is_pure =
             true;
@@ -526,7 +541,8 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     statement->is_simple = is_alone && statement->tables[0].is_top && !statement->has_sub_select &&
                            !select->n_group_clause && !select->having_clause &&
                            !statement->has_distinct_on && !statement->joins;
-    statement->says_some = statement->is_simple && is_one_table(select) && says_some(select);
+    statement->says_some = statement->is_simple && !statement->has_aggregate &&
+                           is_one_table(select) && says_some(select);
     if (!statement->table_count)
         refuse(look, REASON_NO_TABLE, NULL);
     else if (look->groups_by_sets)

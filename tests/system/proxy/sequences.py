@@ -57,7 +57,9 @@ class Side:
         else:
             self.end()
             self.session = talk.Session(self.port, self.database)
-        self.beside.quietly("DELETE FROM kv; DELETE FROM other; INSERT INTO kv SELECT i, i FROM generate_series(1, 5) i")
+        # A session that was ended may still hold its locks.
+        self.beside.quietly("SET lock_timeout = 0; DELETE FROM kv; DELETE FROM other; "
+                            "INSERT INTO kv SELECT i, i FROM generate_series(1, 5) i; SET lock_timeout = '3ms'")
 
     def end(self):
         if self.session:

@@ -440,7 +440,8 @@ class Statements:
                                              else [c.ref, c.ref + " DESC NULLS LAST", "1 DESC",
                                                    "at_most(1)", "at_most(0)",
                                               "at_most(%s)" % (c.ref if c.kind == "i" else "2"),
-                                                   c.ref + " USING <", "random()", "bump(2)"])
+                                                   c.ref + " USING <", "random()", "bump(2)",
+                                                   "count(*)", "max(%s)" % c.ref])
         if self.chance(.1):
             text += self.pick([" LIMIT 1", " LIMIT 2", " LIMIT 100", " OFFSET 1"]
                               if self.rng.random() >= self.oddity
@@ -550,7 +551,9 @@ class Statements:
         return sql
 
     def statement(self, reads=.75):
-        return self.select()[0] if self.chance(reads) else self.write()
+        if not self.chance(reads):
+            return self.write()
+        return "SELECT EXISTS (%s)" % self.select()[0] if self.chance(.04) else self.select()[0]
 
 
 # Beside the proxy, by another session; then schema and rows are made anew.

@@ -52,6 +52,8 @@ FAULTS = [
     ("triggers, rules, defaults that write", "write.c", "written.alone = table->is_written_alone", "written.alone = true"),
     ("INCLUDE is part of the key", "catalog.sql", "[0:indnkeyatts - 1]", "[0:indnatts - 1]"),
     ("children are of the table", "catalog.sql", "AND NOT c.relhassubclass OR", "OR"),
+    ("EXISTS of an aggregate", "shape.c", "is_row_by_row(within) &&", ""),
+    ("an aggregate in ORDER BY", "shape.c", "!statement->has_aggregate &&", ""),
     ("a cursor reads now", "statement.c", "    if (portal->writes != transaction->writes)\n        return false;\n", ""),
     ("floats as the session spells them", "values.c", "return spelling->keeps_floats;", "return true;"),
     ("blanks of a varchar stay", "write.c", "(column->most && strlen(reading_text_of(&value)) > column->most) ||", ""),
