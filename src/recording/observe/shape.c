@@ -522,6 +522,10 @@ static void look_at_select(struct look *look, const PgQuery__SelectStmt *select)
     /* who waits for a lock sees newer rows */
     statement->is_partial = select->limit_count || select->limit_offset || select->n_locking_clause;
     statement->is_distinct = select->n_distinct_clause > 0;
+    statement->locks_some = select->n_locking_clause &&
+                            (select->n_from_clause > 1 ||
+                             (select->n_from_clause &&
+                              select->from_clause[0]->node_case != PG_QUERY__NODE__NODE_RANGE_VAR));
     look->selects = 1;
     if (!is_fine_select(look, select, true)) {
         statement->counts_as_read &= statement->table_count > 0;

@@ -35,6 +35,8 @@ static void judge_statement(struct observed *observed)
         reason = REASON_SESSION;
     else if (statement->reason && statement->reason != REASON_NO_TABLE)
         reason = statement->reason;
+    else if (statement->locks_some && observed->transaction.isolation < ISOLATION_REPEATABLE_READ)
+        reason = REASON_SHAPE;
     observed->is_admitted = !reason;
     if (statement->kind == PLAN_WRITE && observed->is_admitted)
         observed->written = written_of(&observed->input);

@@ -297,4 +297,4 @@ class Stack:
                                (op.get("row") or op["k"]).rpartition("/")[0])
                  for op in record["ops"]]
         known = sum(name.split(".")[-1].lower() in text for name in named)
-        return 2 * len(named) + known if known or t.explicit else 0
+        return 2 * len(named) + 4 * known if known or t.explicit else 0

@@ -171,6 +171,8 @@ class Session:
             if tag == "ROLLBACK" and re.search(r"\bTO\b", mine, re.I):
                 return
             self.end({"COMMIT": "committed", "ROLLBACK": "aborted"}.get(tag, "unknown"))
+            if len(pieces) > 2 or re.search(r"AND\s+CHAIN", mine, re.I):
+                self.tap.snapshot_known = None  # nobody asks between this transaction and the next
             if re.search(r"AND\s+CHAIN", mine, re.I):
                 self.transaction().explicit = True
 

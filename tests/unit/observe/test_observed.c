@@ -478,6 +478,29 @@ static void prepared_statements_have_parameters_and_portals(void **state)
         "\"status\":\"committed\"}\n");
 }
 
+/* At READ COMMITTED a row that FOR UPDATE waited for is newer than what stands beside it. */
+static void locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot(void **state)
+{
+    (void)state;
+    for (int is_snapshot = 0; is_snapshot < 2; is_snapshot++) {
+        struct talk talk;
+        begin(&talk);
+        asks(&talk, is_snapshot ? "BEGIN ISOLATION LEVEL REPEATABLE READ"
+                                : "BEGIN ISOLATION LEVEL READ COMMITTED");
+        completes(&talk, "BEGIN", "T");
+        selects(&talk, "SELECT kv.k, kv.v FROM kv JOIN seen USING (k) FOR UPDATE OF kv", "7", "5",
+                "T");
+        assert_int_equal(talk.world->counts.recorded, is_snapshot);
+        observed_stop(talk.observed);
+        *talk.asked = 0;
+        observed_free(talk.observed);
+        iso_recorder_free(talk.recorder);
+        observe_world_free(talk.world);
+        observe_shared_release(&talk.shared);
+        unlink(talk.path);
+    }
+}
+
 /* A portal that was bound to COMMIT before the transaction failed cannot run in it, which goes on.
  */
 static void a_commit_that_is_refused_has_ended_nothing_yet(void **state)
@@ -553,6 +576,7 @@ int main(void)
         cmocka_unit_test(a_connection_that_is_lost_in_commit_leaves_it_unknown),
         cmocka_unit_test(a_transaction_that_is_no_longer_observed_has_no_record),
         cmocka_unit_test(prepared_statements_have_parameters_and_portals),
+        cmocka_unit_test(locked_rows_beside_others_are_of_one_moment_only_in_a_snapshot),
         cmocka_unit_test(a_commit_that_is_refused_has_ended_nothing_yet),
         cmocka_unit_test(an_answer_that_does_not_fit_ends_the_observing),
         cmocka_unit_test(an_answer_that_ends_too_early_ends_the_observing),
