@@ -287,8 +287,8 @@ class Stack:
             return 0
         if not t.explicit and t.status != "committed":  # a single statement that failed has no record
             return 0
-        if record.get("snapshot", t.said) != t.said or (record.get("xid") and t.xid
-                                                        and record["xid"] != t.xid):
+        if record.get("snapshot", t.said) != t.said or (record.get("xid") and record["xid"] != t.xid
+                                                        and not (t.unseen and t.xid is None)):
             return 0
         if not record["ops"]:
             return (1 if t.said and not record.get("snapshot") else 2) if t.explicit else 0
