@@ -391,7 +391,7 @@ bench: ## Speed and memory: offline as ratios to md5sum in one run, online alone
 	@BUILD=$(BUILD) bench/polygraph.sh
 	@BUILD=$(BUILD) bench/decoders.sh
 
-# The tree as it was at a commit, taken out of the repository, beside the tree as it is.
+# The tree as it was at a commit (the last release, or what stands for it), beside the tree as it is.
 BEFORE ?= 218645e
 figures: ## Figures of the sources at commit BEFORE and now: lines, structs, circles, assertions, repeats; in build/bench/figures.md
 	@rm -rf $(BUILD)/bench/before && mkdir -p $(BUILD)/bench/before

@@ -205,10 +205,12 @@ def main(arguments):
         row(f"`{key}`", *[counts.get(key, "") for counts in count_of])
 
     print()
-    row("lines by module", *names)
-    row(*["---"] * (len(names) + 1))
+    change = ["change"] if len(trees) > 1 else []  # from the first tree to the last
+    row("lines by room", *names, *change)
+    row(*["---"] * (len(names) + len(change) + 1))
     for module in sorted(set().union(*[tree["lines"] for tree in trees])):
-        row(module, *[tree["lines"].get(module, "") for tree in trees])
+        lines = [tree["lines"].get(module, 0) for tree in trees]
+        row(module, *[count or "" for count in lines], *[f"{lines[-1] - lines[0]:+}" for _ in change])
 
     for name, tree in zip(names, trees):
         for circle in tree["circles"]:

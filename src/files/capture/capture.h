@@ -82,7 +82,7 @@ enum iso_status iso_capture_write(struct iso_capture_writer *writer,
 uint32_t iso_capture_batch(const struct iso_message *messages, uint32_t count);
 /* Begins a recording, before all messages. */
 enum iso_status iso_capture_begin(struct iso_capture_writer *writer, struct iso_error *error);
-/* What was written since the last mark, or the beginning, is one batch. */
+/* Ends a batch: messages since the last mark, or the beginning. */
 enum iso_status iso_capture_mark(struct iso_capture_writer *writer, struct iso_error *error);
 /* A partition that is waited for, whether or not a message of it follows. */
 enum iso_status iso_capture_declare(struct iso_capture_writer *writer, const char *topic,

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/message.h"
 
-/* What a line is, if no message: see capture/capture.h. */
+/* The kind of a line that is no message: see capture/capture.h. */
 enum iso_capture_kind {
     ISO_CAPTURE_MESSAGE,
     ISO_CAPTURE_DECLARES, /* topic and partition */

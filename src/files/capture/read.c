@@ -6,7 +6,7 @@
 #include "capture/parse.h"
 #include "bytes/stream.h"
 
-/* Of captures without marks. */
+/* Batches of captures without marks. */
 enum { BATCH_MESSAGES = 1024, BATCH_BYTES = 1 << 18 };
 
 /* The newest version of recordings (capture/capture.h) that is understood. */

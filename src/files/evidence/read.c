@@ -8,7 +8,7 @@
 #include "evidence/evidence_private.h"
 #include "bytes/whole_file.h"
 
-struct reader {
+struct evidence_reader {
     const char *path;
     struct iso_whole_file file;
     struct iso_json json;
@@ -19,14 +19,15 @@ struct reader {
     bool header, last_is_lemma, last_is_choice;
 };
 
-/* What stands wrong in the file ... */
-static bool wrong(struct reader *reader, const char *expected)
+/* Reports a token that is not the expected one ... */
+static bool wrong(struct evidence_reader *reader, const char *expected)
 {
     return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at, expected);
 }
 
 /* ... and what the history does not have. */
-static bool missing(struct reader *reader, const char *what, const struct iso_json_text *name)
+static bool missing(struct evidence_reader *reader, const char *what,
+                    const struct iso_json_text *name)
 {
     iso_error_set(reader->error, ISO_VIOLATED,
                   "%s: the evidence names %s %.*s, which the history does not have", reader->path,
@@ -34,14 +35,14 @@ static bool missing(struct reader *reader, const char *what, const struct iso_js
     return wrong(reader, "evidence about this history");
 }
 
-static void index_tids(struct reader *reader)
+static void index_tids(struct evidence_reader *reader)
 {
     const struct iso_history *history = reader->history;
     for (uint32_t t = 0; t < history->txns.count; t++)
         iso_number_map_add(&reader->by_tid, history->txns.tid[t], t);
 }
 
-static bool find_transaction(struct reader *reader, const struct iso_json_text *name,
+static bool find_transaction(struct evidence_reader *reader, const struct iso_json_text *name,
                              uint32_t *transaction)
 {
     iso_atom atom;
@@ -51,7 +52,7 @@ static bool find_transaction(struct reader *reader, const struct iso_json_text *
     return *transaction != ISO_NONE || missing(reader, "transaction", name);
 }
 
-static bool read_transaction(struct reader *reader, bool null, uint32_t *transaction)
+static bool read_transaction(struct evidence_reader *reader, bool null, uint32_t *transaction)
 {
     struct iso_json_text text;
     if (null && iso_json_peek(&reader->json) == ISO_JSON_NULL) {
@@ -61,7 +62,7 @@ static bool read_transaction(struct reader *reader, bool null, uint32_t *transac
     return iso_json_string(&reader->json, &text) && find_transaction(reader, &text, transaction);
 }
 
-static bool read_key(struct reader *reader, uint32_t *key)
+static bool read_key(struct evidence_reader *reader, uint32_t *key)
 {
     struct iso_json_text text;
     iso_atom atom;
@@ -75,19 +76,19 @@ static bool read_key(struct reader *reader, uint32_t *key)
     return missing(reader, "key", &text);
 }
 
-static bool next_element(struct reader *reader)
+static bool next_element(struct evidence_reader *reader)
 {
     return iso_json_element(&reader->json) || wrong(reader, "one more element");
 }
 
-static bool end_array(struct reader *reader)
+static bool end_array(struct evidence_reader *reader)
 {
     return !iso_json_element(&reader->json) ? reader->json.code == ISO_JSON_FINE
                                             : wrong(reader, "']'");
 }
 
 /* ["begin",tid] */
-static bool read_event(struct reader *reader, uint32_t *event)
+static bool read_event(struct evidence_reader *reader, uint32_t *event)
 {
     struct iso_json_text text;
     uint32_t transaction;
@@ -103,13 +104,13 @@ static bool read_event(struct reader *reader, uint32_t *event)
     return end_array(reader);
 }
 
-static bool read_event_pair(struct reader *reader, uint32_t *a, uint32_t *b)
+static bool read_event_pair(struct evidence_reader *reader, uint32_t *a, uint32_t *b)
 {
     return iso_json_enter_array(&reader->json) && next_element(reader) && read_event(reader, a) &&
            next_element(reader) && read_event(reader, b) && end_array(reader);
 }
 
-static bool read_transaction_pair(struct reader *reader, uint32_t *a, uint32_t *b)
+static bool read_transaction_pair(struct evidence_reader *reader, uint32_t *a, uint32_t *b)
 {
     return iso_json_enter_array(&reader->json) && next_element(reader) &&
            read_transaction(reader, false, a) && next_element(reader) &&
@@ -117,7 +118,7 @@ static bool read_transaction_pair(struct reader *reader, uint32_t *a, uint32_t *
 }
 
 /* ["7",3]: a transaction and a place in a list. */
-static bool read_placed(struct reader *reader, uint32_t *transaction, uint32_t *place)
+static bool read_placed(struct evidence_reader *reader, uint32_t *transaction, uint32_t *place)
 {
     struct iso_json_number number;
     if (!iso_json_enter_array(&reader->json) || !next_element(reader) ||
@@ -130,7 +131,7 @@ static bool read_placed(struct reader *reader, uint32_t *transaction, uint32_t *
     return end_array(reader);
 }
 
-static bool read_terms(struct reader *reader, struct iso_literal *literal)
+static bool read_terms(struct evidence_reader *reader, struct iso_literal *literal)
 {
     switch (literal->kind) {
     case ISO_LITERAL_BEFORE:
@@ -144,7 +145,8 @@ static bool read_terms(struct reader *reader, struct iso_literal *literal)
 }
 
 /* ["7",2]: an operation of a transaction. */
-static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_t *operation)
+static bool read_operation(struct evidence_reader *reader, uint32_t *transaction,
+                           uint32_t *operation)
 {
     struct iso_json_number number;
     const struct iso_history *history = reader->history;
@@ -163,7 +165,7 @@ static bool read_operation(struct reader *reader, uint32_t *transaction, uint32_
 }
 
 /* The number of an operation in its transaction, which may be known only later: 1 + the number. */
-static bool read_op(struct reader *reader, uint32_t *op)
+static bool read_op(struct evidence_reader *reader, uint32_t *op)
 {
     struct iso_json_number number;
     if (!iso_json_integer(&reader->json, &number))
@@ -175,7 +177,7 @@ static bool read_op(struct reader *reader, uint32_t *op)
 }
 
 /* From the number to 1 + the operation. */
-static bool find_op(struct reader *reader, uint32_t transaction, uint32_t *op)
+static bool find_op(struct evidence_reader *reader, uint32_t transaction, uint32_t *op)
 {
     const struct iso_history *history = reader->history;
     if (!*op || transaction >= history->txns.count)
@@ -201,7 +203,7 @@ static int find_name(const char *const *names, int count, const struct iso_json_
 
 /* A member is to be there once: sets the bit that says so. Others than those of the list have
  * none. */
-static bool mark(struct reader *reader, const char *const *members, int count,
+static bool mark(struct evidence_reader *reader, const char *const *members, int count,
                  const struct iso_json_text *name, unsigned *seen)
 {
     int found = find_name(members, count, name);
@@ -212,7 +214,7 @@ static bool mark(struct reader *reader, const char *const *members, int count,
     return true;
 }
 
-static bool read_literal(struct reader *reader)
+static bool read_literal(struct evidence_reader *reader)
 {
     struct iso_json_text name;
     struct iso_literal literal = {.key = ISO_NONE};
@@ -257,7 +259,7 @@ enum { TYPE = 1, FROM = 2, TO = 4, KEY = 8, VIA = 16, OP = 32 };
 
 static const char *const edge_members[] = {"type", "from", "to", "key", "via", "op"};
 
-static bool read_edge(struct reader *reader)
+static bool read_edge(struct evidence_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name, text;
@@ -305,7 +307,7 @@ static bool read_edge(struct reader *reader)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool add_event(struct reader *reader)
+static bool add_event(struct evidence_reader *reader)
 {
     uint32_t event;
     if (!read_event(reader, &event))
@@ -314,7 +316,7 @@ static bool add_event(struct reader *reader)
     return true;
 }
 
-static bool start_lemma(struct reader *reader)
+static bool start_lemma(struct evidence_reader *reader)
 {
     struct iso_json_text text;
     if (!iso_json_string(&reader->json, &text))
@@ -327,7 +329,7 @@ static bool start_lemma(struct reader *reader)
     return true;
 }
 
-static bool start_finding(struct reader *reader)
+static bool start_finding(struct evidence_reader *reader)
 {
     struct iso_json_text text;
     if (reader->evidence->finding.kind != ISO_FINDING_NONE)
@@ -346,7 +348,7 @@ static bool start_finding(struct reader *reader)
     return wrong(reader, "the name of a finding");
 }
 
-static bool read_subject(struct reader *reader)
+static bool read_subject(struct evidence_reader *reader)
 {
     uint32_t transaction = ISO_NONE, operation = ISO_NONE;
     if (!read_operation(reader, &transaction, &operation))
@@ -364,7 +366,7 @@ static bool read_subject(struct reader *reader)
 }
 
 /* {"saw":tid,"read":[tid,op]} */
-static bool start_choice(struct reader *reader)
+static bool start_choice(struct evidence_reader *reader)
 {
     struct iso_choice choice = {.operation = ISO_NONE, .writer = ISO_NONE};
     if (!read_transaction(reader, true, &choice.writer))
@@ -389,7 +391,7 @@ static const char *const body_members[] = {"order", "finding", "lemma", "literal
                                            "edges", "read",    "other", "saw"};
 
 /* Which members a line has: all that its kind has, and no other. */
-static bool is_whole(const struct reader *reader, unsigned seen)
+static bool is_whole(const struct evidence_reader *reader, unsigned seen)
 {
     const struct iso_evidence *evidence = reader->evidence;
     if (reader->last_is_choice)
@@ -404,7 +406,7 @@ static bool is_whole(const struct reader *reader, unsigned seen)
 
 /* A line of the body: "order", "finding" or "lemma" comes first and says what the rest belongs
  * to. */
-static bool read_body(struct reader *reader)
+static bool read_body(struct evidence_reader *reader)
 {
     struct iso_json_text name;
     unsigned seen = 0;
@@ -447,7 +449,7 @@ static bool read_body(struct reader *reader)
     return reader->json.code == ISO_JSON_FINE;
 }
 
-static bool read_level(struct reader *reader)
+static bool read_level(struct evidence_reader *reader)
 {
     struct iso_json_text text;
     if (!iso_json_string(&reader->json, &text))
@@ -465,7 +467,7 @@ static const char *const header_members[] = {"isochron_evidence", "level", "drif
                                              "versions"};
 enum { HEADER = 15 }; /* what it has to have: all but the last */
 
-static bool read_header_member(struct reader *reader, const struct iso_json_text *name)
+static bool read_header_member(struct evidence_reader *reader, const struct iso_json_text *name)
 {
     struct iso_json_number number;
     struct iso_json_text text;
@@ -493,7 +495,7 @@ static bool read_header_member(struct reader *reader, const struct iso_json_text
            wrong(reader, "\"holds\" or \"violated\"");
 }
 
-static bool read_header(struct reader *reader)
+static bool read_header(struct evidence_reader *reader)
 {
     struct iso_json_text name;
     unsigned seen = 0;
@@ -509,7 +511,7 @@ static bool read_header(struct reader *reader)
     return reader->json.code == ISO_JSON_FINE;
 }
 
-static enum iso_status read_lines(struct reader *reader)
+static enum iso_status read_lines(struct evidence_reader *reader)
 {
     struct iso_json *json = &reader->json;
     iso_json_start(json, reader->file.bytes, reader->file.length);
@@ -529,14 +531,15 @@ static enum iso_status read_lines(struct reader *reader)
 enum iso_status iso_evidence_read(const char *path, const struct iso_history *history,
                                   struct iso_evidence *evidence, struct iso_error *error)
 {
-    struct reader reader = {.path = path, .history = history, .evidence = evidence, .error = error};
+    struct evidence_reader reader = {
+        .path = path, .history = history, .evidence = evidence, .error = error};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);
     if (status != ISO_OK)
         return status;
     index_tids(&reader);
     iso_json_init(&reader.json);
     status = read_lines(&reader);
-    /* What says that it is evidence and is broken confirms nothing. */
+    /* A broken file that begins as evidence confirms nothing. */
     if (status == ISO_BAD_INPUT &&
         memmem(reader.file.bytes, reader.file.length, "\"isochron_evidence\"", 19))
         status = error->status = ISO_VIOLATED;

@@ -42,7 +42,7 @@ static void write_read(struct writer *writer, uint32_t transaction, uint32_t ope
                       operation - writer->history->txns.first_op[transaction]);
 }
 
-/* Of the transaction that reads, where each read is one of its own. */
+/* Writes the transaction that reads, where each read counts as one of its own. */
 static void write_op(struct writer *writer, uint32_t transaction, uint32_t read)
 {
     iso_output_format(writer->output, ",\"op\":%" PRIu32,

@@ -5,7 +5,7 @@
 
 #include "formats/format_private.h"
 
-struct reader {
+struct awdit_reader {
     const char *path;
     const struct iso_whole_file *file;
     struct iso_history *history;
@@ -42,7 +42,7 @@ static bool take_blanks(const char **at, const char *end)
     return *at > first;
 }
 
-static enum iso_status read_operation(struct reader *reader, const char *at, const char *end)
+static enum iso_status read_operation(struct awdit_reader *reader, const char *at, const char *end)
 {
     struct iso_history *history = reader->history;
     const char *line = at;
@@ -66,7 +66,7 @@ static enum iso_status read_operation(struct reader *reader, const char *at, con
     return ISO_OK;
 }
 
-static enum iso_status read_line(struct reader *reader, const char *at, const char *end)
+static enum iso_status read_line(struct awdit_reader *reader, const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t'))
         at++;
@@ -92,7 +92,7 @@ enum iso_status format_awdit_read(const char *path, struct iso_history *history,
     enum iso_status status = iso_whole_file_read(&file, path, error);
     if (status != ISO_OK)
         return status;
-    struct reader reader = {.path = path, .file = &file, .history = history, .error = error};
+    struct awdit_reader reader = {.path = path, .file = &file, .history = history, .error = error};
     iso_history_input(history, path);
     const char *at = file.bytes, *end = at + file.length;
     while (status == ISO_OK && at < end) {

@@ -23,7 +23,7 @@ struct logged {
     uint64_t write, transaction, key, hash;
 };
 
-struct reader {
+struct cobra_reader {
     struct iso_history *history;
     struct iso_error *error;
     const char *path;
@@ -36,7 +36,7 @@ struct reader {
     size_t read_count, read_capacity;
 };
 
-static enum iso_status fail(struct reader *reader, const char *expected)
+static enum iso_status fail(struct cobra_reader *reader, const char *expected)
 {
     return iso_error_set(reader->error, ISO_BAD_INPUT, "%s: byte %zu: expected %s", reader->path,
                          (size_t)(reader->at - reader->start), expected);
@@ -49,13 +49,13 @@ static uint64_t load(const unsigned char *at)
     return __builtin_bswap64(number);
 }
 
-static void note_write(struct reader *reader, struct logged logged)
+static void note_write(struct cobra_reader *reader, struct logged logged)
 {
     ISO_GROW_COLUMN(reader->writes, reader->write_count, reader->write_capacity);
     reader->writes[reader->write_count++] = logged;
 }
 
-static void note_read(struct reader *reader, struct logged logged, uint32_t operation)
+static void note_read(struct cobra_reader *reader, struct logged logged, uint32_t operation)
 {
     if (reader->read_count == reader->read_capacity) {
         size_t old = reader->read_capacity, next = iso_column_capacity(old, old + 1);
@@ -67,7 +67,7 @@ static void note_read(struct reader *reader, struct logged logged, uint32_t oper
     reader->read_operations[reader->read_count++] = operation;
 }
 
-static void read_write(struct reader *reader)
+static void read_write(struct cobra_reader *reader)
 {
     struct iso_history *history = reader->history;
     struct logged logged = {load(reader->at + 1), reader->transaction, load(reader->at + 9),
@@ -85,7 +85,7 @@ static void read_write(struct reader *reader)
     }
 }
 
-static void read_read(struct reader *reader)
+static void read_read(struct cobra_reader *reader)
 {
     struct iso_history *history = reader->history;
     uint64_t writer = load(reader->at + 1), write = load(reader->at + 9),
@@ -103,7 +103,7 @@ static void read_read(struct reader *reader)
 }
 
 /* `S` and `C` records are 9 bytes, or 17 if the clients wrote their clocks. */
-static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *open)
+static enum iso_status read_boundary(struct cobra_reader *reader, bool clocks, bool *open)
 {
     uint64_t transaction = load(reader->at + 1);
     bool start = *reader->at == 'S';
@@ -126,7 +126,7 @@ static enum iso_status read_boundary(struct reader *reader, bool clocks, bool *o
 }
 
 /* True if reading the bytes as records of these sizes comes out even. */
-static bool comes_out_even(const struct reader *reader, bool clocks)
+static bool comes_out_even(const struct cobra_reader *reader, bool clocks)
 {
     const unsigned char *at = reader->start;
     while (at < reader->end) {
@@ -141,7 +141,7 @@ static bool comes_out_even(const struct reader *reader, bool clocks)
     return true;
 }
 
-static enum iso_status read_records(struct reader *reader)
+static enum iso_status read_records(struct cobra_reader *reader)
 {
     bool open = false, clocks = !comes_out_even(reader, false) && comes_out_even(reader, true);
     enum iso_status status = ISO_OK;
@@ -165,7 +165,7 @@ static enum iso_status read_records(struct reader *reader)
     return status;
 }
 
-static enum iso_status read_log(struct reader *reader, const char *path)
+static enum iso_status read_log(struct cobra_reader *reader, const char *path)
 {
     struct iso_whole_file file;
     enum iso_status status = iso_whole_file_read(&file, path, reader->error);
@@ -182,7 +182,7 @@ static enum iso_status read_log(struct reader *reader, const char *path)
 
 /* A read whose writer, key or value hash is not that of the write it names reads what nobody
  * wrote. */
-static void check_reads(struct reader *reader)
+static void check_reads(struct cobra_reader *reader)
 {
     struct iso_index writes = {0}; /* by write id */
     for (uint32_t i = 0; i < reader->write_count; i++)
@@ -217,7 +217,7 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
     enum iso_status status = iso_paths_list(&paths, path, ".log", error);
     if (status != ISO_OK)
         return status;
-    struct reader reader = {.history = history, .error = error};
+    struct cobra_reader reader = {.history = history, .error = error};
     if (paths.count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT,
                                "%s: no *.log file here; expected one a session", path);

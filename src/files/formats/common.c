@@ -1,4 +1,4 @@
-/* What the readers of history formats share. */
+/* Helpers that readers of history formats share. */
 #include <stdio.h>
 
 #include "base/memory.h"

@@ -7,7 +7,7 @@
  */
 #include "formats/format_private.h"
 
-struct reader {
+struct dbcop_json_reader {
     const char *path;
     struct iso_whole_file file;
     struct iso_history *history;
@@ -16,7 +16,7 @@ struct reader {
     struct format_line line;
 };
 
-static bool read_number(struct reader *reader, bool nil, iso_atom *atom)
+static bool read_number(struct dbcop_json_reader *reader, bool nil, iso_atom *atom)
 {
     enum iso_json_type type = iso_json_peek(&reader->json);
     if (type == ISO_JSON_STRING)
@@ -26,7 +26,7 @@ static bool read_number(struct reader *reader, bool nil, iso_atom *atom)
 }
 
 /* {"variable":1,"version":2} */
-static bool read_access(struct reader *reader, bool write)
+static bool read_access(struct dbcop_json_reader *reader, bool write)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -52,7 +52,7 @@ static bool read_access(struct reader *reader, bool write)
 }
 
 /* {"Write":{...}} or {"Read":{...}} */
-static bool read_event(struct reader *reader)
+static bool read_event(struct dbcop_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -74,7 +74,7 @@ static bool read_event(struct reader *reader)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_transaction(struct reader *reader, uint32_t session)
+static bool read_transaction(struct dbcop_json_reader *reader, uint32_t session)
 {
     struct iso_json *json = &reader->json;
     struct iso_history *history = reader->history;
@@ -102,7 +102,7 @@ static bool read_transaction(struct reader *reader, uint32_t session)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_sessions(struct reader *reader)
+static bool read_sessions(struct dbcop_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     if (!iso_json_enter_array(json))
@@ -118,7 +118,7 @@ static bool read_sessions(struct reader *reader)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_document(struct reader *reader)
+static bool read_document(struct dbcop_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -145,7 +145,7 @@ static bool read_document(struct reader *reader)
 enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history,
                                        struct iso_error *error)
 {
-    struct reader reader = {.path = path, .history = history};
+    struct dbcop_json_reader reader = {.path = path, .history = history};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);
     if (status != ISO_OK)
         return status;

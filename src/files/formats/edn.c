@@ -31,7 +31,7 @@ static bool is_space(char byte)
            byte == ',';
 }
 
-/* What ends a number, a keyword, a symbol. */
+/* Bytes that end a number, a keyword, a symbol. */
 static bool is_delimiter(char byte)
 {
     return is_space(byte) || strchr("()[]{}\";", byte); /* also the zero byte at the end */

@@ -6,7 +6,7 @@
 #include "formats/edn.h"
 #include "formats/elle.h"
 
-struct reader {
+struct elle_edn_reader {
     struct elle elle;
     struct iso_whole_file file;
     struct edn edn;
@@ -14,7 +14,7 @@ struct reader {
 };
 
 /* A string with backslashes: \" \\ \n \t \r; others stand as they are. */
-static iso_atom unescape(struct reader *reader)
+static iso_atom unescape(struct elle_edn_reader *reader)
 {
     const struct edn *edn = &reader->edn;
     char *text = iso_allocate(edn->length);
@@ -33,7 +33,7 @@ static iso_atom unescape(struct reader *reader)
 }
 
 /* The token read last as an atom: integers, keywords and strings; nil if allowed. */
-static bool take_atom(struct reader *reader, bool nil, iso_atom *atom)
+static bool take_atom(struct elle_edn_reader *reader, bool nil, iso_atom *atom)
 {
     struct edn *edn = &reader->edn;
     struct iso_atoms *atoms = &reader->elle.history->atoms;
@@ -52,7 +52,7 @@ static bool take_atom(struct reader *reader, bool nil, iso_atom *atom)
 }
 
 /* Behind the '['. */
-static bool read_list(struct reader *reader)
+static bool read_list(struct elle_edn_reader *reader)
 {
     iso_atom element;
     while (edn_next(&reader->edn) != EDN_CLOSE) {
@@ -64,7 +64,7 @@ static bool read_list(struct reader *reader)
 }
 
 /* Behind what matters; `false` as the fourth member of a write says that it failed (Viper). */
-static bool read_rest(struct reader *reader, struct format_mop *mop)
+static bool read_rest(struct elle_edn_reader *reader, struct format_mop *mop)
 {
     while (edn_next(&reader->edn) != EDN_CLOSE) {
         if (edn_is(&reader->edn, EDN_SYMBOL, "false"))
@@ -76,7 +76,7 @@ static bool read_rest(struct reader *reader, struct format_mop *mop)
 }
 
 /* [:r key value], [:w key value], [:append key element]; behind the '['. */
-static bool read_mop(struct reader *reader)
+static bool read_mop(struct elle_edn_reader *reader)
 {
     struct edn *edn = &reader->edn;
     struct format_mop mop = {.value = ISO_ABSENT};
@@ -100,7 +100,7 @@ static bool read_mop(struct reader *reader)
 }
 
 /* Behind the '[' of a vector: its operations, if it is one of vectors. */
-static bool read_value(struct reader *reader, struct elle_operation *operation)
+static bool read_value(struct elle_edn_reader *reader, struct elle_operation *operation)
 {
     struct edn *edn = &reader->edn;
     edn_next(edn);
@@ -138,7 +138,8 @@ static enum member member_of(const struct edn *edn)
 }
 
 /* The value's first token was read. */
-static bool read_member(struct reader *reader, enum member member, struct elle_operation *operation)
+static bool read_member(struct elle_edn_reader *reader, enum member member,
+                        struct elle_operation *operation)
 {
     struct edn *edn = &reader->edn;
     bool word = edn->type == EDN_KEYWORD || edn->type == EDN_STRING;
@@ -167,7 +168,7 @@ static bool read_member(struct reader *reader, enum member member, struct elle_o
     return edn_skip(edn);
 }
 
-static enum iso_status scanner_fault(struct reader *reader)
+static enum iso_status scanner_fault(struct elle_edn_reader *reader)
 {
     const struct edn *edn = &reader->edn;
     const char *stop = edn->at > edn->token ? edn->at : edn->token;
@@ -180,7 +181,7 @@ static enum iso_status scanner_fault(struct reader *reader)
 }
 
 /* Behind the '{'. */
-static enum iso_status read_operation(struct reader *reader)
+static enum iso_status read_operation(struct elle_edn_reader *reader)
 {
     struct edn *edn = &reader->edn;
     struct elle_operation operation = {.index = ISO_ABSENT};
@@ -198,7 +199,7 @@ static enum iso_status read_operation(struct reader *reader)
                                           : scanner_fault(reader);
 }
 
-static enum iso_status read_all(struct reader *reader)
+static enum iso_status read_all(struct elle_edn_reader *reader)
 {
     struct edn *edn = &reader->edn;
     enum iso_status status = ISO_OK;
@@ -223,7 +224,7 @@ static enum iso_status read_all(struct reader *reader)
 enum iso_status format_elle_edn_read(const char *path, struct iso_history *history,
                                      struct iso_error *error)
 {
-    struct reader reader = {.elle = {.path = path, .history = history, .error = error}};
+    struct elle_edn_reader reader = {.elle = {.path = path, .history = history, .error = error}};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);
     if (status != ISO_OK)
         return status;

@@ -3,14 +3,14 @@
  */
 #include "formats/elle.h"
 
-struct reader {
+struct elle_json_reader {
     struct elle elle;
     struct iso_whole_file file;
     struct iso_json json;
     struct format_line line;
 };
 
-static bool read_list(struct reader *reader)
+static bool read_list(struct elle_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     iso_atom element;
@@ -26,7 +26,7 @@ static bool read_list(struct reader *reader)
 }
 
 /* ["r",key,value], ["w",key,value], ["append",key,element] */
-static bool read_mop(struct reader *reader)
+static bool read_mop(struct elle_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -69,7 +69,7 @@ static bool holds_arrays(const struct iso_json *json)
            (iso_json_space(&ahead) == ']' || iso_json_space(&ahead) == '[');
 }
 
-static bool read_value(struct reader *reader, struct elle_operation *operation)
+static bool read_value(struct elle_json_reader *reader, struct elle_operation *operation)
 {
     struct iso_json *json = &reader->json;
     if (iso_json_peek(json) == ISO_JSON_NULL)
@@ -88,7 +88,7 @@ static bool read_value(struct reader *reader, struct elle_operation *operation)
     return json->code == ISO_JSON_FINE;
 }
 
-static bool read_keyword(struct reader *reader, struct iso_json_text *text)
+static bool read_keyword(struct elle_json_reader *reader, struct iso_json_text *text)
 {
     if (!iso_json_string(&reader->json, text))
         return false;
@@ -97,7 +97,7 @@ static bool read_keyword(struct reader *reader, struct iso_json_text *text)
     return true;
 }
 
-static bool read_process(struct reader *reader, struct elle_operation *operation)
+static bool read_process(struct elle_json_reader *reader, struct elle_operation *operation)
 {
     if (iso_json_peek(&reader->json) == ISO_JSON_NULL)
         return iso_json_null(&reader->json);
@@ -120,7 +120,7 @@ static bool read_time(struct iso_json *json, struct elle_operation *operation)
     return true;
 }
 
-static bool read_member(struct reader *reader, const struct iso_json_text *name,
+static bool read_member(struct elle_json_reader *reader, const struct iso_json_text *name,
                         struct elle_operation *operation)
 {
     struct iso_json *json = &reader->json;
@@ -149,7 +149,7 @@ static bool read_member(struct reader *reader, const struct iso_json_text *name,
     return iso_json_is(name, "value") ? read_value(reader, operation) : iso_json_skip(json);
 }
 
-static enum iso_status read_operation(struct reader *reader)
+static enum iso_status read_operation(struct elle_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -166,7 +166,7 @@ static enum iso_status read_operation(struct reader *reader)
     return elle_take(&reader->elle, &operation);
 }
 
-static enum iso_status read_all(struct reader *reader)
+static enum iso_status read_all(struct elle_json_reader *reader)
 {
     struct iso_json *json = &reader->json;
     enum iso_status status = ISO_OK;
@@ -187,7 +187,7 @@ static enum iso_status read_all(struct reader *reader)
 enum iso_status format_elle_json_read(const char *path, struct iso_history *history,
                                       struct iso_error *error)
 {
-    struct reader reader = {.elle = {.path = path, .history = history, .error = error}};
+    struct elle_json_reader reader = {.elle = {.path = path, .history = history, .error = error}};
     enum iso_status status = iso_whole_file_read(&reader.file, path, error);
     if (status != ISO_OK)
         return status;

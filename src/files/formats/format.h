@@ -39,7 +39,7 @@ enum iso_format {
 
 const char *iso_format_name(enum iso_format format);
 
-/* What the file or directory holds, by its content. ISO_BAD_INPUT: a directory that holds no
+/* The format of a file or a directory, by its content. ISO_BAD_INPUT: a directory that holds no
  * history, or several. A file that cannot be read is guessed native: reading it gives the error. */
 enum iso_status iso_format_guess(const char *path, enum iso_format *format,
                                  struct iso_error *error);
@@ -61,6 +61,6 @@ static inline bool iso_format_is_native(enum iso_format format)
 enum iso_status iso_format_read(enum iso_format format, const char *path,
                                 struct iso_history *history, struct iso_error *error);
 
-/* The same on up to so many threads, of the caller's one of them. */
+/* Reads on up to so many threads, of which the caller's is one. */
 enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
                                    struct iso_history *history, struct iso_error *error);

@@ -31,8 +31,8 @@ enum iso_status format_hist_read(const char *path, struct iso_history *history,
 enum { FORMAT_HEAD = 1 << 16 };
 size_t format_head(const char *path, char head[FORMAT_HEAD]);
 
-/* What a directory holds. ISO_BAD_INPUT: no history, several, or a *.log that is none of Cobra's
- * and Viper's. */
+/* The format of a directory, by its files. ISO_BAD_INPUT: no history, several, or a *.log that is
+ * none of Cobra's and Viper's. */
 enum iso_status format_directory_guess(const char *path, enum iso_format *format,
                                        struct iso_error *error);
 

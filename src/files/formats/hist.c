@@ -7,7 +7,7 @@
  */
 #include "formats/format_private.h"
 
-struct reader {
+struct hist_reader {
     const char *path;
     const struct iso_whole_file *file;
     const char *at, *end;
@@ -18,7 +18,7 @@ struct reader {
     uint32_t session;
 };
 
-static enum iso_status fail(struct reader *reader, const char *expected)
+static enum iso_status fail(struct hist_reader *reader, const char *expected)
 {
     if (reader->at < reader->end)
         return iso_whole_file_fail(
@@ -28,13 +28,13 @@ static enum iso_status fail(struct reader *reader, const char *expected)
                                "the text ends here, expected %s", expected);
 }
 
-static bool at_text(const struct reader *reader, const char *text)
+static bool at_text(const struct hist_reader *reader, const char *text)
 {
     size_t length = strlen(text);
     return (size_t)(reader->end - reader->at) >= length && !memcmp(reader->at, text, length);
 }
 
-static void skip_blank(struct reader *reader)
+static void skip_blank(struct hist_reader *reader)
 {
     while (reader->at < reader->end) {
         char byte = *reader->at;
@@ -55,7 +55,7 @@ static bool is_word(char byte)
            (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
 }
 
-static bool take_word(struct reader *reader, iso_atom *atom)
+static bool take_word(struct hist_reader *reader, iso_atom *atom)
 {
     const char *first = reader->at;
     while (reader->at < reader->end && is_word(*reader->at))
@@ -64,7 +64,7 @@ static bool take_word(struct reader *reader, iso_atom *atom)
     return reader->at > first;
 }
 
-static enum iso_status read_operation(struct reader *reader)
+static enum iso_status read_operation(struct hist_reader *reader)
 {
     struct format_mop mop = {.value = ISO_ABSENT};
     if (!take_word(reader, &mop.key))
@@ -82,7 +82,7 @@ static enum iso_status read_operation(struct reader *reader)
     return ISO_OK;
 }
 
-static enum iso_status read_transaction(struct reader *reader)
+static enum iso_status read_transaction(struct hist_reader *reader)
 {
     struct iso_history *history = reader->history;
     uint64_t origin = iso_origin(0, format_line_of(&reader->line, reader->file, reader->at));
@@ -101,7 +101,7 @@ static enum iso_status read_transaction(struct reader *reader)
     return ISO_OK;
 }
 
-static enum iso_status read_all(struct reader *reader)
+static enum iso_status read_all(struct hist_reader *reader)
 {
     enum iso_status status = ISO_OK;
     for (skip_blank(reader); status == ISO_OK && reader->at < reader->end; skip_blank(reader)) {
@@ -125,7 +125,7 @@ enum iso_status format_hist_read(const char *path, struct iso_history *history,
     enum iso_status status = iso_whole_file_read(&file, path, error);
     if (status != ISO_OK)
         return status;
-    struct reader reader = {.path = path, .file = &file, .history = history, .error = error};
+    struct hist_reader reader = {.path = path, .file = &file, .history = history, .error = error};
     reader.at = file.bytes;
     reader.end = file.bytes + file.length;
     iso_history_input(history, path);

@@ -1,9 +1,9 @@
-/* What a format could not say of a history. */
+/* Losses: facts of a history that a format could not express. */
 #pragma once
 
 #include <stdint.h>
 
-/* What did not survive, in transactions or operations. */
+/* Counts of transactions or operations that lost something. */
 struct iso_history_loss {
     uint64_t aborted, unknown;     /* transactions left out */
     uint64_t snapshots;            /* transactions whose snapshot became a pair of positions */

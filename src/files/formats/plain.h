@@ -28,7 +28,7 @@ struct plain {
     uint32_t place_count, session_count;
 };
 
-/* What each key starts with. The caller frees it. */
+/* The initial value of each key. The caller frees it. */
 iso_atom *plain_initial_values(const struct iso_history *history);
 
 /* An error about a transaction: "PLACE: WHAT, which format F cannot say". */
@@ -40,7 +40,7 @@ enum iso_status plain_refuse(const struct iso_history *history, uint32_t transac
 enum iso_status plain_check_known(const struct iso_history *history, enum iso_format format,
                                   struct iso_error *error);
 
-/* What a format can say; SIGNED: its numbers end at 2^63 - 1. */
+/* Abilities of a format; SIGNED: its numbers end at 2^63 - 1. */
 enum { PLAIN_REWRITES_INITIAL = 1, PLAIN_ABORTED = 2, PLAIN_SIGNED = 4 };
 
 /* ISO_BAD_INPUT: lists, or writes of the initial value without PLAIN_REWRITES_INITIAL. Aborted

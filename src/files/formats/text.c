@@ -60,7 +60,7 @@ static bool parse_line(const char *at, const char *end, struct line *line)
     return line->aborted || (take_number(&at, end, ')', &line->transaction) && at == end);
 }
 
-/* Of one to eight digits. Reads 8 bytes from `*at` on. */
+/* A number of one to eight digits. Reads 8 bytes from `*at` on. */
 static inline bool short_number(const char **at, char stop, uint64_t *number)
 {
     unsigned digits = iso_bytes_digits(*at, number);
@@ -169,7 +169,7 @@ static void parse_piece(void *context, unsigned part)
 
 /* ---- the file ---- */
 
-struct reader {
+struct text_reader {
     const char *path;
     struct iso_history *history;
     struct iso_input *input;
@@ -182,7 +182,7 @@ struct reader {
 };
 
 /* Until a line ends in it, or the file. `*whole`: how far its lines are. */
-static enum iso_status fill(struct reader *reader, size_t *whole, struct iso_error *error)
+static enum iso_status fill(struct text_reader *reader, size_t *whole, struct iso_error *error)
 {
     size_t want = (size_t)PIECE * reader->threads, got;
     for (;;) {
@@ -203,7 +203,7 @@ static enum iso_status fill(struct reader *reader, size_t *whole, struct iso_err
     }
 }
 
-static void cut(struct reader *reader, size_t whole)
+static void cut(struct text_reader *reader, size_t whole)
 {
     const char *at = reader->bytes, *end = at + whole;
     for (unsigned i = 0; i < reader->threads; i++) {
@@ -214,7 +214,7 @@ static void cut(struct reader *reader, size_t whole)
     }
 }
 
-static enum iso_status append(struct reader *reader, const struct piece *piece,
+static enum iso_status append(struct text_reader *reader, const struct piece *piece,
                               struct iso_error *error)
 {
     iso_history_append(reader->history, &piece->block, 0, reader->lines);
@@ -231,7 +231,7 @@ static enum iso_status append(struct reader *reader, const struct piece *piece,
         at);
 }
 
-static enum iso_status read_pieces(struct reader *reader, struct iso_error *error)
+static enum iso_status read_pieces(struct text_reader *reader, struct iso_error *error)
 {
     size_t whole = 0;
     while (!reader->at_end) {
@@ -360,7 +360,7 @@ static enum iso_status two_sessions(const struct iso_history *history,
         (int)here_length, here_text, (int)there_length, there_text, line_of(history, other));
 }
 
-/* The same operations by transaction, in an empty history that takes the atoms. */
+/* Groups the operations by transaction, in an empty history that takes the atoms. */
 static enum iso_status regroup(struct iso_history *to, const struct iso_history *from,
                                const struct groups *groups, struct iso_error *error)
 {
@@ -418,7 +418,7 @@ static enum iso_status make_transactions(struct iso_history *history, struct iso
 enum iso_status format_text_read(const char *path, unsigned threads, struct iso_history *history,
                                  struct iso_error *error)
 {
-    struct reader *reader = iso_allocate_zeroed(1, sizeof *reader);
+    struct text_reader *reader = iso_allocate_zeroed(1, sizeof *reader);
     reader->path = path;
     reader->history = history;
     reader->threads = threads < MOST_THREADS ? threads : MOST_THREADS;

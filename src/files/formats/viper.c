@@ -23,7 +23,7 @@
 
 enum { OPERATIONS_MAX = 1 << 30 };
 
-struct reader {
+struct viper_reader {
     const char *path;
     struct iso_whole_file file;
     struct iso_history *history;
@@ -39,7 +39,7 @@ struct reader {
     uint32_t key_count;
 };
 
-static bool read_atom(struct reader *reader, bool nil, iso_atom *atom)
+static bool read_atom(struct viper_reader *reader, bool nil, iso_atom *atom)
 {
     if (!iso_json_element(&reader->json))
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
@@ -48,7 +48,7 @@ static bool read_atom(struct reader *reader, bool nil, iso_atom *atom)
                             atom);
 }
 
-static bool read_flag(struct reader *reader, bool *flag)
+static bool read_flag(struct viper_reader *reader, bool *flag)
 {
     if (!iso_json_element(&reader->json))
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
@@ -56,8 +56,8 @@ static bool read_flag(struct reader *reader, bool *flag)
     return iso_json_boolean(&reader->json, flag);
 }
 
-/* What follows the members that matter: `ready`, `actual_op`. */
-static bool skip_rest(struct reader *reader)
+/* Passes over the members that do not matter: `ready`, `actual_op`. */
+static bool skip_rest(struct viper_reader *reader)
 {
     while (iso_json_element(&reader->json)) {
         if (!iso_json_skip(&reader->json))
@@ -66,7 +66,7 @@ static bool skip_rest(struct reader *reader)
     return reader->json.code == ISO_JSON_FINE;
 }
 
-static bool read_access(struct reader *reader, bool write)
+static bool read_access(struct viper_reader *reader, bool write)
 {
     struct format_mop mop = {.kind = write ? ISO_WRITE : ISO_READ};
     bool flag;
@@ -79,7 +79,7 @@ static bool read_access(struct reader *reader, bool write)
 }
 
 /* An insert or a delete. */
-static bool read_replacement(struct reader *reader)
+static bool read_replacement(struct viper_reader *reader)
 {
     struct format_mop read = {.kind = ISO_READ}, write = {.kind = ISO_WRITE};
     bool dead, success;
@@ -96,7 +96,7 @@ static bool read_replacement(struct reader *reader)
 
 /* ---- range reads ---- */
 
-static bool read_record(struct reader *reader)
+static bool read_record(struct viper_reader *reader)
 {
     struct format_mop read = {.kind = ISO_READ};
     struct iso_json_text name;
@@ -119,7 +119,7 @@ static bool read_record(struct reader *reader)
     return reader->json.code == ISO_JSON_FINE;
 }
 
-static bool read_records(struct reader *reader)
+static bool read_records(struct viper_reader *reader)
 {
     if (!iso_json_element(&reader->json))
         return iso_json_fail(&reader->json, ISO_JSON_UNEXPECTED, reader->json.at - 1,
@@ -128,7 +128,7 @@ static bool read_records(struct reader *reader)
 }
 
 /* The first key that is not before the bound. */
-static uint32_t find_key(const struct reader *reader, iso_atom bound)
+static uint32_t find_key(const struct viper_reader *reader, iso_atom bound)
 {
     uint32_t low = 0, high = reader->key_count;
     ISO_BISECT(low, high, middle,
@@ -137,7 +137,7 @@ static uint32_t find_key(const struct reader *reader, iso_atom bound)
 }
 
 /* Reads of the keys between the bounds that no record names; records start at `first`. */
-static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32_t first)
+static void add_absent(struct viper_reader *reader, iso_atom from, iso_atom to, uint32_t first)
 {
     uint32_t start = from == ISO_ABSENT ? 0 : find_key(reader, from),
              records = reader->mops.count - first;
@@ -160,7 +160,7 @@ static void add_absent(struct reader *reader, iso_atom from, iso_atom to, uint32
     iso_free(named);
 }
 
-static bool read_range(struct reader *reader)
+static bool read_range(struct viper_reader *reader)
 {
     iso_atom from, to;
     uint32_t first = reader->mops.count;
@@ -176,7 +176,7 @@ static bool read_range(struct reader *reader)
     return skip_rest(reader);
 }
 
-static bool read_operation(struct reader *reader)
+static bool read_operation(struct viper_reader *reader)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text kind;
@@ -195,7 +195,7 @@ static bool read_operation(struct reader *reader)
                          "an operation \"r\", \"w\", \"d\", \"i\" or \"range\"");
 }
 
-static bool read_line(struct reader *reader, size_t length)
+static bool read_line(struct viper_reader *reader, size_t length)
 {
     struct iso_json *json = &reader->json;
     struct iso_json_text name;
@@ -218,7 +218,7 @@ static bool read_line(struct reader *reader, size_t length)
     return iso_json_finish(json);
 }
 
-static enum iso_status add_initial(struct reader *reader, const char *line)
+static enum iso_status add_initial(struct viper_reader *reader, const char *line)
 {
     for (uint32_t i = 0; i < reader->mops.count; i++) {
         const struct format_mop *mop = &reader->mops.items[i];
@@ -233,7 +233,8 @@ static enum iso_status add_initial(struct reader *reader, const char *line)
     return ISO_OK;
 }
 
-static enum iso_status add_transaction(struct reader *reader, const char *line, uint64_t number)
+static enum iso_status add_transaction(struct viper_reader *reader, const char *line,
+                                       uint64_t number)
 {
     struct iso_history *history = reader->history;
     if (reader->initial_line)
@@ -244,7 +245,7 @@ static enum iso_status add_transaction(struct reader *reader, const char *line, 
     return ISO_OK;
 }
 
-static enum iso_status read_lines(struct reader *reader)
+static enum iso_status read_lines(struct viper_reader *reader)
 {
     const char *at = reader->file.bytes, *end = at + reader->file.length;
     enum iso_status status = ISO_OK;
@@ -266,7 +267,7 @@ static enum iso_status read_lines(struct reader *reader)
     return status;
 }
 
-static enum iso_status read_log(struct reader *reader, const char *path, uint32_t number)
+static enum iso_status read_log(struct viper_reader *reader, const char *path, uint32_t number)
 {
     enum iso_status status = iso_whole_file_read(&reader->file, path, reader->error);
     if (status != ISO_OK)
@@ -279,7 +280,7 @@ static enum iso_status read_log(struct reader *reader, const char *path, uint32_
     return status;
 }
 
-static enum iso_status read_logs(struct reader *reader, const struct iso_paths *logs)
+static enum iso_status read_logs(struct viper_reader *reader, const struct iso_paths *logs)
 {
     enum iso_status status = ISO_OK;
     for (uint32_t i = 0; status == ISO_OK && i < logs->count; i++)
@@ -293,7 +294,7 @@ static int compare_keys(const void *left, const void *right, void *atoms)
 }
 
 /* Now that all keys are known. They stay known; transactions are read anew. */
-static enum iso_status read_again(struct reader *reader, const struct iso_paths *logs,
+static enum iso_status read_again(struct viper_reader *reader, const struct iso_paths *logs,
                                   const struct iso_history_mark *nothing)
 {
     struct iso_history *history = reader->history;
@@ -336,7 +337,7 @@ enum iso_status format_viper_read(const char *path, struct iso_history *history,
 {
     char *single = (char *)path;
     struct iso_paths paths = {0}, alone = {&single, 1};
-    struct reader reader = {.history = history, .error = error};
+    struct viper_reader reader = {.history = history, .error = error};
     bool directory;
     if (iso_path_look(path, &directory, error) != ISO_OK)
         return error->status;

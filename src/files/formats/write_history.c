@@ -94,7 +94,7 @@ static void write_snapshot(struct iso_output *output, const struct iso_history *
     iso_free(text);
 }
 
-/* Of a value that nobody knows only why. */
+/* Writes a value; of one that nobody knows only why. */
 static void write_native_value(struct iso_output *output, const struct iso_history *history,
                                uint32_t operation)
 {

@@ -3,7 +3,7 @@
 
 #include "formats/write_history.h"
 
-/* Of a finished history. */
+/* Both write a finished history. */
 enum iso_status write_text(struct iso_history_writer *writer, const struct iso_history *history,
                            struct iso_error *error);
 enum iso_status write_dbcop(struct iso_history_writer *writer, const struct iso_history *history,

@@ -35,7 +35,7 @@ struct logs {
 #define DELETED 0xabcdefabu
 #define UNIVERSAL 0xabddefeeu
 
-/* What an id of the reads and writes of Cobra's may not be. */
+/* Ids that Cobra's logs reserve: a read or write may not have them. */
 static bool is_special(uint64_t id)
 {
     return id == INITIAL || id == 0xbebeebee || id == DELETED || id == UNIVERSAL ||

@@ -27,7 +27,7 @@ enum iso_native_fault_kind {
     ISO_FAULT_CLOCK /* all is well but for timestamps of a kind other than the history's */
 };
 
-/* What is wrong, without the name of the place: that is the caller's. */
+/* The fault, without the name of the place, which the caller knows. */
 struct iso_native_fault {
     enum iso_native_fault_kind kind;
     size_t position; /* in the text, from 0 */

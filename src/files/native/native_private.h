@@ -1,4 +1,4 @@
-/* What the native reader's files share: values, stamps and operations. All return false with the
+/* Parts of the native reader: values, stamps and operations. All return false with the
  * fault set.
  */
 #pragma once

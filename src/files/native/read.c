@@ -12,7 +12,7 @@
 /* Large enough that locks do not matter, small enough that text and block stay in the cache. */
 enum { CHUNK_SIZE = 512 << 10, MOST_THREADS = 256 };
 
-struct reader {
+struct native_reader {
     const char *const *paths;
     size_t path_count;
     size_t chunk_size;
@@ -51,7 +51,7 @@ struct reader {
 
 /* ---- input: under input_lock ---- */
 
-static void keep_rest(struct reader *reader, const char *from, size_t length)
+static void keep_rest(struct native_reader *reader, const char *from, size_t length)
 {
     if (reader->rest_capacity < length) {
         iso_free(reader->rest);
@@ -94,7 +94,7 @@ static size_t find_cut(const struct piece *piece, struct iso_split *split, size_
     return newline ? (size_t)(newline - piece->text) + 1 : 0;
 }
 
-static enum iso_status read_more(struct reader *reader, struct piece *piece)
+static enum iso_status read_more(struct native_reader *reader, struct piece *piece)
 {
     size_t want = piece->length < reader->chunk_size ? reader->chunk_size - piece->length
                                                      : piece->length,
@@ -114,7 +114,7 @@ static enum iso_status read_more(struct reader *reader, struct piece *piece)
 }
 
 /* Fills the piece and cuts it. */
-static enum iso_status fill(struct reader *reader, struct piece *piece)
+static enum iso_status fill(struct native_reader *reader, struct piece *piece)
 {
     struct iso_split split = {0};
     size_t cut = 0, searched = 0;
@@ -147,7 +147,7 @@ static enum iso_status fill(struct reader *reader, struct piece *piece)
     return ISO_OK;
 }
 
-static void close_input(struct reader *reader)
+static void close_input(struct native_reader *reader)
 {
     reader->bytes_before += iso_input_consumed(reader->input);
     iso_input_free(reader->input);
@@ -157,7 +157,7 @@ static void close_input(struct reader *reader)
 
 /* The next piece of the input, also if it is an error: then it is the last. False: there is
  * none. */
-static bool read_piece(struct reader *reader, struct piece *piece)
+static bool read_piece(struct native_reader *reader, struct piece *piece)
 {
     enum iso_status status = ISO_OK;
     if (reader->file == reader->path_count || atomic_load(&reader->stop))
@@ -209,7 +209,7 @@ static uint32_t first_stamped(const struct iso_history *history)
     return transaction;
 }
 
-static void mixed_clocks(struct reader *reader, const struct piece *piece, uint64_t line)
+static void mixed_clocks(struct native_reader *reader, const struct piece *piece, uint64_t line)
 {
     char first[512];
     bool pairs = reader->history->clock == ISO_CLOCK_PAIR;
@@ -220,7 +220,7 @@ static void mixed_clocks(struct reader *reader, const struct piece *piece, uint6
                   pairs ? "pairs {p,l}" : "single numbers", first);
 }
 
-static void report_fault(struct reader *reader, const struct piece *piece)
+static void report_fault(struct native_reader *reader, const struct piece *piece)
 {
     uint64_t column = piece->fault_column + (piece->fault_line == 1 ? reader->column : 0);
     if (piece->fault.kind == ISO_FAULT_CLOCK)
@@ -232,7 +232,8 @@ static void report_fault(struct reader *reader, const struct piece *piece)
                       (unsigned long long)column, piece->fault.text);
 }
 
-static void add_lost(struct reader *reader, uint64_t records, bool has_ended, uint64_t origin)
+static void add_lost(struct native_reader *reader, uint64_t records, bool has_ended,
+                     uint64_t origin)
 {
     struct iso_history_lost *lost = &reader->history->lost;
     if (!records && has_ended)
@@ -243,7 +244,7 @@ static void add_lost(struct reader *reader, uint64_t records, bool has_ended, ui
 }
 
 /* The file ends, or another recorder begins in it. */
-static void end_counting(struct reader *reader)
+static void end_counting(struct native_reader *reader)
 {
     if (reader->counts)
         add_lost(reader, 0, false, reader->counted_at);
@@ -251,7 +252,7 @@ static void end_counting(struct reader *reader)
 }
 
 /* The piece's transactions are the last ones. */
-static void count_records(struct reader *reader, const struct piece *piece)
+static void count_records(struct native_reader *reader, const struct piece *piece)
 {
     uint64_t first = reader->history->txns.count - piece->block.txns.count;
     for (uint32_t i = 0; i < piece->total_count; i++) {
@@ -273,7 +274,7 @@ static void count_records(struct reader *reader, const struct piece *piece)
 }
 
 /* Appends what the piece holds. False: there was an error. */
-static bool append(struct reader *reader, struct piece *piece)
+static bool append(struct native_reader *reader, struct piece *piece)
 {
     struct iso_history *history = reader->history;
     const struct iso_history *block = &piece->block;
@@ -302,7 +303,7 @@ static bool append(struct reader *reader, struct piece *piece)
 }
 
 /* Hands in a parsed piece, and appends all whose turn it is. */
-static void hand_in(struct reader *reader, struct piece *piece)
+static void hand_in(struct native_reader *reader, struct piece *piece)
 {
     pthread_mutex_lock(&reader->output_lock);
     reader->waiting[piece->index % reader->piece_count] = piece;
@@ -323,7 +324,7 @@ static void hand_in(struct reader *reader, struct piece *piece)
 }
 
 /* NULL: there was an error. */
-static struct piece *take_piece(struct reader *reader)
+static struct piece *take_piece(struct native_reader *reader)
 {
     struct piece *piece = NULL;
     pthread_mutex_lock(&reader->output_lock);
@@ -335,7 +336,7 @@ static struct piece *take_piece(struct reader *reader)
     return piece;
 }
 
-static void give_back(struct reader *reader, struct piece *piece)
+static void give_back(struct native_reader *reader, struct piece *piece)
 {
     pthread_mutex_lock(&reader->output_lock);
     reader->free_pieces[reader->free_count++] = piece;
@@ -346,7 +347,7 @@ static void give_back(struct reader *reader, struct piece *piece)
 
 static void *work(void *argument)
 {
-    struct reader *reader = argument;
+    struct native_reader *reader = argument;
     for (bool more = true; more;) {
         pthread_mutex_lock(&reader->input_lock);
         struct piece *piece = take_piece(reader);
@@ -363,7 +364,7 @@ static void *work(void *argument)
 }
 
 /* The calling thread is one of the workers; a thread that cannot be had is done without. */
-static void run_workers(struct reader *reader, unsigned threads)
+static void run_workers(struct native_reader *reader, unsigned threads)
 {
     pthread_t others[MOST_THREADS];
     unsigned started = 0;
@@ -374,7 +375,7 @@ static void run_workers(struct reader *reader, unsigned threads)
         pthread_join(others[i], NULL);
 }
 
-static void reader_init(struct reader *reader, unsigned threads)
+static void reader_init(struct native_reader *reader, unsigned threads)
 {
     pthread_mutex_init(&reader->input_lock, NULL);
     pthread_mutex_init(&reader->output_lock, NULL);
@@ -395,7 +396,7 @@ static void reader_init(struct reader *reader, unsigned threads)
     }
 }
 
-static void reader_release(struct reader *reader)
+static void reader_release(struct native_reader *reader)
 {
     for (size_t i = 0; i < reader->piece_count; i++)
         piece_release(&reader->pieces[i]);
@@ -415,7 +416,7 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
 {
     unsigned threads = options->threads ? options->threads : 1;
     threads = threads < MOST_THREADS ? threads : MOST_THREADS;
-    struct reader reader = {
+    struct native_reader reader = {
         .paths = paths,
         .path_count = count,
         .chunk_size = options->chunk_size ? options->chunk_size : CHUNK_SIZE,

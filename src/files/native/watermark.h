@@ -15,7 +15,7 @@
  * "watermark". */
 bool iso_watermark_is(const char *text);
 
-/* Of any first member: `name` with its quotes. */
+/* Whether a text's first member has this name; `name` stands with its quotes. */
 bool iso_first_member_is(const char *text, const char *name);
 
 /* Reads one: a number or a decimal string, from 0 to 2^64-1. `native` is a reader to read it

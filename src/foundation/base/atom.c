@@ -30,7 +30,7 @@ void iso_atoms_clear(struct iso_atoms *atoms)
     atoms->text_size = 0;
 }
 
-/* What is looked up: an integer or a string, in the form that an entry would have. */
+/* The atom that is looked up: an integer or a string, in the form that an entry would have. */
 struct probe {
     uint32_t form;
     uint64_t payload; /* integers only */

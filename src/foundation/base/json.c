@@ -266,7 +266,7 @@ static bool read_hex(struct iso_json *json, const char **at, uint32_t *code)
     return true;
 }
 
-/* What follows \u, with the second half of a surrogate pair. */
+/* Reads the digits behind \u, with the second half of a surrogate pair. */
 static bool read_unicode(struct iso_json *json, const char **at, uint32_t *code)
 {
     const char *start = *at;

@@ -66,7 +66,7 @@ static int hexadecimal(char byte)
     return found ? (int)(found - digits) : -1;
 }
 
-/* What the escape after a backslash stands for, or -1; moves `at` behind it. */
+/* The byte that the escape after a backslash stands for, or -1; moves `at` behind it. */
 static int take_escape(char **at)
 {
     static const char names[] = "\"\\nrt", bytes[] = "\"\\\n\r\t";

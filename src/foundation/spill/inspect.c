@@ -45,13 +45,13 @@ bool iso_spill_inspects(const struct iso_archive_item *item)
 
 /* ---- the file ---- */
 
-struct reader {
+struct spill_reader {
     struct iso_spill file; /* its path and descriptor */
     uint8_t *segment;
     const struct spill_segment *list;
 };
 
-static enum iso_status read_segment(struct reader *reader, uint32_t number, uint64_t *checked,
+static enum iso_status read_segment(struct spill_reader *reader, uint32_t number, uint64_t *checked,
                                     struct iso_error *error)
 {
     const struct spill_segment *segment = &reader->list[number];
@@ -71,8 +71,9 @@ static enum iso_status read_segment(struct reader *reader, uint32_t number, uint
     return ISO_OK;
 }
 
-static enum iso_status read_file(struct iso_spill_inspection *inspection, struct reader *reader,
-                                 uint32_t count, uint32_t active, struct iso_error *error)
+static enum iso_status read_file(struct iso_spill_inspection *inspection,
+                                 struct spill_reader *reader, uint32_t count, uint32_t active,
+                                 struct iso_error *error)
 {
     struct stat status;
     if (spill_open_named(&reader->file, O_RDONLY, error) != ISO_OK)
@@ -103,7 +104,7 @@ static void inspect_store(struct iso_spill_inspection *inspection, const struct 
 {
     struct iso_text path = {0};
     uint32_t count = (uint32_t)(inspection->segments.used / sizeof(struct spill_segment));
-    struct reader reader = {
+    struct spill_reader reader = {
         .file = {.file = -1, .segment = state->segment},
         .list = (const struct spill_segment *)(const void *)inspection->segments.bytes};
     put_path(&path, inspection->folder, &inspection->name);

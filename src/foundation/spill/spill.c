@@ -251,7 +251,7 @@ static struct spill_slot *slot_at(struct iso_spill *spill, uint64_t digest, uint
     return slot;
 }
 
-/* What is left of a living record goes to the end of the log. */
+/* Moves what is left of a living record to the end of the log. */
 static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *slot,
                                    uint64_t digest, struct iso_spill_record *record,
                                    struct iso_error *error)
@@ -273,7 +273,7 @@ static enum iso_status move_record(struct iso_spill *spill, struct spill_slot *s
     return ISO_OK;
 }
 
-/* What lives in a segment goes to the end of the log. */
+/* Moves all living records of a segment to the end of the log. */
 static enum iso_status move_living(struct iso_spill *spill, uint32_t number,
                                    struct iso_error *error)
 {
@@ -296,7 +296,7 @@ static enum iso_status move_living(struct iso_spill *spill, uint32_t number,
     return spill->list[number].live ? iso_spill_altered(spill, error) : ISO_OK;
 }
 
-/* What a look at all segments tells. */
+/* Counts over all segments. */
 struct survey {
     uint64_t used, living; /* bytes */
     uint32_t emptiest; /* the segment with the least share of living bytes, the oldest of such; or

@@ -1,4 +1,4 @@
-/* What the files of the spill share. */
+/* The state of a spill, for its own files. */
 #pragma once
 
 #include "spill/spill.h"

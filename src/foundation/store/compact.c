@@ -1,4 +1,4 @@
-/* What a state directory holds and nothing needs. */
+/* Removes files of a state directory that nothing needs any more. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

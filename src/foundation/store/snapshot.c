@@ -82,7 +82,7 @@ static void clear_up(void *context)
     store_collapse(&store->is_ending);
 }
 
-/* What a snapshot rests on, before its child is done: the journal that ends, the one that begins,
+/* The state of a snapshot before its child is done: the journal that ends, the one that begins,
  * their names. */
 static enum iso_status sync_journals(struct iso_store *store, int ended, struct iso_error *error)
 {

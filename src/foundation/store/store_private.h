@@ -1,4 +1,4 @@
-/* What the files of a store share. */
+/* The state of a store, for its own files. */
 #pragma once
 
 #include <dirent.h>

@@ -16,7 +16,8 @@ static void validate_snapshot(const struct iso_store *store)
     assert(store->base && store->base < store->pending && store->pending == store->generation);
 }
 
-/* What is read and what is appended to follow each other; nobody does both. */
+/* The journal that is read and the one that is appended to follow each other; no journal is both.
+ */
 static void validate_journals(const struct iso_store *store)
 {
     assert(store->out < 0 || !store->in.bytes);

@@ -1,4 +1,4 @@
-/* What row sets say of rows that they did not find: reads of nothing, which are put behind the rows
+/* Row sets imply, of rows that they did not find: reads of nothing, which are put behind the rows
  * of each.
  *
  * Of a finished history all keys in the range get them. Of a stream nobody knows which keys there
@@ -212,7 +212,7 @@ static void place_ranges(const struct universe *universe)
     }
 }
 
-/* What the sets of transactions from `from` on imply. */
+/* Adds the reads that the sets of transactions from `from` on imply. */
 static void expand(struct universe *universe, uint32_t from)
 {
     struct iso_history *history = universe->history;

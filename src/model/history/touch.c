@@ -84,7 +84,8 @@ static bool starts_there(const struct touches *touches, uint32_t key)
     return history->initial.other_value == touches->there;
 }
 
-/* What the operations from `first` to before `end`, one transaction's of one key, leave there. */
+/* The value that one transaction's operations of one key, from `first` to before `end`, leave
+ * there. */
 static iso_atom left_by(const struct touches *touches, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = touches->history;

@@ -21,7 +21,7 @@ void iso_row_release(struct iso_row *row)
     iso_row_init(row);
 }
 
-/* What is put together, and what is remembered, is not of the cells. */
+/* Texts that are put together, and what is remembered, stay: they are not of the cells. */
 void iso_row_swap(struct iso_row *left, struct iso_row *right)
 {
     struct iso_cell *cells = left->cells;

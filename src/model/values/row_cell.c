@@ -1,4 +1,4 @@
-/* What a cell holds, as text. */
+/* Cells as text. */
 #include "values/row_private.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@ enum { NUMBER_MAX = 64, DIGITS_MAX = 17 };
 
 /* ---- floating point ---- */
 
-/* What JSON has no number for, by Java's names. */
+/* Numbers that JSON cannot say, by Java's names. */
 static bool put_special(struct iso_text *text, double number)
 {
     if (isfinite(number))

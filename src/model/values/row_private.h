@@ -1,4 +1,4 @@
-/* What the parts of values/row.h share. */
+/* Helpers of values/row.h's parts. */
 #pragma once
 
 #include "values/row.h"

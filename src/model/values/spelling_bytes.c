@@ -106,7 +106,7 @@ static bool read_raw(struct iso_json_text text, struct bytes *bytes)
     return true;
 }
 
-/* What leaves no doubt; base64 is what the stream has. */
+/* Spellings that leave no doubt; base64 is what the stream has. */
 static bool read_sure(struct iso_json_text text, struct bytes *bytes)
 {
     return read_escaped_hex(text, bytes) || read_python(text, bytes) || read_base64(text, bytes);

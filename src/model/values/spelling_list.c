@@ -13,7 +13,7 @@
 
 enum { DEPTH_MAX = 6 }; /* PostgreSQL's own bound */
 
-/* What stands in an array: how many values, however deep, and all of it as JSON of texts. */
+/* The content of an array: how many values, however deep, and all of it as JSON of texts. */
 struct listed {
     struct iso_text text;
     uint32_t values;

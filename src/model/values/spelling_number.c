@@ -179,7 +179,7 @@ static bool spell_integer(struct iso_value_type type, struct iso_json_text text,
     return true;
 }
 
-/* What is no number, by Java's names. */
+/* Values that are no numbers, by Java's names. */
 static const char *special(struct iso_json_text text)
 {
     static const char *const words[][2] = {

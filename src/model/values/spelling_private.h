@@ -1,11 +1,11 @@
-/* What the parts of values/spelling.h share. */
+/* Helpers of values/spelling.h's parts. */
 #pragma once
 
 #include "values/spelling.h"
 
 enum { SPELLING_DIGITS = 512 };
 
-/* What two texts of one type are to each other. */
+/* The relation of two texts of one type. */
 enum relation {
     RELATION_SAME,
     RELATION_SIMILAR,   /* the same or not: what neither says decides */

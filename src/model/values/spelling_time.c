@@ -24,13 +24,13 @@ struct moment {
     int64_t count; /* as a number in the type's unit; 0: it was none */
 };
 
-struct reader {
+struct time_reader {
     const char *at, *end;
 };
 
 /* ---- pieces ---- */
 
-static bool take_byte(struct reader *reader, char byte)
+static bool take_byte(struct time_reader *reader, char byte)
 {
     bool there = reader->at < reader->end && *reader->at == byte;
     reader->at += there;
@@ -38,7 +38,7 @@ static bool take_byte(struct reader *reader, char byte)
 }
 
 /* `least` to `most` digits. */
-static bool take_digits(struct reader *reader, int least, int most, int64_t *number)
+static bool take_digits(struct time_reader *reader, int least, int most, int64_t *number)
 {
     int count = 0;
     *number = 0;
@@ -59,7 +59,7 @@ static int64_t days_before_year(int64_t year) /* since 0001-01-01 */
 }
 
 /* "2024-02-29" */
-static bool take_date(struct reader *reader, int64_t *days)
+static bool take_date(struct time_reader *reader, int64_t *days)
 {
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     int64_t year, month, day;
@@ -76,7 +76,7 @@ static bool take_date(struct reader *reader, int64_t *days)
 }
 
 /* ":56.5", or nothing of it */
-static bool take_seconds(struct reader *reader, struct moment *moment)
+static bool take_seconds(struct time_reader *reader, struct moment *moment)
 {
     int64_t seconds, fraction = 0;
     if (!take_byte(reader, ':'))
@@ -96,7 +96,7 @@ static bool take_seconds(struct reader *reader, struct moment *moment)
 }
 
 /* "12:34:56.5", of at most so many hours */
-static bool take_clock(struct reader *reader, int64_t most, struct moment *moment)
+static bool take_clock(struct time_reader *reader, int64_t most, struct moment *moment)
 {
     int64_t hours, minutes;
     if (!take_digits(reader, 1, 6, &hours) || hours > most || !take_byte(reader, ':') ||
@@ -107,7 +107,7 @@ static bool take_clock(struct reader *reader, int64_t most, struct moment *momen
 }
 
 /* "Z", "+01", "+01:30", "+0130", " UTC", or nothing; to the end */
-static bool take_zone(struct reader *reader, struct moment *moment)
+static bool take_zone(struct time_reader *reader, struct moment *moment)
 {
     struct iso_json_text rest = {reader->at, (size_t)(reader->end - reader->at)};
     int64_t hours, minutes = 0, seconds = 0;
@@ -136,7 +136,7 @@ static bool take_zone(struct reader *reader, struct moment *moment)
 
 static bool read_moment(struct iso_json_text text, struct moment *moment)
 {
-    struct reader reader = {text.at, text.at + text.length};
+    struct time_reader reader = {text.at, text.at + text.length};
     int64_t days;
     if (!take_date(&reader, &days))
         return false;
@@ -156,7 +156,7 @@ static bool read_date(struct iso_json_text text, struct moment *moment)
 
 static bool read_zoned_time(struct iso_json_text text, struct moment *moment)
 {
-    struct reader reader = {text.at, text.at + text.length};
+    struct time_reader reader = {text.at, text.at + text.length};
     if (!take_clock(&reader, 23, moment) || !take_zone(&reader, moment))
         return false;
     moment->seconds = (moment->seconds % DAY + DAY) % DAY;
@@ -171,9 +171,9 @@ static void negate(struct moment *moment)
 
 /* "-1 day, 11:25:03", as Python prints a time below 0; "1 day 02:00:00", as PostgreSQL prints an
  * interval. */
-static bool take_days(struct reader *reader, int64_t *days)
+static bool take_days(struct time_reader *reader, int64_t *days)
 {
-    struct reader from = *reader;
+    struct time_reader from = *reader;
     bool negative = take_byte(reader, '-');
     if (!negative)
         take_byte(reader, '+');
@@ -192,7 +192,7 @@ static bool take_days(struct reader *reader, int64_t *days)
 static bool read_time(struct iso_json_text text, struct moment *moment)
 {
     enum { HOURS_MAX = 999999 };
-    struct reader reader = {text.at, text.at + text.length};
+    struct time_reader reader = {text.at, text.at + text.length};
     int64_t days;
     bool has_days = take_days(&reader, &days);
     if (has_days && reader.at < reader.end && !take_byte(&reader, ' '))

@@ -46,7 +46,7 @@ static const struct meaning plain_types[] = {
     {"map", {ISO_VALUE_NESTED, false, 0}},
 };
 
-/* What databases call texts; PostgreSQL, MariaDB, MySQL. */
+/* Databases' names of text types; PostgreSQL, MariaDB, MySQL. */
 static const char *const texts[] = {
     "CHAR",     "VARCHAR", "TEXT",   "TINYTEXT",  "MEDIUMTEXT", "LONGTEXT", "CHARACTER",
     "NVARCHAR", "NCHAR",   "BPCHAR", "NAME",      "CITEXT",     "ENUM",     "SET",

@@ -1,4 +1,4 @@
-/* What statements leave in variables: values, FOUND and ROW_COUNT. */
+/* Variables after a statement: assigned values, FOUND and ROW_COUNT. */
 #include <assert.h>
 
 #include "lower/lower_private.h"

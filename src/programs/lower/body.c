@@ -237,7 +237,7 @@ static void restore(struct lowering *lowering, const struct state *saved, uint32
     memcpy(lowering->body.states.list, saved, count * sizeof *saved);
 }
 
-/* What is known after one branch or the other. */
+/* Merges what is known of variables after one branch or the other. */
 static void join(struct lowering *lowering, const struct state *other, uint32_t count)
 {
     assert(count <= lowering->body.states.count);

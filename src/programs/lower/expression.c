@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "lower/lower_private.h"
 
-/* What a node is called in messages. */
+/* The name of a node's construct in messages. */
 static const char *construct_of(const PgQuery__Node *node)
 {
     switch ((int)node->node_case) {

@@ -1,5 +1,5 @@
-/* What the files of this module share: the schema, a function's variables, values, and the state of
- * one lowering. */
+/* The state that the files of this room share: the schema, a function's variables, values, and the
+ * state of one lowering. */
 #pragma once
 
 #include "base/memory.h"
@@ -242,7 +242,7 @@ static inline size_t place_of(const struct lowering *lowering, int32_t location)
 {
     return location < 0 ? lowering->at.span.begin : (size_t)(location + lowering->at.delta);
 }
-/* The same of a construct outside of the subset of SQL that can be proved: what it is. */
+/* Refuses a construct, which the text names, as outside of the subset of SQL that can be proved. */
 __attribute__((format(printf, 3, 4))) void lower_refuse_form(struct lowering *lowering, size_t byte,
                                                              const char *format, ...);
 /* A node that is not known, by its own place where it has one. */
@@ -403,7 +403,7 @@ void lower_leave(struct lowering *lowering, struct iso_prove_block *outer, uint3
 /* A LOCK or a WRITE of a cell; `values` of a WRITE are by column, NONE stays. */
 uint32_t lower_add_access(struct lowering *lowering, enum iso_prove_step_kind kind, uint32_t table,
                           uint32_t index, uint32_t where, const uint32_t *values);
-/* The same with a local that says whether it was done; 0 until then. */
+/* Adds an access with a local that says whether it was done; 0 until then. */
 uint32_t lower_add_told_access(struct lowering *lowering, enum iso_prove_step_kind kind,
                                uint32_t table, uint32_t index, uint32_t where,
                                const uint32_t *values);
@@ -495,8 +495,8 @@ uint32_t lower_find_variable(const struct lowering *lowering, const char *name);
 /* A statement begins. */
 void lower_begin_script(struct lowering *lowering);
 void lower_note_use(struct lowering *lowering, size_t place, uint32_t variable);
-/* What psql is told of it: bytes of the file, with the values of psql's variables for those of the
- * function. */
+/* psql's script of a statement: bytes of the file, with the values of psql's variables for those of
+ * the function. */
 void lower_put_assignment(struct lowering *lowering, uint32_t variable, uint32_t first,
                           uint32_t last);
 void lower_put_condition(struct lowering *lowering, uint32_t first, uint32_t last,
@@ -505,7 +505,7 @@ void lower_put_number(struct lowering *lowering, uint32_t variable, const char *
 void lower_put_sql(struct lowering *lowering, uint32_t first, uint32_t last,
                    const struct target *target, const char *before, uint32_t blank_begin,
                    uint32_t blank_end, bool select);
-/* Of an instance: its arguments, and variables that have no value yet. */
+/* psql's script before an instance: its arguments, and variables that have no value yet. */
 void lower_put_prologue(struct lowering *lowering, const struct function *function,
                         const struct call *call, uint32_t first_value);
 

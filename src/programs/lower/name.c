@@ -1,4 +1,4 @@
-/* What a name means: tables, columns of the rows of a scope, variables, types. A name that is a
+/* Names are resolved to tables, columns of the rows of a scope, variables, types. A name that is a
  * column and a variable is refused, as PostgreSQL does; columns of an inner query come before those
  * of the outer ones. */
 #include <assert.h>

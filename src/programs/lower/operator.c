@@ -56,7 +56,7 @@ struct value lower_arithmetic(struct lowering *lowering, enum iso_prove_op op, s
     return value;
 }
 
-/* What the bounds show already: 1, 0, or -1 for neither. */
+/* A comparison that the bounds decide already: 1, 0, or -1 for undecided. */
 static int known_order(enum iso_prove_op op, const struct value *a, const struct value *b)
 {
     assert(op >= ISO_PROVE_EQUAL && op <= ISO_PROVE_GREATER_EQUAL);

@@ -1,4 +1,4 @@
-/* What psql is told of each statement, and a counterexample as a script of several psql. See
+/* Scripts for psql: one for each statement, and a counterexample as a script of several psql. See
  * psql.h. */
 #define _GNU_SOURCE
 #include "lower/psql.h"

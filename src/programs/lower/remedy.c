@@ -110,8 +110,8 @@ static uint32_t start_of(const struct search *search, uint32_t template)
     return ISO_NONE;
 }
 
-/* What is shown of NULL has a name with a blank or a dot, which no column has that needs no
- * quotes. */
+/* A column of SQL, by its name: names of NULL flags have a blank or a dot, which no column has that
+ * needs no quotes. */
 static bool is_column(const char *name)
 {
     for (const char *at = name; *at; at++)
@@ -230,7 +230,8 @@ static void arrange(struct search *search, uint32_t template, struct rows *rows,
     }
 }
 
-/* Of one table: the rows that all of its key fixes, or one column of it does, or all rows. */
+/* The rows of one table to claim: those that all of its key fixes, or one column of it does, or all
+ * rows. */
 enum width { ONE_ROW, SOME_ROWS, ALL_ROWS, WIDTHS };
 
 static void claim_some(struct search *search, uint32_t template,

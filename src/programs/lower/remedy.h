@@ -1,4 +1,4 @@
-/* What would make a program of SQL hold where it does not, as changes of its text.
+/* Advice that makes a program of SQL hold where it does not, as changes of its text.
  *
  * Each change stands at one place of the file: FOR UPDATE behind a SELECT; at the start of a
  * function a SELECT .. FOR UPDATE, or an UPDATE that changes nothing, of the row whose key (all its

@@ -1,5 +1,5 @@
-/* What INSERT, UPDATE and DELETE share: the values of a row as they are written, what breaks its
- * table's constraints, the cells of its keys, RETURNING. */
+/* Rows that INSERT, UPDATE and DELETE write: the values of a row as they are written, what breaks
+ * its table's constraints, the cells of its keys, RETURNING. */
 #include <assert.h>
 #include <string.h>
 

@@ -108,7 +108,7 @@ uint32_t lower_add_access(struct lowering *lowering, enum iso_prove_step_kind ki
     return step;
 }
 
-/* The same with a local that says whether it was done; 0 until then. */
+/* Adds an access with a local that says whether it was done; 0 until then. */
 uint32_t lower_add_told_access(struct lowering *lowering, enum iso_prove_step_kind kind,
                                uint32_t table, uint32_t index, uint32_t where,
                                const uint32_t *values)

@@ -205,7 +205,7 @@ struct value lower_value_choose(struct lowering *lowering, uint32_t condition, s
                           lower_and(lowering, not, b.null));
     value.fails = lower_or(lowering, lower_and(lowering, condition, a.fails),
                            lower_and(lowering, not, b.fails));
-    /* What is NULL has no bounds that count. */
+    /* Bounds of a value that is always NULL do not count. */
     bool one = !lower_constant_of(lowering, a.null, &number),
          other = !lower_constant_of(lowering, b.null, &number);
     struct interval interval = {1, 0};
@@ -233,7 +233,7 @@ void lower_fit(struct lowering *lowering, struct value *value, enum type type)
             most = type == TYPE_INT ? INT32_MAX : (int64_t)1 << 61;
     value->type = type;
     if (type == TYPE_BIGINT) {
-        /* What core counts exactly has 62 bits: a bigint that could leave them is refused there,
+        /* Exact numbers have 62 bits: a bigint that could leave them is refused there,
          * with its term. */
         if (value->low < least || value->high > most)
             lower_refuse(lowering, lowering->at.span.begin,

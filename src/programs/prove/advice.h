@@ -1,4 +1,4 @@
-/* What would make a program hold where it does not: the smallest set of reads to lock, or of rows
+/* Advice that makes a program hold where it does not: the smallest set of reads to lock, or of rows
  * to update.
  *
  * Candidates are the cells that a transaction reads: a lock in front of the read (SELECT .. FOR

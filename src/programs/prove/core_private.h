@@ -1,4 +1,4 @@
-/* What the two files of the core language share: its scanner (core_token.c), one token ahead, for
+/* The core language's reader, for its two files: the scanner (core_token.c), one token ahead, for
  * its grammar (core.c). */
 #pragma once
 

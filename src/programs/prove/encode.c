@@ -138,7 +138,7 @@ static void make_visible(struct prove_encoding *encoding)
         }
 }
 
-/* What a reader sees is closed: who sees j sees all that come before j (`prefix`), or that j
+/* Visibility is closed: who sees j sees all that come before j (`prefix`), or that j
  * sees. */
 static void close_seen(struct prove_encoding *encoding, const uint32_t *seen, uint32_t stride,
                        uint32_t reader, bool prefix)
@@ -355,7 +355,7 @@ static void tell_equal(struct prove_encoding *encoding, uint32_t a, uint32_t b)
     close_clause(encoding);
 }
 
-/* Of each rule that these readers are asked about. */
+/* Tells the sums in each rule that these readers are asked about. */
 static void add_up(struct prove_encoding *encoding, enum iso_prove_rule_kind kind,
                    const uint32_t *list, const uint32_t *seen)
 {

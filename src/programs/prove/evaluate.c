@@ -1,4 +1,4 @@
-/* What a transaction reads, and expressions over it, as terms. A read of what others can have
+/* Reads of a transaction, and expressions over them, as terms. A read of what others can have
  * written is a variable. */
 #include "base/memory.h"
 #include "prove/system_private.h"
@@ -43,7 +43,7 @@ static bool others_write(const struct machine *machine, uint32_t cell)
     return false;
 }
 
-/* What the others left there. */
+/* The value that other transactions left in a cell's column. */
 uint32_t prove_read_others(struct machine *machine, uint32_t cell, uint32_t column)
 {
     struct prove_system *system = machine->system;
@@ -108,7 +108,7 @@ void prove_refuse_wide(struct machine *machine, struct iso_prove_span span)
                          "too large: more than %d steps or %d terms", WORK, TERMS);
 }
 
-/* What stands there before anything has run: no read and no input is in it. */
+/* The expression is known before anything has run: no read and no input is in it. */
 bool prove_is_fixed(const struct machine *machine, uint32_t expression)
 {
     const struct iso_prove_expression *node = &machine->program->expressions.list[expression];

@@ -13,7 +13,7 @@
 #include "prove/level.h"
 #include "prove/program.h"
 
-/* What a statement of an instance saw (rc). */
+/* The snapshot of one statement of an instance (rc). */
 struct iso_prove_snapshot {
     uint32_t instance, step;
     uint64_t round; /* in which rounds of the loops around it */

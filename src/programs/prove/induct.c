@@ -21,7 +21,7 @@ static int64_t end_of(const struct iso_prove_program *program, uint32_t expressi
     return most ? ANY_VALUE : -ANY_VALUE; /* what the calls compute: anything */
 }
 
-/* What the calls of a template give its parameters. False: it is not called. */
+/* The ranges that the calls of a template give its parameters. False: it is not called. */
 static bool parameter_ranges(const struct iso_prove_program *program, uint32_t template,
                              int64_t *least, int64_t *most)
 {

@@ -1,4 +1,4 @@
-/* What readers of everything find, as sums of what writers changed.
+/* The values that readers of everything find, as sums of what writers changed.
  *
  * At the levels where a writer sees every earlier writer of its cell (ser, si, psi; rc behind a
  * claim) a cell's final value is its initial one plus what each writer added, in whatever order

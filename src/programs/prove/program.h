@@ -196,7 +196,7 @@ struct iso_prove_program {
     ISO_LIST(struct iso_prove_instance) instances;
     ISO_LIST(struct iso_prove_rule) rules;
     ISO_LIST(char *) warnings; /* what a reader wants to say, each "file:line:column: text" */
-    /* Of SQL: what psql is told of a statement, by its steps' tag; NULL: nothing. */
+    /* psql's script of each statement of SQL, by its steps' tag; NULL: none. */
     ISO_LIST(char *) scripts;
     ISO_LIST(char *) prologues; /* of SQL: what psql is told before an instance begins */
     struct iso_prove_stop stop; /* asked while it is read: ISO_UNDECIDED. It outlives reading, and
@@ -259,7 +259,7 @@ __attribute__((format(printf, 4, 5))) enum iso_status
 iso_prove_refuse(const struct iso_prove_program *program, struct iso_error *error,
                  struct iso_prove_span span, const char *format, ...);
 
-/* What a message calls a cell, a cell's column: "people[1]", "room 1.seats". */
+/* The names of a cell and of a cell's column in messages: "people[1]", "room 1.seats". */
 void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text *text,
                         uint32_t cell);
 void iso_prove_put_column(const struct iso_prove_program *program, struct iso_text *text,

@@ -42,7 +42,8 @@ enum iso_status iso_prove_put_proofs(const struct iso_prove_program *program,
                                      const struct iso_prove_result *result, struct iso_text *text,
                                      struct iso_error *error);
 
-/* The same question for an SMT solver (SMT-LIB 2, integers): "unsat" says that the level holds. */
+/* The question of a level for an SMT solver (SMT-LIB 2, integers): "unsat" says that the level
+ * holds. */
 enum iso_status iso_prove_put_smt2(const struct iso_prove_program *program,
                                    enum iso_prove_level level, uint32_t unroll,
                                    struct iso_prove_stop stop, struct iso_text *text,

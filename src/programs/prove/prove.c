@@ -152,7 +152,7 @@ static void warn_outside(struct prover *prover, struct prove_system *system,
 
 /* ---- levels ---- */
 
-/* What another level's answer says of this one. */
+/* Whether another level's answer decides this one. */
 static bool follows(struct prover *prover, enum iso_prove_level level)
 {
     struct iso_prove_result *result = prover->result;
@@ -193,7 +193,7 @@ static void decide(struct prover *prover, enum iso_prove_level level)
     result->asked[level] = true;
 }
 
-/* What holds for these instances: perhaps for any number. */
+/* A level that holds for these instances may hold for any number of them. */
 static void decide_any(struct prover *prover, enum iso_prove_level level)
 {
     struct iso_prove_answer *answer = &prover->result->answers[level];

@@ -66,7 +66,7 @@ const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, u
     return NULL;
 }
 
-/* What one instance did: kept until all have run. */
+/* The effects of one instance, kept until all have run. */
 struct outcome {
     bool *wrote, *claimed; /* by cell */
     int64_t *values;       /* by slot */
@@ -537,7 +537,7 @@ static const char *check_moment(const struct replay *replay)
 
 /* ---- rules ---- */
 
-/* What a reader of these finds, into `found`; NULL: of all. */
+/* The state that a reader of these instances finds, into `found`; NULL: of all instances. */
 static void find_state(struct replay *replay, const bool *seen)
 {
     struct iso_prove_execution *execution = replay->execution;

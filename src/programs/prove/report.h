@@ -1,4 +1,4 @@
-/* What was found, as text and as JSON. Threads: any. */
+/* A result as text and as JSON. Threads: any. */
 #pragma once
 
 #include "base/text.h"
@@ -27,8 +27,8 @@ void iso_prove_put_rule_place(const struct iso_prove_execution *execution,
 void iso_prove_put_sees(const struct iso_prove_execution *execution, uint32_t instance,
                         struct iso_text *text);
 
-/* What a statement read and wrote: "reads x = 1 of T1, writes y = 2, waits for T3", behind `before`
- * if there is anything. */
+/* The reads and writes of a statement: "reads x = 1 of T1, writes y = 2, waits for T3", behind
+ * `before` if there is anything. */
 void iso_prove_put_accesses(const struct iso_prove_execution *execution,
                             const struct iso_prove_item *item, const char *before,
                             struct iso_text *text);

@@ -57,7 +57,7 @@ static void run_statement(struct making *making, uint32_t instance, uint32_t her
             waits_for = events[i].from;
             making->after[instance] = making->place[waits_for] + 1;
         }
-    /* What stands nowhere in the file is nothing to show: a declaration of SQL. */
+    /* A step without a place in the file (a declaration of SQL) is nothing to show. */
     if (making->execution->program->steps.list[events[first].step].span.end)
         add(making, (struct iso_prove_item){.kind = ISO_PROVE_STATEMENT,
                                             .instance = instance,

@@ -29,7 +29,7 @@ enum iso_solver_answer prove_question_ask(struct prove_question *question, const
 void prove_question_execution(const struct prove_question *question,
                               struct iso_prove_execution *execution);
 
-/* Of it the inputs alone. */
+/* The model's inputs alone. */
 void prove_question_inputs(const struct prove_question *question,
                            struct iso_prove_execution *execution);
 

@@ -122,7 +122,7 @@ static void merge(struct machine *machine, uint32_t condition, struct state *oth
     uint32_t cells = machine->program->cells, slots = machine->system->slots;
     uint32_t aborted = prove_choose(machine->terms, condition, state->aborted, other->aborted);
     if (state->aborted == TRUE_TERM || other->aborted == TRUE_TERM) {
-        /* What is written on a way that aborts never shows. */
+        /* Writes of a branch that aborts never show. */
         if (state->aborted == TRUE_TERM) {
             struct state swapped = *state;
             *state = *other;

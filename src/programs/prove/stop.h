@@ -1,4 +1,4 @@
-/* What is asked now and then whether to go on, by everything that can take long. Threads: as its
+/* A stop, which everything that can take long asks now and then whether to go on. Threads: as its
  * context. */
 #pragma once
 

@@ -26,8 +26,8 @@ struct prove_read {
     uint32_t variable;
 };
 
-/* What makes a statement the same one in the replay: its first step, and in which rounds of the
- * loops around it. */
+/* The identity of a statement, by which the replay finds it: its first step, and in which rounds of
+ * the loops around it. */
 struct prove_statement {
     uint32_t step;
     uint64_t round;
@@ -93,7 +93,7 @@ enum iso_status prove_system_build_template(struct prove_system *system,
                                             struct iso_prove_stop stop, struct iso_error *error);
 /* Whether all assertions and invariants are true of `ended`, as it is now. */
 uint32_t prove_system_rules_at_end(struct prove_system *system, struct iso_error *error);
-/* The same of the initial values. */
+/* Whether all assertions and invariants are true of the initial values. */
 uint32_t prove_system_rules_at_start(struct prove_system *system, struct iso_error *error);
 
 void prove_system_release(struct prove_system *system);

@@ -1,5 +1,4 @@
-/* What the files of `system.h` share: the machine that executes one transaction after another by
- * symbols.
+/* The machine that executes one transaction after another by symbols, for the files of `system.h`.
  *
  * evaluate.c has what is read and computed, steps.c what branches, loops and claims do to the
  * state, system.c the rounds over all transactions. A term that is FALSE_TERM or TRUE_TERM is known
@@ -16,7 +15,7 @@ struct range {
     int64_t low, high;
 };
 
-/* What a round starts from: how wide reads are, and who may write what. */
+/* The guess that a round starts from: how wide reads are, and who may write which cell. */
 struct guess {
     struct range *ranges; /* by slot */
     bool *writers;        /* by transaction and cell */
@@ -59,15 +58,15 @@ static inline bool prove_fine(const struct machine *machine)
 /* ---- evaluate.c ---- */
 
 uint32_t prove_evaluate(struct machine *machine, uint32_t expression);
-/* The same as a condition. */
+/* An expression as a condition: whether it is other than 0. */
 uint32_t prove_evaluate_truth(struct machine *machine, uint32_t expression);
 /* A column of a cell, as the machine's reader finds it. */
 uint32_t prove_read_slot(struct machine *machine, uint32_t cell, uint32_t column);
-/* What the others left there. */
+/* The value that other transactions left in a cell's column. */
 uint32_t prove_read_others(struct machine *machine, uint32_t cell, uint32_t column);
 /* In this branch, and not ended. */
 uint32_t prove_live(struct machine *machine);
-/* What stands there before anything has run: no read and no input is in it. */
+/* The expression is known before anything has run: no read and no input is in it. */
 bool prove_is_fixed(const struct machine *machine, uint32_t expression);
 /* The condition that an index is of this table; a constant one that is not is refused, another one
  * noted. */
@@ -80,7 +79,7 @@ void prove_refuse_wide(struct machine *machine, struct iso_prove_span span);
 
 /* ---- steps.c ---- */
 
-/* Of a transaction that begins. */
+/* The state in which a transaction begins. */
 struct state prove_state_new(const struct machine *machine);
 void prove_state_free(struct state *state);
 /* The steps from this one on, into the machine's state. */

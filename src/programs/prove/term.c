@@ -146,7 +146,7 @@ uint32_t prove_equal(struct prove_terms *terms, uint32_t a, uint32_t b)
         return prove_equal(terms, b, a);
     if (prove_known(terms, b) && prove_boolean(terms, a))
         return y.low ? a : prove_not(terms, a);
-    /* Of a choice between constants, as symbolic indices make them. */
+    /* Symbolic indices make choices between constants: one that is another constant drops out. */
     if (prove_known(terms, b) && x.op == PROVE_CHOOSE && prove_known(terms, x.b) &&
         !prove_is(terms, x.b, y.low))
         return prove_and(terms, prove_not(terms, x.a), prove_equal(terms, x.c, b));

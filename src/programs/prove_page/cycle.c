@@ -250,8 +250,8 @@ static bool put_statement(const struct iso_prove_execution *execution, uint32_t 
     return false;
 }
 
-/* What joins two of the order at this level; `between`: one that stands, or is seen, between
- * them. */
+/* The edge that joins two of the order at this level; `between`: one that stands, or is seen,
+ * between them. */
 static bool put_pair(const struct iso_prove_execution *execution, enum iso_prove_level level,
                      uint32_t earlier, uint32_t later, struct iso_text *text)
 {

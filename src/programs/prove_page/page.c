@@ -33,7 +33,7 @@ static void put_words(struct page *page, const char *begin, const char *end)
     page->words.used = 0;
 }
 
-/* The same as a string; it stands until the next words. */
+/* The words put so far as a string, which stands until the next ones begin. */
 static const char *end_words(struct page *page)
 {
     iso_text_put_bytes(&page->words, "", 1);
@@ -248,7 +248,7 @@ static void put_graph(struct page *page, const struct iso_prove_execution *execu
     iso_free(drawing);
 }
 
-/* What was locked, and what made somebody abort, are no part of a cycle. */
+/* Locks and aborts are no part of a cycle: where it has none, they are listed by themselves. */
 static void put_no_cycle(struct page *page)
 {
     enum iso_outcome serial = page->result->answers[ISO_PROVE_SER].outcome;

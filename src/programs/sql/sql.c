@@ -130,7 +130,7 @@ bool iso_sql_scan(struct iso_sql_tokens *tokens, const char *text, size_t length
 
 /* ---- depth ---- */
 
-/* Of one open bracket. */
+/* How deep nodes may lie inside one open bracket. */
 struct level {
     uint32_t chain;  /* what may nest since the last comma */
     uint32_t joined; /* set operations, which go on behind commas */
