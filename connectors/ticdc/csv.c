@@ -264,7 +264,8 @@ static enum iso_table_change change_of(const struct ticdc *ticdc, const struct t
                          name = {table->table, strlen(table->table)};
     const struct ticdc_table *before =
         ticdc_tables_at(&ticdc->known, database, name, table->version - 1);
-    if (!before || before->version >= table->version || has_same_columns(before, table))
+    if (!before || before->version >= table->version || has_same_columns(before, table) ||
+        ticdc_table_has_other_key(before, table))
         return ISO_TABLE_REPLACED;
     return has_same_value(ticdc, before, table) ? ISO_TABLE_SAME : ISO_TABLE_RESPELT;
 }

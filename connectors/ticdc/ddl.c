@@ -103,12 +103,43 @@ static bool add_effect(struct ticdc *ticdc, const struct iso_message *message,
     return true;
 }
 
+static bool is_of(const struct iso_ddl_effect *effect, const struct ticdc_ddl *ddl)
+{
+    return (!effect->schema.length || iso_ddl_same_name(effect->schema, ddl->database)) &&
+           iso_ddl_same_name(effect->table, ddl->table);
+}
+
+/* Rows of a table with another key, or whose key has a column of another type, have other names;
+ * where nothing says which columns the key has, a column that is modified may be one. */
+static uint32_t rename_rows(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
+                            struct iso_ddl_effect *effects, uint32_t count)
+{
+    const struct ticdc_table *after = ddl->after, *before = ddl->before;
+    struct iso_ddl_words words = iso_ddl_words_of(ddl->sql);
+    if (!ddl->table.length || !ddl->commit_ts || !iso_ddl_pass(&words, "alter"))
+        return count;
+    if (!after)
+        after = ticdc_tables_at(&ticdc->known, ddl->database, ddl->table, ddl->commit_ts);
+    if (!before)
+        before = ticdc_tables_at(&ticdc->known, ddl->database, ddl->table, ddl->commit_ts - 1);
+    bool modifies =
+        !(before && after) && (mentions(ddl->sql, "modify") || mentions(ddl->sql, "change"));
+    if (!modifies && !(before && after && ticdc_table_has_other_key(before, after)))
+        return count;
+    if (!count)
+        effects[count++] = (struct iso_ddl_effect){.schema = ddl->database, .table = ddl->table};
+    if (count == 1 && is_of(&effects[0], ddl) && effects[0].change <= ISO_TABLE_RESPELT &&
+        effects[0].change != ISO_TABLE_EMPTIED)
+        effects[0].change = ISO_TABLE_REPLACED;
+    return count;
+}
+
 void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
                    const struct ticdc_ddl *ddl, struct iso_events *events)
 {
     struct iso_ddl_effect effects[ISO_DDL_EFFECTS_MAX];
-    uint32_t count = add_columns(ticdc, ddl, effects, iso_ddl_effects(ddl->sql, effects)),
-             added = 0;
+    uint32_t count = iso_ddl_effects(ddl->sql, effects), added = 0;
+    count = rename_rows(ticdc, ddl, effects, add_columns(ticdc, ddl, effects, count));
     if (!count && ddl->empties && ddl->table.length)
         effects[count++] = (struct iso_ddl_effect){
             .change = ISO_TABLE_EMPTIED, .schema = ddl->database, .table = ddl->table};

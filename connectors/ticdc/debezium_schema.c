@@ -311,6 +311,18 @@ static bool set_value(const struct said *said, struct ticdc *ticdc, struct iso_c
     return true;
 }
 
+/* Whether clients name a row by other words than the encoder has: dates are counted, moments are
+ * in UTC, and decimals went through a double. */
+static bool is_named_otherwise(const struct said *said)
+{
+    static const char *const types[] = {"date",    "datetime", "time",  "timestamp", "decimal",
+                                        "numeric", "dec",      "fixed", "float",     "double"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is_of(said, types[i]))
+            return true;
+    return false;
+}
+
 static bool is_key(const struct ticdc *ticdc, const struct iso_cell *cell)
 {
     for (uint32_t i = 0; i < ticdc->key_count; i++)
@@ -326,8 +338,13 @@ bool debezium_schema_apply(const struct debezium_schema *schema, const struct ti
     for (uint32_t i = 0; i < row->count; i++) {
         struct iso_cell *cell = &row->cells[i];
         struct said said;
-        if (is_key(ticdc, cell) ||
-            (find_said(schema, table, cell, i, &said) && set_value(&said, ticdc, cell)))
+        bool is_said = find_said(schema, table, cell, i, &said);
+        if (is_key(ticdc, cell)) {
+            cell->is_doubted =
+                is_said && (is_named_otherwise(&said) || !set_value(&said, ticdc, cell));
+            continue;
+        }
+        if (is_said && set_value(&said, ticdc, cell))
             continue;
         cell->kind = ISO_CELL_UNKNOWN;
         cell->is_doubted = lossy = true;

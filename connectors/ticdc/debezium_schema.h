@@ -34,7 +34,7 @@ void debezium_schema_release(struct debezium_schema *schema);
 /* Takes the schema that the cursor stands before, unless it is the last one again. */
 void debezium_schema_take(struct debezium_schema *schema, struct iso_json *json);
 
-/* Makes the row's values what they say, but for the key's columns. `table`: what statements said of
- * it, or NULL. True: some are not known. */
+/* Makes the row's values what they say. `table`: what statements said of it, or NULL. True: some
+ * are not known. A column of the key whose words are not those that clients have is doubted. */
 bool debezium_schema_apply(const struct debezium_schema *schema, const struct ticdc_table *table,
                            struct ticdc *ticdc, struct iso_row *row);

@@ -130,6 +130,8 @@ struct ticdc_ddl {
     struct iso_json_text sql;
     uint64_t commit_ts;
     bool empties; /* the message says that all rows of the table are gone */
+    /* The schemas that the message has; NULL: those that are known. */
+    const struct ticdc_table *before, *after;
 };
 
 void ticdc_add_ddl(struct ticdc *ticdc, const struct iso_message *message,
@@ -166,7 +168,7 @@ bool ticdc_lose_zones(struct ticdc *ticdc, const struct ticdc_change *change);
 void ticdc_tell_lost(struct ticdc *ticdc, const struct iso_message *message,
                      const struct iso_row_name *table, struct iso_events *events);
 /* Why rows cannot be told apart by the key's texts, or NULL. */
-const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *row);
+const char *ticdc_key_is_doubted(const struct ticdc *ticdc, const struct iso_row *row);
 
 /* ---- columns (column.c) ---- */
 

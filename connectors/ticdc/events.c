@@ -323,7 +323,7 @@ enum iso_status ticdc_add_row(struct ticdc *ticdc, const struct iso_message *mes
     const char *unknown =
         is_marker(ticdc, table) ? NULL : ticdc_settle_key(ticdc, change, table->name);
     if (!unknown)
-        unknown = ticdc_key_in_zone(ticdc, change->has_now ? &ticdc->now : &ticdc->old);
+        unknown = ticdc_key_is_doubted(ticdc, change->has_now ? &ticdc->now : &ticdc->old);
     if (!unknown)
         return add_row(ticdc, message, &own, table, events, error);
     ticdc_leave_out(ticdc, message, table, unknown, events);

@@ -100,7 +100,9 @@ static enum iso_status finish_ddl(struct ticdc *ticdc, const struct iso_message 
                             .table = text_of(table ? table->table : NULL),
                             .sql = simple->sql,
                             .commit_ts = simple->commit_ts,
-                            .empties = drops};
+                            .empties = drops,
+                            .before = simple->previous_schema,
+                            .after = simple->schema};
     ticdc_add_ddl(ticdc, message, &ddl, events);
     note_schema(ticdc, simple);
     return ISO_OK;

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 
@@ -102,6 +103,27 @@ const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table)
             found = index;
     }
     return found;
+}
+
+static const struct ticdc_column *column_of(const struct ticdc_table *table, const char *name)
+{
+    struct iso_cell cell = {.name = name, .name_length = (uint32_t)strlen(name)};
+    return ticdc_table_column(table, &cell, 0);
+}
+
+bool ticdc_table_has_other_key(const struct ticdc_table *before, const struct ticdc_table *after)
+{
+    const struct ticdc_index *one = ticdc_table_key(before), *other = ticdc_table_key(after);
+    if (!one || !other || one->count != other->count)
+        return one || other;
+    for (uint32_t i = 0; i < one->count; i++) {
+        const struct ticdc_column *old = column_of(before, one->columns[i]),
+                                  *now = column_of(after, other->columns[i]);
+        if (strcasecmp(one->columns[i], other->columns[i]) || !old || !now ||
+            strcasecmp(old->type, now->type))
+            return true;
+    }
+    return false;
 }
 
 static bool is_named(const struct ticdc_table *table, struct iso_json_text database,

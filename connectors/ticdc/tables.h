@@ -56,6 +56,10 @@ void ticdc_table_drop_index(struct ticdc_table *table, uint32_t index);
  * there is none. */
 const struct ticdc_index *ticdc_table_key(const struct ticdc_table *table);
 
+/* Whether rows may have other names by the second than by the first: another key, or a column of it
+ * that is of another type. */
+bool ticdc_table_has_other_key(const struct ticdc_table *before, const struct ticdc_table *after);
+
 /* Takes ownership. */
 void ticdc_tables_put(struct ticdc_tables *tables, struct ticdc_table *table);
 const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables,

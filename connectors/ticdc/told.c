@@ -12,6 +12,12 @@
 static const char *const of_zone =
     "its TIMESTAMP is text in the changefeed's time zone, which nothing says: set "
     "zone=same of its source if the clients' sessions have that zone, too";
+static const char *const of_key =
+    "its key has a date, a time, a decimal or a float, which debezium spells otherwise than "
+    "clients do: formats other than debezium have their words";
+static const char *const of_label =
+    "its key has an ENUM or SET by name, and of its number the message says nothing: formats "
+    "other than csv have the number";
 static const char *const of_format =
     "its value may stand for another (a default for NULL, null or 1970 for dates of "
     "zeros, a rounded decimal): formats other than debezium say it";
@@ -59,12 +65,16 @@ static bool is_in_zone(const struct iso_cell *cell)
            (cell->length < sizeof zeros - 1 || memcmp(cell->text, zeros, sizeof zeros - 1) != 0);
 }
 
-const char *ticdc_key_in_zone(const struct ticdc *ticdc, const struct iso_row *row)
+const char *ticdc_key_is_doubted(const struct ticdc *ticdc, const struct iso_row *row)
 {
-    for (uint32_t i = 0; !ticdc->one_zone && i < ticdc->key_count; i++) {
+    for (uint32_t i = 0; i < ticdc->key_count; i++) {
         const struct iso_cell *cell =
             iso_row_find(row, ticdc->key_names[i].at, ticdc->key_names[i].length);
-        if (cell && cell->value.kind == ISO_VALUE_INSTANT)
+        if (cell && cell->is_doubted)
+            return of_key;
+        if (cell && cell->value.kind == ISO_VALUE_LABEL && cell->kind == ISO_CELL_TEXT)
+            return of_label;
+        if (cell && !ticdc->one_zone && cell->value.kind == ISO_VALUE_INSTANT)
             return of_zone;
     }
     return NULL;

@@ -160,14 +160,25 @@ const struct tidb_type tidb_types[TIDB_FORMS] = {
      {"{\"a\": 1}", "null", "[1, 2]", "\"s\""}},
 };
 
-static const struct tidb_type text_key = {TIDB_VARCHAR,
-                                          "VARCHAR(20)",
-                                          "varchar",
-                                          15,
-                                          64,
-                                          AVRO("string", "TEXT"),
-                                          CONNECT("varchar", "string"),
-                                          {NULL}};
+const struct tidb_type tidb_key_text = {TIDB_VARCHAR,
+                                        "VARCHAR(20)",
+                                        "varchar",
+                                        15,
+                                        64,
+                                        AVRO("string", "TEXT"),
+                                        CONNECT("varchar", "string"),
+                                        {"a,b/c%", "7", "", "\xc3\xa4 "}};
+
+/* What becomes of an INT column. */
+const struct tidb_type tidb_key_decimal = {
+    TIDB_DECIMAL,
+    "DECIMAL(12,2)",
+    "decimal",
+    246,
+    65,
+    "{\"type\":\"bytes\",\"connect.parameters\":{\"tidb_type\":\"DECIMAL\"},\"logicalType\":\"decimal\",\"precision\":12,\"scale\":2}",
+    CONNECT("decimal", "double"),
+    {"-7.00", "0.00", "42.00", "2147483647.00"}};
 
 /* ---- rows ---- */
 
@@ -181,15 +192,13 @@ const char *tidb_key_name(uint32_t place)
 uint32_t tidb_cells(const struct tidb_world *world, const struct tidb_schema *schema,
                     const uint32_t *key, const struct tidb_values *values, struct tidb_cell *cells)
 {
-    static const char *const digits[] = {"0", "1", "2", "3", "4"};
     uint32_t count = 0;
     (void)world;
     for (uint32_t i = 0; i < schema->key_count; i++) {
         uint32_t place = schema->order[i];
         struct tidb_cell *cell = &cells[count++];
-        *cell = (struct tidb_cell){.type = schema->is_text[place] ? &text_key
-                                                                  : &tidb_types[TIDB_INTEGER],
-                                   .text = digits[key[place]],
+        *cell = (struct tidb_cell){.type = schema->key[place],
+                                   .text = schema->key[place]->pool[key[place]],
                                    .is_key = true};
         snprintf(cell->name, sizeof cell->name, "%s", tidb_key_name(place));
     }

@@ -101,6 +101,25 @@ static void add_column(struct tidb_world *world, struct tidb_schema *schema)
     column->has_default = column->type->form == TIDB_INTEGER && percent(world, 50);
 }
 
+static bool is_csv(const struct tidb_world *world)
+{
+    return !strcmp(world->format, "csv");
+}
+
+/* Of the types that the format spells as clients do. A label's and a moment's pool has fewer
+ * values, or none that a key could have without zone=same. */
+static const struct tidb_type *key_type(struct tidb_world *world)
+{
+    static const uint8_t forms[] = {TIDB_UNSIGNED, TIDB_BYTES,  TIDB_BIT,      TIDB_SET,
+                                    TIDB_VARCHAR,  TIDB_DATE,   TIDB_DATETIME, TIDB_TIME,
+                                    TIDB_YEAR,     TIDB_DECIMAL};
+    bool counts = !strcmp(world->format, "debezium");
+    uint8_t form = forms[below(world, counts ? 5 : sizeof forms)];
+    return percent(world, 50)                                            ? &tidb_types[TIDB_INTEGER]
+           : form == TIDB_VARCHAR || (form == TIDB_SET && is_csv(world)) ? &tidb_key_text
+                                                                         : &tidb_types[form];
+}
+
 static void make_tables(struct tidb_world *world)
 {
     struct tidb_schema schema = {.key_count = 1 + below(world, TIDB_KEYS),
@@ -108,7 +127,7 @@ static void make_tables(struct tidb_world *world)
     uint32_t keys[TIDB_ROWS][TIDB_KEYS];
     for (uint32_t i = 0; i < schema.key_count; i++) {
         schema.order[i] = (uint8_t)i;
-        schema.is_text[i] = percent(world, 30);
+        schema.key[i] = key_type(world);
     }
     shuffle(world, schema.order, schema.key_count);
     for (uint32_t c = 1 + below(world, 4); c; c--)
@@ -118,9 +137,9 @@ static void make_tables(struct tidb_world *world)
         static const uint32_t permutations[TIDB_ROWS][3] = {{1, 2, 3}, {2, 3, 1}, {3, 1, 2},
                                                             {1, 3, 2}, {2, 1, 3}, {3, 2, 1}};
         memcpy(keys[r], permutations[r], sizeof permutations[r]);
-        keys[r][3] = 4;
+        keys[r][3] = 0;
         if (schema.key_count == 1)
-            keys[r][0] = r % 5;
+            keys[r][0] = r % TIDB_POOL;
     }
     for (uint32_t t = 0; t < TIDB_TABLES; t++) {
         struct tidb_table *table = &world->tables[t];
@@ -149,7 +168,7 @@ static void make_tables(struct tidb_world *world)
 
 static uint32_t row_count(const struct tidb_schema *schema)
 {
-    return schema->key_count == 1 ? 5 : TIDB_ROWS;
+    return schema->key_count == 1 ? TIDB_POOL : TIDB_ROWS;
 }
 
 /* "shop.t0/1,2": the key as records name it. */
@@ -158,8 +177,15 @@ static void put_row_name(struct iso_text *text, const struct tidb_world *world, 
 {
     const struct tidb_schema *schema = schema_of(world, table);
     iso_text_format(text, "shop.%s/", schema->name);
-    for (uint32_t i = 0; i < schema->key_count; i++)
-        iso_text_format(text, "%s%u", i ? "," : "", world->tables[table].keys[row][i]);
+    for (uint32_t i = 0; i < schema->key_count; i++) {
+        const char *part = schema->key[i]->pool[world->tables[table].keys[row][i]];
+        iso_text_put(text, i ? "," : "");
+        for (; *part; part++)
+            if (*part == '%' || *part == '/' || *part == ',')
+                iso_text_format(text, "%%%02X", (unsigned)*part);
+            else
+                iso_text_put_bytes(text, part, 1);
+    }
 }
 
 /* ---- statements ---- */
@@ -198,11 +224,6 @@ static void empty_rows(struct tidb_world *world, uint32_t table)
     static const struct tidb_version nothing = {.exists = false};
     for (uint32_t r = 0; r < TIDB_ROWS; r++)
         add_version(&world->tables[table].rows[r], &nothing, world->now);
-}
-
-static bool is_csv(const struct tidb_world *world)
-{
-    return !strcmp(world->format, "csv");
 }
 
 static void rename_table(struct tidb_world *world, uint32_t table)
@@ -252,9 +273,25 @@ static void drop_table(struct tidb_world *world, uint32_t table)
     empty_rows(world, table);
 }
 
+/* A column of the key gets another type: rows have other names. */
+static void alter_key(struct tidb_world *world, uint32_t table)
+{
+    struct tidb_event *event = add_statement(world, table, "ALTER", 12);
+    struct tidb_schema *schema = &world->schemas[event->schema];
+    schema->key[0] = &tidb_key_decimal;
+    snprintf(event->sql, sizeof event->sql, "ALTER TABLE `%s` MODIFY COLUMN `%s` %s NOT NULL",
+             schema->name, tidb_key_name(0), schema->key[0]->sql);
+    carry_rows(world, table, false);
+}
+
 static void alter_table(struct tidb_world *world, uint32_t table)
 {
     const struct tidb_schema *before = schema_of(world, table);
+    if (before->key[0] == &tidb_types[TIDB_INTEGER] && strcmp(world->format, "debezium") &&
+        percent(world, 30)) {
+        alter_key(world, table);
+        return;
+    }
     uint32_t last = before->column_count - 1;
     bool adds = before->column_count < TIDB_COLUMNS && percent(world, 50),
          drops = !adds && last && percent(world, 50);

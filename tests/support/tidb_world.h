@@ -65,7 +65,7 @@ struct tidb_type {
     const char *pool[TIDB_POOL]; /* what clients record: bytes as base64, labels by number */
 };
 
-extern const struct tidb_type tidb_types[TIDB_FORMS];
+extern const struct tidb_type tidb_types[TIDB_FORMS], tidb_key_text, tidb_key_decimal;
 
 struct tidb_column {
     char name[8];
@@ -79,8 +79,8 @@ struct tidb_schema {
     uint64_t version;
     uint32_t id, key_count, column_count;
     uint8_t order[TIDB_KEYS]; /* of the key's columns in the table: places in the index */
-    bool is_text[TIDB_KEYS];  /* columns of the key, in the index's order */
-    bool is_unique, is_gone;  /* a key that is not called primary; the table was dropped */
+    const struct tidb_type *key[TIDB_KEYS]; /* of the key's columns, in the index's order */
+    bool is_unique, is_gone; /* a key that is not called primary; the table was dropped */
     struct tidb_column columns[TIDB_COLUMNS];
 };
 

@@ -212,6 +212,47 @@ static void values_that_were_lost(void **state)
     }
 }
 
+/* The key's column of each type: as the other formats have it, or nobody's. */
+static void keys_of_every_type(void **state)
+{
+    (void)state;
+#define KEYED(type, more, value)                                                                   \
+    "{\"payload\":{\"source\":{\"db\":\"db\",\"table\":\"t\",\"commit_ts\":9},\"op\":\"c\","       \
+    "\"after\":{\"id\":" value                                                                     \
+    ",\"v\":7}},\"schema\":{\"fields\":[{\"field\":\"after\",\"fields\":["                         \
+    "{\"field\":\"id\",\"tidb_type\":\"" type "\"" more                                            \
+    "},{\"field\":\"v\",\"tidb_type\":\"int\"}]}]}}"
+    static const struct {
+        const char *message, *key;
+    } cases[] = {
+        {KEYED("int", "", "7"), "7"},
+        {KEYED("varchar", "", "\"a,b\""), "a%2Cb"},
+        {KEYED("bigint unsigned", "", "-9223372036854775808"), "9223372036854775808"},
+        {KEYED("bit", "", "\"AAAAAAAAAIA=\""), "9223372036854775808"},
+        {KEYED("enum", ",\"parameters\":{\"allowed\":\"a,b\"}", "\"b\""), "2"},
+        {KEYED("enum", "", "\"b\""), NULL},
+        {KEYED("date", "", "19782"), NULL},
+        {KEYED("datetime", "", "1709210096500000"), NULL},
+        {KEYED("timestamp", "", "\"2024-02-29T12:34:56Z\""), NULL},
+        {KEYED("time", "", "1000000"), NULL},
+        {KEYED("decimal", "", "1.5"), NULL},
+        {KEYED("double", "", "1.5"), NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct decoding decoding;
+        char expected[128];
+        start(&decoding, (struct iso_decoder_options){.value = "v"});
+        const char *found =
+            decoding_of(&decoding, key, sizeof key - 1, cases[i].message, strlen(cases[i].message));
+        snprintf(expected, sizeof expected, "ROW insert db.t/%s: - -> 7 cts 9\n", cases[i].key);
+        if (cases[i].key)
+            assert_string_equal(found, expected);
+        else
+            assert_int_equal(strncmp(found, "IGNORED its key has ", 20), 0);
+        decoding_end(&decoding);
+    }
+}
+
 int main(void)
 {
     cmocka_set_message_output(CM_OUTPUT_TAP);
@@ -221,6 +262,7 @@ int main(void)
                                        cmocka_unit_test(coverage),
                                        cmocka_unit_test(unreported_tables),
                                        cmocka_unit_test(avro_is_refused_by_name),
+                                       cmocka_unit_test(keys_of_every_type),
                                        cmocka_unit_test(values_that_were_lost)};
     return cmocka_run_group_tests_name("ticdc debezium", tests, NULL, NULL);
 }
