@@ -46,9 +46,9 @@ static void take_bind(struct observed *observed, const struct wire_piece *piece,
 void observed_client(struct observed *observed, const struct wire_piece *piece,
                      struct iso_text *before)
 {
-    if (observed->is_lost)
+    if (observed->conversation.is_lost)
         return;
-    if (!observed->is_ready) {
+    if (!observed->conversation.is_ready) {
         /* Who is not logged in makes no work: no client says more than its password before the
          * server is ready. */
         if (!strchr("pX", piece->type))
@@ -85,7 +85,7 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
         observed_keep_body(observed, observed_push(observed, ENTRY_CLOSE, QUESTION_NONE), piece);
         break;
     case 'S':
-        if (!observed->copies)
+        if (!observed->conversation.copies)
             observed_push(observed, ENTRY_SYNC, QUESTION_NONE);
         break;
     case 'X':
@@ -97,8 +97,8 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
         break;
     case 'c':
     case 'f':
-        if (observed->copies)
-            observed->copies = false;
+        if (observed->conversation.copies)
+            observed->conversation.copies = false;
         else
             observed_push(observed, ENTRY_COPIED, QUESTION_NONE);
         break;
@@ -106,7 +106,7 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
         break;
     }
     if (strchr("PBDECH", piece->type))
-        observed->in_sequence = true;
+        observed->conversation.in_sequence = true;
     else if (strchr("QSF", piece->type))
-        observed->in_sequence = false;
+        observed->conversation.in_sequence = false;
 }

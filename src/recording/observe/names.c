@@ -17,8 +17,8 @@ struct text *observed_text_new(struct observed *observed, const char *sql)
 {
     struct text *text = iso_allocate_zeroed(1, sizeof *text);
     text->references = 1;
-    text->epoch = observed->epoch;
-    text->plan = observe_plan(observed->world, sql, strlen(sql), observed->backslashes,
+    text->epoch = observed->doubt.epoch;
+    text->plan = observe_plan(observed->world, sql, strlen(sql), observed->settings.backslashes,
                               &text->constants, &text->shape);
     return text;
 }
@@ -40,8 +40,8 @@ size_t observed_text_bytes(const struct text *text)
 static void weigh(struct observed *observed, size_t *bytes, size_t many)
 {
     *bytes += many;
-    observed->names_bytes += many;
-    if (observed->names_bytes > NAMES_BYTES)
+    observed->named.bytes += many;
+    if (observed->named.bytes > NAMES_BYTES)
         observed_lose(observed);
 }
 
@@ -58,26 +58,26 @@ static void portal_release(struct portal *portal)
 
 struct prepared *observed_find_prepared(struct observed *observed, const char *name)
 {
-    for (uint32_t i = 0; i < observed->prepared_count; i++)
-        if (!strcmp(observed->prepared[i].name, name))
-            return &observed->prepared[i];
+    for (uint32_t i = 0; i < observed->named.prepared_count; i++)
+        if (!strcmp(observed->named.prepared[i].name, name))
+            return &observed->named.prepared[i];
     return NULL;
 }
 
 struct portal *observed_find_portal(struct observed *observed, const char *name)
 {
-    for (uint32_t i = 0; i < observed->portal_count; i++)
-        if (!strcmp(observed->portals[i].name, name))
-            return &observed->portals[i];
+    for (uint32_t i = 0; i < observed->named.portal_count; i++)
+        if (!strcmp(observed->named.portals[i].name, name))
+            return &observed->named.portals[i];
     return NULL;
 }
 
 void observed_drop_prepared(struct observed *observed, struct prepared *prepared)
 {
-    observed->names_bytes -= prepared->bytes;
+    observed->named.bytes -= prepared->bytes;
     iso_free(prepared->name);
     observed_text_release(prepared->text);
-    *prepared = observed->prepared[--observed->prepared_count];
+    *prepared = observed->named.prepared[--observed->named.prepared_count];
 }
 
 void observed_add_prepared(struct observed *observed, const char *name, struct text *text)
@@ -85,12 +85,13 @@ void observed_add_prepared(struct observed *observed, const char *name, struct t
     struct prepared *prepared = observed_find_prepared(observed, name);
     if (prepared)
         observed_drop_prepared(observed, prepared);
-    if (observed->prepared_count == NAMES_MOST) {
+    if (observed->named.prepared_count == NAMES_MOST) {
         observed_lose(observed);
         return;
     }
-    ISO_GROW(observed->prepared, observed->prepared_count, observed->prepared_capacity);
-    prepared = &observed->prepared[observed->prepared_count++];
+    ISO_GROW(observed->named.prepared, observed->named.prepared_count,
+             observed->named.prepared_capacity);
+    prepared = &observed->named.prepared[observed->named.prepared_count++];
     *prepared = (struct prepared){.name = iso_copy_text(name, strlen(name)),
                                   .text = observed_text_share(text)};
     weigh(observed, &prepared->bytes, sizeof *prepared + strlen(name) + observed_text_bytes(text));
@@ -108,17 +109,17 @@ void observed_weigh_portal(struct observed *observed, struct portal *portal)
 
 void observed_drop_portal(struct observed *observed, struct portal *portal)
 {
-    observed->portal = NULL;
-    observed->names_bytes -= portal->bytes;
+    observed->running.portal = NULL;
+    observed->named.bytes -= portal->bytes;
     portal_release(portal);
-    *portal = observed->portals[--observed->portal_count];
-    observed->portals[observed->portal_count] = (struct portal){0};
+    *portal = observed->named.portals[--observed->named.portal_count];
+    observed->named.portals[observed->named.portal_count] = (struct portal){0};
 }
 
 void observed_drop_portals(struct observed *observed)
 {
-    while (observed->portal_count)
-        observed_drop_portal(observed, &observed->portals[observed->portal_count - 1]);
+    while (observed->named.portal_count)
+        observed_drop_portal(observed, &observed->named.portals[observed->named.portal_count - 1]);
 }
 
 struct portal *observed_open_portal(struct observed *observed, const char *name)
@@ -126,10 +127,11 @@ struct portal *observed_open_portal(struct observed *observed, const char *name)
     struct portal *portal = observed_find_portal(observed, name);
     if (portal)
         observed_drop_portal(observed, portal);
-    if (observed->portal_count == NAMES_MOST)
+    if (observed->named.portal_count == NAMES_MOST)
         observed_drop_portals(observed);
-    ISO_GROW(observed->portals, observed->portal_count, observed->portal_capacity);
-    portal = &observed->portals[observed->portal_count++];
+    ISO_GROW(observed->named.portals, observed->named.portal_count,
+             observed->named.portal_capacity);
+    portal = &observed->named.portals[observed->named.portal_count++];
     *portal = (struct portal){.name = iso_copy_text(name, strlen(name)),
                               .writes = observed->transaction.writes,
                               .serial = observed->transaction.serial};

@@ -8,9 +8,9 @@
 
 void observed_lose(struct observed *observed)
 {
-    if (!observed->is_lost)
+    if (!observed->conversation.is_lost)
         observe_count(observed->world, &observed->world->counts.lost);
-    observed->is_lost = true;
+    observed->conversation.is_lost = true;
 }
 
 struct observed *observed_new(struct observe_world *world, uint64_t number, const uint8_t *startup,
@@ -27,7 +27,7 @@ struct observed *observed_new(struct observe_world *world, uint64_t number, cons
     observed->name = iso_copy_text(database, strlen(database));
     observed->session = iso_recorder_session_new(world->shared->recorder, sid);
     iso_recorder_hold(observed->session);
-    observed->spelling = (struct spelling){.is_utf8 = false, .is_iso = true};
+    observed->settings.spelling = (struct spelling){.is_utf8 = false, .is_iso = true};
     return observed;
 }
 
@@ -36,33 +36,34 @@ void observed_free(struct observed *observed)
     if (!observed)
         return;
     bool commits = false;
-    for (uint32_t i = 0; i < observed->count; i++)
+    for (uint32_t i = 0; i < observed->pending.count; i++)
         commits |= !observed_at(observed, i)->own;
-    if (observed->transaction.state == TRANSACTION_OPEN && !observed->is_lost &&
-        !observed->stops) /* else it goes on */
+    if (observed->transaction.state == TRANSACTION_OPEN && !observed->conversation.is_lost &&
+        !observed->conversation.stops) /* else it goes on */
         observed_end_transaction(observed, commits && !observed->transaction.has_failed
                                                ? OUTCOME_UNKNOWN
                                                : OUTCOME_ABORTED);
-    if (observed->asked)
+    if (observed->question.catalog)
         observe_catalog_is(observed->world->shared, observed->database, NULL);
-    catalog_release(observed->asked);
+    catalog_release(observed->question.catalog);
     catalog_release(observed->catalog);
     observed_drop_portals(observed);
-    while (observed->prepared_count)
-        observed_drop_prepared(observed, &observed->prepared[observed->prepared_count - 1]);
-    for (uint32_t i = 0; i < observed->capacity; i++) {
-        observed_text_release(observed->queue[i].text);
-        iso_text_release(&observed->queue[i].bytes);
+    while (observed->named.prepared_count)
+        observed_drop_prepared(observed,
+                               &observed->named.prepared[observed->named.prepared_count - 1]);
+    for (uint32_t i = 0; i < observed->pending.capacity; i++) {
+        observed_text_release(observed->pending.entries[i].text);
+        iso_text_release(&observed->pending.entries[i].bytes);
     }
     observed_settle(observed, true);
     observed_forget_savepoints(observed, 0);
-    observed_text_release(observed->text);
-    reading_release(&observed->reading);
-    iso_free(observed->fields.list);
-    iso_free(observed->queue);
-    iso_free(observed->prepared);
-    iso_free(observed->portals);
-    iso_free(observed->savepoints);
+    observed_text_release(observed->running.text);
+    reading_release(&observed->running.reading);
+    iso_free(observed->running.fields.list);
+    iso_free(observed->pending.entries);
+    iso_free(observed->named.prepared);
+    iso_free(observed->named.portals);
+    iso_free(observed->savepoints.list);
     iso_recorder_session_free(observed->session);
     observe_database_release(observed->world->shared, observed->database);
     iso_free(observed->name);
@@ -71,23 +72,25 @@ void observed_free(struct observed *observed)
 
 void observed_stop(struct observed *observed)
 {
-    observed->stops = true;
+    observed->conversation.stops = true;
 }
 
 void observed_keep_quiet(struct observed *observed, bool is_quiet)
 {
-    observed->is_quiet = is_quiet;
+    observed->conversation.is_quiet = is_quiet;
 }
 
 bool observed_waits(const struct observed *observed)
 {
-    for (uint32_t i = 0; observed && i < observed->count; i++)
-        if (observed->queue[(observed->first + i) % observed->capacity].own)
+    for (uint32_t i = 0; observed && i < observed->pending.count; i++)
+        if (observed->pending.entries[(observed->pending.first + i) % observed->pending.capacity]
+                .own)
             return true;
     return false;
 }
 
 bool observed_is_over(const struct observed *observed)
 {
-    return (observed->is_lost || observed->stops) && !observed_waits(observed);
+    return (observed->conversation.is_lost || observed->conversation.stops) &&
+           !observed_waits(observed);
 }

@@ -124,61 +124,99 @@ struct waiting {
     struct observe_held groups[WAITING_MOST];
 };
 
+/* What the server still has to answer: a ring (queue.c). */
+struct pending {
+    struct entry *entries;
+    uint32_t first, count, capacity;
+    size_t bytes; /* that the entries keep */
+};
+
+/* Prepared statements, portals and cursors (names.c). */
+struct named {
+    struct prepared *prepared;
+    uint32_t prepared_count, prepared_capacity;
+    struct portal *portals;
+    uint32_t portal_count, portal_capacity;
+    size_t bytes; /* that they keep of what the client sent */
+};
+
+/* Savepoints of the transaction (transaction.c). */
+struct savepoints {
+    struct savepoint *list;
+    uint32_t count, capacity;
+};
+
+/* Where the conversation is (client.c, server.c). */
+struct conversation {
+    bool is_ready; /* the server has said so once */
+    bool is_lost, stops, is_quiet;
+    bool copies, in_sequence;
+    char status; /* of the last ReadyForQuery */
+};
+
+/* What the server reports of its settings (server.c), and what was found of others. */
+struct settings {
+    struct spelling spelling;
+    enum isolation by_default;
+    bool reads_only; /* by default: what is asked outside of a transaction might wait for a safe
+                        snapshot (DEFERRABLE) */
+    bool backslashes, is_standby;
+};
+
+/* What ran in the session that may have changed what names and values mean (statement.c). */
+struct doubt {
+    /* Temporary relations, prepared statements or the catalog may be others: nothing is recorded
+     * until the server was asked (QUESTION_VIEW). */
+    bool is_dirty;
+    bool is_unsettled; /* until it is ready, settings may be others than were reported */
+    bool has_temporary;
+    bool defines;   /* something ran that may have changed the catalog for everybody */
+    uint64_t epoch; /* how often what names mean may have changed */
+};
+
+/* The statement that runs (statement.c). */
+struct running {
+    bool runs, fails, starts, has_fields;
+    bool is_admitted, is_pure; /* by its shape and the catalog */
+    enum plan_reason passed;   /* why it is passed on, found before its result */
+    struct plan_statement *statement;
+    struct observe_shape *shape;
+    struct text *text;     /* a reference: what the input points to */
+    struct portal *portal; /* of extended execution, or of FETCH; NULL */
+    struct statement_input input;
+    struct written written;
+    struct reading reading;
+    struct result_fields fields;
+    size_t mark;
+};
+
+/* A question of the observer's own (question.c). */
+struct asked {
+    bool was_asked;  /* whether a question for the catalog is due */
+    bool is_guarded; /* a question's savepoint was sent, and its end was not */
+    bool has_failed;
+    int64_t at; /* nanoseconds: when a question was put; and what confirms the catalog */
+    char expected[CATALOG_EXPECTED];
+    struct catalog *catalog; /* that is being read */
+    char answer[ANSWERS][256];
+};
+
 struct observed {
     struct observe_world *world;
     char *name;                        /* of the database */
     struct observe_database *database; /* a reference; NULL before the login */
     struct catalog *catalog;
     struct iso_recorder_session *session;
-    struct entry *queue; /* a ring */
-    uint32_t first, count, capacity;
-    size_t queue_bytes;
-    size_t names_bytes; /* what prepared statements and portals keep of what the client sent */
-    bool is_ready;      /* the server has said so once */
-    bool was_asked;     /* whether a question for the catalog is due */
-    bool reads_only;    /* by default: what is asked outside of a transaction might wait for a safe
-                           snapshot (DEFERRABLE) */
-    bool is_lost, stops, backslashes, is_standby, copies, in_sequence;
-    /* Something ran that may have made temporary relations, prepared statements or changed the
-     * catalog: nothing is recorded until the server was asked (QUESTION_VIEW). Unsettled: until it
-     * is ready, settings may be others than were reported. */
-    bool is_dirty, is_unsettled, has_temporary;
-    uint64_t epoch; /* how often what names mean may have changed */
-    bool defines;   /* something ran that may have changed the catalog for everybody */
-    struct waiting waiting;
-    int64_t asked_at; /* nanoseconds: when a question was put; and what confirms the catalog */
-    char expected[CATALOG_EXPECTED];
-    char status; /* of the last ReadyForQuery */
-    struct spelling spelling;
-    enum isolation by_default;
+    struct conversation conversation;
+    struct pending pending;
+    struct named named;
+    struct settings settings;
+    struct doubt doubt;
     struct transaction transaction;
-    struct savepoint *savepoints;
-    uint32_t savepoint_count, savepoint_capacity;
-    struct prepared *prepared;
-    uint32_t prepared_count, prepared_capacity;
-    struct portal *portals;
-    uint32_t portal_count, portal_capacity;
-
-    /* The statement that runs. */
-    bool runs, fails;
-    struct plan_statement *statement;
-    bool is_admitted, is_pure; /* by its shape and the catalog */
-    struct written written;
-    struct observe_shape *shape;
-    struct statement_input input;
-    struct text *text;     /* a reference: what the input points to */
-    struct portal *portal; /* of extended execution, or of FETCH; NULL */
-    struct reading reading;
-    struct result_fields fields;
-    bool has_fields, starts;
-    bool is_quiet;
-    bool is_guarded;         /* a question's savepoint was sent, and its end was not */
-    enum plan_reason passed; /* why it is passed on, found before its result */
-    size_t mark;
-
-    struct catalog *asked; /* that is being read */
-    bool question_failed;
-    char answer[ANSWERS][256];
+    struct savepoints savepoints;
+    struct waiting waiting;
+    struct running running;
+    struct asked question;
 };
 
 /* observed.c */

@@ -47,11 +47,11 @@ static void put_question(struct observed *observed, enum question question, cons
 {
     char savepoint[80];
     snprintf(savepoint, sizeof savepoint, "SAVEPOINT %s", observed->world->shared->question_name);
-    if (observed->status != 'T')
+    if (observed->conversation.status != 'T')
         put_statement(observed, QUESTION_GUARD, own_timeout, text);
-    else if (!observed->is_guarded)
+    else if (!observed->question.is_guarded)
         put_statement(observed, QUESTION_GUARD, savepoint, text);
-    observed->is_guarded = observed->status == 'T';
+    observed->question.is_guarded = observed->conversation.status == 'T';
     put_statement(observed, question, query, text);
     put_sync(observed, question, text);
 }
@@ -59,21 +59,23 @@ static void put_question(struct observed *observed, enum question question, cons
 static void put_end_of_guard(struct observed *observed, struct iso_text *text)
 {
     char back[80];
-    if (!observed->is_guarded)
+    if (!observed->question.is_guarded)
         return;
     snprintf(back, sizeof back, "ROLLBACK TO %s", observed->world->shared->question_name);
     put_statement(observed, QUESTION_GUARD, back, text);
     snprintf(back, sizeof back, "RELEASE %s", observed->world->shared->question_name);
     put_statement(observed, QUESTION_GUARD, back, text);
     put_sync(observed, QUESTION_GUARD, text);
-    observed->is_guarded = false;
+    observed->question.is_guarded = false;
 }
 
 static bool may_ask(struct observed *observed)
 {
-    return observed->is_ready && !observed->is_quiet && !observed->count &&
-           !observed->in_sequence && !observed->is_lost && !observed->stops && !observed->copies &&
-           !(observed->reads_only && observed->status == 'I') &&
+    return observed->conversation.is_ready && !observed->conversation.is_quiet &&
+           !observed->pending.count && !observed->conversation.in_sequence &&
+           !observed->conversation.is_lost && !observed->conversation.stops &&
+           !observed->conversation.copies &&
+           !(observed->settings.reads_only && observed->conversation.status == 'I') &&
            !observed_find_portal(observed, question_portal);
 }
 
@@ -99,15 +101,15 @@ static bool check_is_due(const struct observed *observed)
  * first, since it costs little. */
 static void ask_what_is_seen(struct observed *observed, bool with_check, struct iso_text *before)
 {
-    bool is_idle = observed->status == 'I';
+    bool is_idle = observed->conversation.status == 'I';
     struct iso_text query = {0}, check = {0};
-    observed->asked_at = observe_nanoseconds();
+    observed->question.at = observe_nanoseconds();
     if (with_check)
-        catalog_put_check(observed->catalog, &check, observed->expected);
+        catalog_put_check(observed->catalog, &check, observed->question.expected);
     else
         iso_text_put(&check, "NULL");
     if (is_idle && with_check)
-        observed->database->check_at = observed->asked_at;
+        observed->database->check_at = observed->question.at;
     iso_text_put_bytes(&check, "", 1);
     iso_text_format(&query, ask_view, check.bytes, is_idle ? "false" : catalog_changed_query);
     iso_text_put_bytes(&query, "", 1);
@@ -119,15 +121,15 @@ static void ask_what_is_seen(struct observed *observed, bool with_check, struct 
 static void ask_catalog(struct observed *observed, struct iso_text *before)
 {
     observe_count(observed->world, &observed->world->counts.catalogs);
-    observed->asked = catalog_new();
-    observed->asked->asked_at = observe_nanoseconds();
+    observed->question.catalog = catalog_new();
+    observed->question.catalog->asked_at = observe_nanoseconds();
     put_question(observed, QUESTION_CATALOG, catalog_query, before);
 }
 
 void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 {
-    if (!observed->waiting.count || observed->status != 'I' || observed->is_standby ||
-        !may_ask(observed))
+    if (!observed->waiting.count || observed->conversation.status != 'I' ||
+        observed->settings.is_standby || !may_ask(observed))
         return;
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
@@ -144,16 +146,18 @@ void observed_ask_at_end(struct observed *observed, struct iso_text *before)
 static void ask_what_is_meant(struct observed *observed, const struct plan_statement *statement,
                               struct iso_text *before)
 {
-    bool is_idle = observed->status == 'I', is_worth = statement && is_worth_asking(statement);
+    bool is_idle = observed->conversation.status == 'I',
+         is_worth = statement && is_worth_asking(statement);
     bool is_new =
         is_idle && is_worth &&
         observe_catalog_wanted(observed->world->shared, observed->database, MOMENT_BEFORE);
     bool is_check =
         is_idle ? !is_new && check_is_due(observed) : observed->transaction.may_have_changed;
-    bool may_see = is_idle || (observed->status == 'T' && observed->transaction.saw_snapshot);
+    bool may_see =
+        is_idle || (observed->conversation.status == 'T' && observed->transaction.saw_snapshot);
     if (is_new)
         ask_catalog(observed, before);
-    if ((observed->is_dirty && may_see && is_worth) ||
+    if ((observed->doubt.is_dirty && may_see && is_worth) ||
         (observed->waiting.count && is_idle && is_check))
         ask_what_is_seen(observed, is_check, before);
 }
@@ -169,7 +173,7 @@ static void ask_before(struct observed *observed, const struct plan_statement *s
     observed_settle(observed, false);
     observed_refresh_catalog(observed);
     ask_what_is_meant(observed, statement, before);
-    if (transaction->state != TRANSACTION_OPEN || observed->status != 'T')
+    if (transaction->state != TRANSACTION_OPEN || observed->conversation.status != 'T')
         return;
     if (!transaction->saw_snapshot) /* then it has written nothing either */
         return;
@@ -185,7 +189,7 @@ static void ask_before(struct observed *observed, const struct plan_statement *s
 void observed_ask_before(struct observed *observed, const struct text *text,
                          struct iso_text *before)
 {
-    if (!observed->catalog || observed->is_standby || !may_ask(observed))
+    if (!observed->catalog || observed->settings.is_standby || !may_ask(observed))
         return;
     ask_before(observed, only_statement(text), before);
     put_end_of_guard(observed, before);
@@ -194,7 +198,7 @@ void observed_ask_before(struct observed *observed, const struct text *text,
 bool observed_asks(struct observed *observed, enum observed_occasion occasion,
                    struct iso_text *question)
 {
-    if (!may_ask(observed) || observed->status != 'I')
+    if (!may_ask(observed) || observed->conversation.status != 'I')
         return false;
     observed_settle(observed, false);
     if (observed->catalog)
@@ -207,8 +211,8 @@ bool observed_asks(struct observed *observed, enum observed_occasion occasion,
         return question->used;
     }
     /* behind a login, which took longer */
-    bool is_moment = occasion == OBSERVED_IDLE || !observed->was_asked;
-    observed->was_asked = true;
+    bool is_moment = occasion == OBSERVED_IDLE || !observed->question.was_asked;
+    observed->question.was_asked = true;
     if (!observe_catalog_wanted(observed->world->shared, observed->database,
                                 is_moment ? MOMENT_IDLE : MOMENT_BEHIND))
         return false;
@@ -222,63 +226,67 @@ static void take_answer(struct observed *observed, const struct wire_piece *piec
     if (question == QUESTION_GUARD)
         return;
     if (!piece->body) {
-        observed->question_failed = true;
+        observed->question.has_failed = true;
         return;
     }
     struct wire_cursor row = wire_cursor(piece->body, piece->size);
     if (question == QUESTION_CATALOG) {
         const struct observe_shared *shared = observed->world->shared;
-        if (!catalog_add(observed->asked, row, shared->tables, shared->table_count))
-            observed->question_failed = true;
+        if (!catalog_add(observed->question.catalog, row, shared->tables, shared->table_count))
+            observed->question.has_failed = true;
         return;
     }
     uint16_t count = wire_u16(&row);
     for (int i = 0; i < ANSWERS && i < count; i++) {
         uint32_t size = wire_u32(&row);
         const uint8_t *bytes = size == UINT32_MAX ? NULL : wire_bytes(&row, size);
-        if (bytes && size < sizeof observed->answer[i]) {
-            memcpy(observed->answer[i], bytes, size);
-            observed->answer[i][size] = 0;
+        if (bytes && size < sizeof observed->question.answer[i]) {
+            memcpy(observed->question.answer[i], bytes, size);
+            observed->question.answer[i][size] = 0;
         } else if (bytes) {
-            observed->question_failed = true; /* a snapshot of very many transactions */
+            observed->question.has_failed = true; /* a snapshot of very many transactions */
         }
     }
 }
 
 static void take_view(struct observed *observed)
 {
-    const char *check = observed->answer[ANSWER_CHECK];
-    bool is_same = !strcmp(check, observed->expected), is_idle = observed->status == 'I';
+    const char *check = observed->question.answer[ANSWER_CHECK];
+    bool is_same = !strcmp(check, observed->question.expected),
+         is_idle = observed->conversation.status == 'I';
     if (is_idle && *check) {
         observe_confirmed(observed->world->shared, observed->database, observed->catalog,
-                          observed->asked_at, is_same);
+                          observed->question.at, is_same);
         observed_settle(observed, false);
     }
     /* A transaction that changed what it used goes on unrecorded; others' changes are found when
      * its record is confirmed. */
-    observed->transaction.may_have_changed = !is_idle && *observed->answer[ANSWER_CHANGED] == 't';
+    observed->transaction.may_have_changed =
+        !is_idle && *observed->question.answer[ANSWER_CHANGED] == 't';
     if (!is_idle && (*check ? !is_same : observed->transaction.may_have_changed))
         return;
-    observed->is_dirty = false;
-    observed->has_temporary = *observed->answer[ANSWER_TEMPORARY] == 't';
-    observed->spelling.keeps_floats = atoi(observed->answer[ANSWER_FLOATS]) >= 1 &&
-                                      !strcmp(observed->answer[ANSWER_BYTES], "hex");
-    for (uint32_t i = 0; *observed->answer[ANSWER_PREPARED] == 't' && i < observed->prepared_count;
+    observed->doubt.is_dirty = false;
+    observed->doubt.has_temporary = *observed->question.answer[ANSWER_TEMPORARY] == 't';
+    observed->settings.spelling.keeps_floats =
+        atoi(observed->question.answer[ANSWER_FLOATS]) >= 1 &&
+        !strcmp(observed->question.answer[ANSWER_BYTES], "hex");
+    for (uint32_t i = 0;
+         *observed->question.answer[ANSWER_PREPARED] == 't' && i < observed->named.prepared_count;
          /* its name may be another's by now */
          i++)
-        observed->prepared[i].text->is_misread = true;
+        observed->named.prepared[i].text->is_misread = true;
 }
 
 static void take_position(struct observed *observed)
 {
     struct transaction *transaction = &observed->transaction;
-    enum isolation isolation = isolation_of(observed->answer[1]);
+    enum isolation isolation = isolation_of(observed->question.answer[1]);
     if (transaction->takes_default)
-        observed->by_default = isolation;
+        observed->settings.by_default = isolation;
     transaction->isolation = isolation;
     if (isolation < ISOLATION_REPEATABLE_READ)
         return;
-    iso_recorder_snapshot(observed->session, observed->answer[0]);
+    iso_recorder_snapshot(observed->session, observed->question.answer[0]);
     transaction->has_position = true;
     observe_count(observed->world, &observed->world->counts.positions);
 }
@@ -287,29 +295,29 @@ static void end_question(struct observed *observed, enum question question)
 {
     if (question == QUESTION_GUARD)
         return;
-    if (observed->question_failed)
+    if (observed->question.has_failed)
         observe_count(observed->world, &observed->world->counts.questions_failed);
     if (question == QUESTION_CATALOG) {
-        if (observed->question_failed) {
-            catalog_release(observed->asked);
-            observed->asked = NULL;
+        if (observed->question.has_failed) {
+            catalog_release(observed->question.catalog);
+            observed->question.catalog = NULL;
         }
-        if (observed->asked)
-            catalog_end(observed->asked);
-        observe_catalog_is(observed->world->shared, observed->database, observed->asked);
-        observed->asked = NULL;
-    } else if (question == QUESTION_VIEW && !observed->question_failed) {
+        if (observed->question.catalog)
+            catalog_end(observed->question.catalog);
+        observe_catalog_is(observed->world->shared, observed->database, observed->question.catalog);
+        observed->question.catalog = NULL;
+    } else if (question == QUESTION_VIEW && !observed->question.has_failed) {
         take_view(observed);
-    } else if (question == QUESTION_POSITION && !observed->question_failed) {
+    } else if (question == QUESTION_POSITION && !observed->question.has_failed) {
         take_position(observed);
-    } else if (question == QUESTION_XID && !observed->question_failed) {
+    } else if (question == QUESTION_XID && !observed->question.has_failed) {
         observed->transaction.xid_known = true;
-        iso_recorder_xid(observed->session, observed->answer[0]);
-        if (*observed->answer[0] && observed->transaction.writes_more)
+        iso_recorder_xid(observed->session, observed->question.answer[0]);
+        if (*observed->question.answer[0] && observed->transaction.writes_more)
             iso_recorder_writes_from_stream(observed->session);
     }
-    observed->question_failed = false;
-    memset(observed->answer, 0, sizeof observed->answer);
+    observed->question.has_failed = false;
+    memset(observed->question.answer, 0, sizeof observed->question.answer);
 }
 
 void observed_answer_own(struct observed *observed, const struct wire_piece *piece)
@@ -318,14 +326,14 @@ void observed_answer_own(struct observed *observed, const struct wire_piece *pie
     enum question question = entry->own;
     switch (piece->type) {
     case 'E':
-        observed->question_failed = true;
+        observed->question.has_failed = true;
         observed_pop_to_sync(observed);
         break;
     case 'D':
         take_answer(observed, piece, question);
         break;
     case 'Z':
-        observed->status = piece->body && piece->size ? (char)*piece->body : 0;
+        observed->conversation.status = piece->body && piece->size ? (char)*piece->body : 0;
         observed_pop(observed);
         end_question(observed, question);
         break;

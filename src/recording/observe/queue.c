@@ -1,38 +1,42 @@
 #include "observe/observed_private.h"
 
+#include <assert.h>
+
 #include "base/memory.h"
 
 enum { QUEUE_MOST = 1 << 14, QUEUE_BYTES = 1 << 24 };
 
 struct entry *observed_head(struct observed *observed)
 {
-    return observed->count ? &observed->queue[observed->first] : NULL;
+    return observed->pending.count ? &observed->pending.entries[observed->pending.first] : NULL;
 }
 
 struct entry *observed_at(struct observed *observed, uint32_t place)
 {
-    return &observed->queue[(observed->first + place) % observed->capacity];
+    assert(place < observed->pending.count);
+    return &observed->pending
+                .entries[(observed->pending.first + place) % observed->pending.capacity];
 }
 
 struct entry *observed_push(struct observed *observed, enum entry_kind kind, enum question own)
 {
-    if (observed->count == observed->capacity) {
-        uint32_t capacity = observed->capacity ? observed->capacity * 2 : 8;
+    if (observed->pending.count == observed->pending.capacity) {
+        uint32_t capacity = observed->pending.capacity ? observed->pending.capacity * 2 : 8;
         struct entry *queue = iso_allocate_zeroed(capacity, sizeof *queue);
-        for (uint32_t i = 0; i < observed->count; i++)
+        for (uint32_t i = 0; i < observed->pending.count; i++)
             queue[i] = *observed_at(observed, i);
-        iso_free(observed->queue);
-        observed->queue = queue;
-        observed->capacity = capacity;
-        observed->first = 0;
+        iso_free(observed->pending.entries);
+        observed->pending.entries = queue;
+        observed->pending.capacity = capacity;
+        observed->pending.first = 0;
     }
-    struct entry *entry = observed_at(observed, observed->count++);
+    struct entry *entry = observed_at(observed, observed->pending.count++);
     entry->kind = kind;
     entry->own = own;
     entry->place = 0;
     entry->text = NULL;
     entry->bytes.used = entry->cost = 0;
-    if (observed->count > QUEUE_MOST)
+    if (observed->pending.count > QUEUE_MOST)
         observed_lose(observed);
     return entry;
 }
@@ -40,8 +44,8 @@ struct entry *observed_push(struct observed *observed, enum entry_kind kind, enu
 void observed_weigh(struct observed *observed, struct entry *entry, size_t bytes)
 {
     entry->cost += bytes;
-    observed->queue_bytes += bytes;
-    if (observed->queue_bytes > QUEUE_BYTES)
+    observed->pending.bytes += bytes;
+    if (observed->pending.bytes > QUEUE_BYTES)
         observed_lose(observed);
 }
 
@@ -60,29 +64,30 @@ void observed_keep_body(struct observed *observed, struct entry *entry,
 void observed_pop(struct observed *observed)
 {
     struct entry *entry = observed_head(observed);
-    observed->queue_bytes -= entry->cost;
+    assert(entry && observed->pending.bytes >= entry->cost);
+    observed->pending.bytes -= entry->cost;
     observed_text_release(entry->text);
     entry->text = NULL;
     entry->bytes.used = 0;
     if (entry->bytes.capacity > 1 << 14)
         iso_text_release(&entry->bytes);
-    observed->first = (observed->first + 1) % observed->capacity;
-    observed->count--;
+    observed->pending.first = (observed->pending.first + 1) % observed->pending.capacity;
+    observed->pending.count--;
 }
 
 void observed_pop_to_sync(struct observed *observed)
 {
-    while (observed->count && observed_head(observed)->kind != ENTRY_SYNC)
+    while (observed->pending.count && observed_head(observed)->kind != ENTRY_SYNC)
         observed_pop(observed);
 }
 
 void observed_begin_copy(struct observed *observed)
 {
     uint32_t kept = 1, ends = 1;
-    while (ends < observed->count && observed_at(observed, ends)->kind != ENTRY_COPIED)
+    while (ends < observed->pending.count && observed_at(observed, ends)->kind != ENTRY_COPIED)
         ends++;
-    observed->copies = ends == observed->count;
-    for (uint32_t i = 1; i < observed->count; i++) {
+    observed->conversation.copies = ends == observed->pending.count;
+    for (uint32_t i = 1; i < observed->pending.count; i++) {
         struct entry *entry = observed_at(observed, i);
         if ((i < ends && entry->kind == ENTRY_SYNC) || i == ends)
             continue;
@@ -93,5 +98,5 @@ void observed_begin_copy(struct observed *observed)
         }
         kept++;
     }
-    observed->count = kept;
+    observed->pending.count = kept;
 }

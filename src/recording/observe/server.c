@@ -49,7 +49,7 @@ static void end_parse(struct observed *observed, struct entry *entry)
 {
     struct wire_cursor cursor = body_of(entry);
     const char *name = wire_text(&cursor);
-    entry->text->is_misread |= entry->text->epoch != observed->epoch;
+    entry->text->is_misread |= entry->text->epoch != observed->doubt.epoch;
     observed_add_prepared(observed, name, entry->text);
 }
 
@@ -80,7 +80,7 @@ static void bind_parameters(struct observed *observed, struct portal *portal,
             parameter->type = 0;
         parameter->is_known = bytes && size <= 8192 && !(is_binary && !parameter->type) &&
                               pg_value_text(parameter->type, is_binary, bytes, size,
-                                            &observed->spelling, &parameters->values);
+                                            &observed->settings.spelling, &parameters->values);
     }
     portal->format_count = wire_u16(cursor);
     portal->formats = iso_allocate_zeroed(portal->format_count ? portal->format_count : 1,
@@ -122,7 +122,7 @@ static void end_describe(struct observed *observed, struct entry *entry,
         struct prepared *prepared = observed_find_prepared(observed, name);
         if (prepared && piece->body) {
             prepared->text->is_described = read_fields(&prepared->text->fields, piece);
-            prepared->text->described = observed->epoch;
+            prepared->text->described = observed->doubt.epoch;
         }
     } else {
         struct portal *portal = observed_find_portal(observed, name);
@@ -151,7 +151,7 @@ static void end_close(struct observed *observed, struct entry *entry)
 static bool start(struct observed *observed, struct entry *entry)
 {
     if (entry->kind == ENTRY_QUERY) {
-        entry->text->is_misread |= !entry->place && entry->text->epoch != observed->epoch;
+        entry->text->is_misread |= !entry->place && entry->text->epoch != observed->doubt.epoch;
         observed_begin_statement(observed, entry->text, entry->place, NULL);
         return true;
     }
@@ -161,11 +161,12 @@ static bool start(struct observed *observed, struct entry *entry)
         observed_lose(observed);
         return false;
     }
-    if (!observed->runs) {
+    if (!observed->running.runs) {
         observed_begin_statement(observed, portal->text, 0, portal);
         if (portal->is_described)
             observed_begin_rows(observed, &portal->fields,
-                                portal->is_told || portal->text->described == observed->epoch);
+                                portal->is_told ||
+                                    portal->text->described == observed->doubt.epoch);
     }
     return true;
 }
@@ -176,17 +177,19 @@ static void take_description(struct observed *observed, struct entry *entry,
     if (entry->kind != ENTRY_QUERY) {
         end_describe(observed, entry, piece);
         observed_pop(observed);
-    } else if (start(observed, entry) && piece->body && read_fields(&observed->fields, piece)) {
-        observed_begin_rows(observed, &observed->fields, true);
+    } else if (start(observed, entry) && piece->body &&
+               read_fields(&observed->running.fields, piece)) {
+        observed_begin_rows(observed, &observed->running.fields, true);
     }
 }
 
 static void take_row(struct observed *observed, struct entry *entry, const struct wire_piece *piece)
 {
-    if (!observed->runs && !start(observed, entry))
+    if (!observed->running.runs && !start(observed, entry))
         return;
-    if (observed->reading.mode != READING_NOTHING)
-        reading_row(&observed->reading, wire_cursor(piece->body, piece->size), observed->session);
+    if (observed->running.reading.mode != READING_NOTHING)
+        reading_row(&observed->running.reading, wire_cursor(piece->body, piece->size),
+                    observed->session);
 }
 
 static void take_completion(struct observed *observed, struct entry *entry,
@@ -212,7 +215,7 @@ static void take_error(struct observed *observed, struct entry *entry)
         observed_fail_statement(observed);
         return;
     }
-    if (entry->kind == ENTRY_EXECUTE && !observed->runs) {
+    if (entry->kind == ENTRY_EXECUTE && !observed->running.runs) {
         struct wire_cursor cursor = body_of(entry);
         struct portal *portal = observed_find_portal(observed, wire_text(&cursor));
         if (portal)
@@ -226,20 +229,20 @@ static void take_error(struct observed *observed, struct entry *entry)
 static void become_idle(struct observed *observed, const struct wire_piece *piece)
 {
     struct transaction *transaction = &observed->transaction;
-    observed->status = piece->body && piece->size ? (char)*piece->body : 0;
-    observed->copies = observed->is_unsettled = false;
-    if (observed->status == 'I' && transaction->state == TRANSACTION_OPEN) {
+    observed->conversation.status = piece->body && piece->size ? (char)*piece->body : 0;
+    observed->conversation.copies = observed->doubt.is_unsettled = false;
+    if (observed->conversation.status == 'I' && transaction->state == TRANSACTION_OPEN) {
         /* It ended without its COMMIT being understood. */
         observed_end_transaction(observed,
                                  transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_UNKNOWN);
-    } else if (observed->status == 'I' && transaction->state == TRANSACTION_IMPLICIT) {
+    } else if (observed->conversation.status == 'I' && transaction->state == TRANSACTION_IMPLICIT) {
         observed_end_transaction(observed,
                                  transaction->has_failed ? OUTCOME_ABORTED : OUTCOME_COMMITTED);
-    } else if (observed->status != 'I' && transaction->state != TRANSACTION_OPEN) {
+    } else if (observed->conversation.status != 'I' && transaction->state != TRANSACTION_OPEN) {
         observed_lose(observed); /* a transaction whose beginning was not seen */
     }
-    if (observed->status == 'I' && observed->defines) {
-        observed->defines = false;
+    if (observed->conversation.status == 'I' && observed->doubt.defines) {
+        observed->doubt.defines = false;
         observe_is_defined(observed->database);
     }
 }
@@ -249,27 +252,27 @@ static void take_setting(struct observed *observed, const struct wire_piece *pie
     struct wire_cursor cursor = wire_cursor(piece->body, piece->size);
     const char *name = wire_text(&cursor), *value = wire_text(&cursor);
     if (!strcmp(name, "standard_conforming_strings"))
-        observed->backslashes = strcmp(value, "on") != 0;
+        observed->settings.backslashes = strcmp(value, "on") != 0;
     else if (!strcmp(name, "client_encoding"))
-        observed->spelling.is_utf8 = !strcmp(value, "UTF8");
+        observed->settings.spelling.is_utf8 = !strcmp(value, "UTF8");
     else if (!strcmp(name, "DateStyle"))
-        observed->spelling.is_iso = !strncmp(value, "ISO", 3);
+        observed->settings.spelling.is_iso = !strncmp(value, "ISO", 3);
     else if (!strcmp(name, "TimeZone"))
-        observed->spelling.is_utc =
+        observed->settings.spelling.is_utc =
             !strcmp(value, "UTC") || !strcmp(value, "Etc/UTC") || !strcmp(value, "GMT");
     else if (!strcmp(name, "default_transaction_read_only"))
-        observed->reads_only = !strcmp(value, "on");
+        observed->settings.reads_only = !strcmp(value, "on");
     else if (!strcmp(name, "in_hot_standby"))
-        observed->is_standby = !strcmp(value, "on");
+        observed->settings.is_standby = !strcmp(value, "on");
 }
 
 static void take_ready(struct observed *observed, const struct wire_piece *piece)
 {
     struct entry *entry = observed_head(observed);
-    if (!observed->is_ready) {
-        observed->is_ready = true;
+    if (!observed->conversation.is_ready) {
+        observed->conversation.is_ready = true;
         observed->database = observe_database(observed->world->shared, observed->name);
-        observed->status = 'I';
+        observed->conversation.status = 'I';
         return;
     }
     if (!entry || (entry->kind != ENTRY_QUERY && entry->kind != ENTRY_SYNC &&
@@ -376,7 +379,7 @@ bool observed_server(struct observed *observed, const struct wire_piece *piece)
             observed_lose(observed);
         return is_last;
     }
-    if (observed->is_lost)
+    if (observed->conversation.is_lost)
         return false;
     while (entry && entry->kind == ENTRY_COPIED) {
         observed_pop(observed);
@@ -386,7 +389,7 @@ bool observed_server(struct observed *observed, const struct wire_piece *piece)
         take_ready(observed, piece);
     } else if (!entry) {
         if (piece->type != 'E' &&
-            observed->is_ready) /* a connection that is ended from outside says why */
+            observed->conversation.is_ready) /* a connection that is ended from outside says why */
             observed_lose(observed);
     } else if (!fits(piece->type, entry->kind)) {
         observed_lose(observed);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "observe/observed_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void observed_refresh_catalog(struct observed *observed)
@@ -15,67 +16,70 @@ void observed_refresh_catalog(struct observed *observed)
 /* What names and values mean in this session is what the catalog and the reported settings say. */
 static bool is_session_known(const struct observed *observed)
 {
-    return observed->spelling.is_utf8 && !observed->backslashes && !observed->is_dirty &&
-           !observed->is_unsettled && !observed->text->is_misread;
+    return observed->settings.spelling.is_utf8 && !observed->settings.backslashes &&
+           !observed->doubt.is_dirty && !observed->doubt.is_unsettled &&
+           !observed->running.text->is_misread;
 }
 
 /* Why nothing of it is recorded, and whether it does anything besides. */
 static void judge_statement(struct observed *observed)
 {
-    struct plan_statement *statement = observed->statement;
+    struct plan_statement *statement = observed->running.statement;
     enum plan_reason reason =
         statement->node ? plan_agrees(statement, observed->catalog) : REASON_SYNTAX;
     if (observed->catalog)
         catalog_add_names(&observed->transaction.names, &statement->names);
     bool is_known = is_session_known(observed),
          has_names = statement->table_count || statement->use_count;
-    observed->is_pure = statement->is_pure && !reason && (is_known || !has_names);
-    observed->written = (struct written){.table = NULL};
+    observed->running.is_pure = statement->is_pure && !reason && (is_known || !has_names);
+    observed->running.written = (struct written){.table = NULL};
     if (!is_known)
         reason = REASON_SESSION;
     else if (statement->reason && statement->reason != REASON_NO_TABLE)
         reason = statement->reason;
     else if (statement->locks_some && observed->transaction.isolation < ISOLATION_REPEATABLE_READ)
         reason = REASON_SHAPE;
-    observed->is_admitted = !reason;
-    if (statement->kind == PLAN_WRITE && observed->is_admitted)
-        observed->written = written_of(&observed->input);
+    observed->running.is_admitted = !reason;
+    if (statement->kind == PLAN_WRITE && observed->running.is_admitted)
+        observed->running.written = written_of(&observed->running.input);
     if (reason && statement->counts_as_read)
-        observed->passed =
-            statement->kind == PLAN_FETCH ? reason : reading_refused(&observed->input, reason);
+        observed->running.passed = statement->kind == PLAN_FETCH
+                                       ? reason
+                                       : reading_refused(&observed->running.input, reason);
 }
 
 void observed_begin_statement(struct observed *observed, struct text *text, uint32_t place,
                               struct portal *portal)
 {
-    if (observed->runs)
+    if (observed->running.runs)
         return;
-    observed->runs = true;
-    observed->fails = observed->has_fields = false;
-    observed->passed = REASON_NONE;
-    observed_text_release(observed->text);
-    observed->text = observed_text_share(text);
-    observed->shape = text->shape;
-    observed->portal = portal;
+    observed->running.runs = true;
+    observed->running.fails = observed->running.has_fields = false;
+    observed->running.passed = REASON_NONE;
+    observed_text_release(observed->running.text);
+    observed->running.text = observed_text_share(text);
+    observed->running.shape = text->shape;
+    observed->running.portal = portal;
     struct plan *plan = text->plan;
     static struct plan_statement unknown = {.reason = REASON_SYNTAX};
-    observed->statement = place < plan->count ? &plan->statements[place] : &unknown;
+    observed->running.statement = place < plan->count ? &plan->statements[place] : &unknown;
     observed_refresh_catalog(observed);
-    observed->input = (struct statement_input){.statement = observed->statement,
-                                               .constants = &text->constants,
-                                               .parameters = portal ? &portal->parameters : NULL,
-                                               .catalog = observed->catalog,
-                                               .spelling = &observed->spelling,
-                                               .has_temporary = observed->has_temporary};
+    observed->running.input =
+        (struct statement_input){.statement = observed->running.statement,
+                                 .constants = &text->constants,
+                                 .parameters = portal ? &portal->parameters : NULL,
+                                 .catalog = observed->catalog,
+                                 .spelling = &observed->settings.spelling,
+                                 .has_temporary = observed->doubt.has_temporary};
     struct transaction *transaction = &observed->transaction;
-    if (transaction->state == TRANSACTION_NONE && observed->statement->kind != PLAN_BEGIN)
+    if (transaction->state == TRANSACTION_NONE && observed->running.statement->kind != PLAN_BEGIN)
         observed_begin_transaction(observed, TRANSACTION_IMPLICIT, ISOLATION_UNKNOWN);
     transaction->statements++;
-    observed->mark = iso_recorder_mark(observed->session);
-    observed->reading.mode = READING_NOTHING;
-    observed->reading.reason = observed->statement->reason;
-    observed->reading.operations = 0;
-    observed->starts = !(portal && portal->has_run);
+    observed->running.mark = iso_recorder_mark(observed->session);
+    observed->running.reading.mode = READING_NOTHING;
+    observed->running.reading.reason = observed->running.statement->reason;
+    observed->running.reading.operations = 0;
+    observed->running.starts = !(portal && portal->has_run);
     judge_statement(observed);
 }
 
@@ -92,66 +96,71 @@ static bool reads_as_of_now(const struct observed *observed, const struct portal
 /* What FETCH reads is what the cursor's query reads. */
 static bool take_cursor(struct observed *observed)
 {
-    struct portal *cursor = observed_find_portal(observed, observed->statement->name);
+    struct portal *cursor = observed_find_portal(observed, observed->running.statement->name);
     if (observed->transaction.state != TRANSACTION_OPEN) {
-        observed->passed = REASON_HOLD;
+        observed->running.passed = REASON_HOLD;
         return false;
     }
     if (!cursor || !cursor->is_cursor || !reads_as_of_now(observed, cursor)) {
-        observed->passed = REASON_CURSOR;
+        observed->running.passed = REASON_CURSOR;
         return false;
     }
-    observed->portal = cursor;
-    observed->input.statement = NULL;
+    observed->running.portal = cursor;
+    observed->running.input.statement = NULL;
     for (uint32_t i = 0; i < cursor->text->plan->count; i++) {
         struct plan_statement *statement = &cursor->text->plan->statements[i];
         if (statement->kind == PLAN_DECLARE && !strcmp(statement->name, cursor->name))
-            observed->input.statement = statement;
+            observed->running.input.statement = statement;
     }
-    observed->input.constants = &cursor->text->constants;
-    observed->input.parameters = &cursor->parameters;
-    if (!observed->input.statement || !cursor->is_admitted)
-        observed->passed = REASON_SHAPE;
-    return !observed->passed;
+    observed->running.input.constants = &cursor->text->constants;
+    observed->running.input.parameters = &cursor->parameters;
+    if (!observed->running.input.statement || !cursor->is_admitted)
+        observed->running.passed = REASON_SHAPE;
+    return !observed->running.passed;
 }
 
 void observed_begin_rows(struct observed *observed, const struct result_fields *fields,
                          bool is_told)
 {
-    const struct plan_statement *statement = observed->statement;
+    const struct plan_statement *statement = observed->running.statement;
     bool is_fetch = statement->kind == PLAN_FETCH;
-    observed->has_fields = true;
-    observed->input.is_told = is_told;
-    if (statement->kind == PLAN_WRITE && observed->written.table && observed->starts &&
-        observed->transaction.state == TRANSACTION_OPEN)
-        written_begin(&observed->reading, &observed->input, &observed->written, fields);
-    if (!observed->is_admitted || observed->passed || (statement->kind != PLAN_SELECT && !is_fetch))
+    observed->running.has_fields = true;
+    observed->running.input.is_told = is_told;
+    if (statement->kind == PLAN_WRITE && observed->running.written.table &&
+        observed->running.starts && observed->transaction.state == TRANSACTION_OPEN)
+        written_begin(&observed->running.reading, &observed->running.input,
+                      &observed->running.written, fields);
+    if (!observed->running.is_admitted || observed->running.passed ||
+        (statement->kind != PLAN_SELECT && !is_fetch))
         return;
     if (is_fetch && !take_cursor(observed))
         return;
-    if (!is_fetch && observed->portal && !reads_as_of_now(observed, observed->portal)) {
-        observed->passed = REASON_CURSOR;
+    if (!is_fetch && observed->running.portal &&
+        !reads_as_of_now(observed, observed->running.portal)) {
+        observed->running.passed = REASON_CURSOR;
         return;
     }
-    reading_begin(&observed->reading, &observed->input, fields, is_fetch || !observed->starts);
+    reading_begin(&observed->running.reading, &observed->running.input, fields,
+                  is_fetch || !observed->running.starts);
 }
 
 static void count_statement(struct observed *observed)
 {
     struct observe_counts *counts = &observed->world->counts;
-    struct observe_shape *shape = observed->shape;
-    const struct reading *reading = &observed->reading;
-    enum plan_reason reason = observed->passed                      ? observed->passed
-                              : observed->fails                     ? REASON_NO_TABLE
-                              : observed->statement->counts_as_read ? reading->reason
-                                                                    : REASON_NONE;
-    if (observed->statement->counts_as_read && !observed->has_fields && !observed->passed &&
-        !observed->fails && !observed->statement->reason)
+    struct observe_shape *shape = observed->running.shape;
+    const struct reading *reading = &observed->running.reading;
+    enum plan_reason reason = observed->running.passed  ? observed->running.passed
+                              : observed->running.fails ? REASON_NO_TABLE
+                              : observed->running.statement->counts_as_read ? reading->reason
+                                                                            : REASON_NONE;
+    if (observed->running.statement->counts_as_read && !observed->running.has_fields &&
+        !observed->running.passed && !observed->running.fails &&
+        !observed->running.statement->reason)
         reason = REASON_UNDESCRIBED;
     pthread_mutex_lock(&observed->world->lock);
     counts->statements++;
     shape->statements++;
-    if (observed->statement->counts_as_read && reason != REASON_NO_TABLE) {
+    if (observed->running.statement->counts_as_read && reason != REASON_NO_TABLE) {
         counts->reads++;
         shape->reads++;
         counts->reasons[reason]++;
@@ -161,7 +170,7 @@ static void count_statement(struct observed *observed)
             shape->recorded++, counts->recorded++;
         else
             shape->recorded++, counts->empty++;
-    } else if (observed->statement->counts_as_read) {
+    } else if (observed->running.statement->counts_as_read) {
         counts->reasons[REASON_NO_TABLE]++;
     }
     pthread_mutex_unlock(&observed->world->lock);
@@ -177,18 +186,18 @@ static void end_write(struct observed *observed, const char *tag)
 {
     char key[2048];
     uint64_t rows = rows_of(tag);
-    const struct written *written = &observed->written;
-    struct reading *reading = &observed->reading;
+    const struct written *written = &observed->running.written;
+    struct reading *reading = &observed->running.reading;
     bool is_listed = rows == 0;
     observed->transaction.writes++;
     observed->transaction.may_write = true;
     if (observed->transaction.state != TRANSACTION_OPEN)
         return;
     if (reading->mode != READING_NOTHING) {
-        is_listed = !reading->failed && reading->operations == rows && observed->starts;
+        is_listed = !reading->failed && reading->operations == rows && observed->running.starts;
         if (!is_listed)
-            iso_recorder_rollback_to(observed->session, observed->mark);
-    } else if (rows == 1 && written_key(&observed->input, written, key, sizeof key)) {
+            iso_recorder_rollback_to(observed->session, observed->running.mark);
+    } else if (rows == 1 && written_key(&observed->running.input, written, key, sizeof key)) {
         is_listed = true;
         if (written->deletes)
             iso_recorder_delete(observed->session, key);
@@ -200,7 +209,7 @@ static void end_write(struct observed *observed, const char *tag)
 
 static void end_control(struct observed *observed, const char *tag)
 {
-    const struct plan_statement *statement = observed->statement;
+    const struct plan_statement *statement = observed->running.statement;
     struct transaction *transaction = &observed->transaction;
     enum isolation isolation =
         transaction->takes_default ? ISOLATION_UNKNOWN : transaction->isolation;
@@ -238,8 +247,8 @@ static void end_control(struct observed *observed, const char *tag)
         break;
     case PLAN_SET:
         if (statement->sets_default)
-            observed->by_default =
-                statement->isolation ? statement->isolation : observed->by_default;
+            observed->settings.by_default =
+                statement->isolation ? statement->isolation : observed->settings.by_default;
         else if (statement->isolation) {
             transaction->isolation = statement->isolation;
             transaction->takes_default = false;
@@ -247,11 +256,11 @@ static void end_control(struct observed *observed, const char *tag)
         break;
     case PLAN_DECLARE: {
         struct portal *cursor = observed_open_portal(observed, statement->name);
-        cursor->text = observed_text_share(observed->text);
+        cursor->text = observed_text_share(observed->running.text);
         cursor->is_cursor = true;
         observed_weigh_portal(observed, cursor);
-        cursor->is_pure = observed->is_pure;
-        cursor->is_admitted = observed->is_admitted;
+        cursor->is_pure = observed->running.is_pure;
+        cursor->is_admitted = observed->running.is_admitted;
         break;
     }
     case PLAN_CLOSE: {
@@ -270,11 +279,11 @@ static void end_control(struct observed *observed, const char *tag)
 void observed_may_do_anything(struct observed *observed)
 {
     struct transaction *transaction = &observed->transaction;
-    observed->is_dirty = observed->is_unsettled = true;
-    observed->defines |= observed->runs && observed->statement->may_define;
-    observed->epoch++;
-    observed->by_default = ISOLATION_UNKNOWN;
-    observed->spelling.keeps_floats = false;
+    observed->doubt.is_dirty = observed->doubt.is_unsettled = true;
+    observed->doubt.defines |= observed->running.runs && observed->running.statement->may_define;
+    observed->doubt.epoch++;
+    observed->settings.by_default = ISOLATION_UNKNOWN;
+    observed->settings.spelling.keeps_floats = false;
     transaction->sets = transaction->may_write = transaction->writes_more = true;
     transaction->writes++;
 }
@@ -282,25 +291,26 @@ void observed_may_do_anything(struct observed *observed)
 /* What the statement leaves behind in the session, whether it ended well or not. */
 static void note_effects(struct observed *observed)
 {
-    const struct plan_statement *statement = observed->statement;
+    const struct plan_statement *statement = observed->running.statement;
     bool is_set = statement->kind == PLAN_SET, is_write = statement->kind == PLAN_WRITE;
     bool ends = statement->kind == PLAN_COMMIT || statement->kind == PLAN_ROLLBACK ||
                 statement->kind == PLAN_ROLLBACK_TO;
     const struct portal *cursor =
         statement->kind == PLAN_FETCH ? observed_find_portal(observed, statement->name) : NULL;
-    bool is_pure = is_write                        ? observed->written.alone
-                   : statement->kind == PLAN_FETCH ? observed->is_pure && cursor && cursor->is_pure
-                                                   : observed->is_pure;
+    bool is_pure = is_write ? observed->running.written.alone
+                   : statement->kind == PLAN_FETCH
+                       ? observed->running.is_pure && cursor && cursor->is_pure
+                       : observed->running.is_pure;
     if (is_set || (ends && observed->transaction.sets)) {
         /* reported settings may be others, and are told when the server is ready */
-        observed->is_unsettled = true;
-        observed->epoch++;
+        observed->doubt.is_unsettled = true;
+        observed->doubt.epoch++;
     }
     observed->transaction.sets |= is_set;
     if (!is_pure)
         observed_may_do_anything(observed);
     if (is_set && !statement->isolation)
-        observed->spelling.keeps_floats = false;
+        observed->settings.spelling.keeps_floats = false;
 }
 
 /* Whether the transaction has its snapshot for certain, by what the server says that it did. LOCK,
@@ -322,24 +332,26 @@ static bool took_snapshot(const struct plan_statement *statement, const char *ta
 
 void observed_end_statement(struct observed *observed, const char *tag, bool whole)
 {
-    const struct plan_statement *statement = observed->statement;
+    const struct plan_statement *statement = observed->running.statement;
     struct transaction *transaction = &observed->transaction;
-    reading_end(&observed->reading, whole, observed->session);
-    if (observed->reading.mode != READING_NOTHING && observed->reading.reason)
-        iso_recorder_rollback_to(observed->session, observed->mark);
-    transaction->operations += observed->reading.operations;
+    assert(observed->running.runs && transaction->statements);
+    reading_end(&observed->running.reading, whole, observed->session);
+    if (observed->running.reading.mode != READING_NOTHING && observed->running.reading.reason)
+        iso_recorder_rollback_to(observed->session, observed->running.mark);
+    transaction->operations += observed->running.reading.operations;
     count_statement(observed);
     transaction->saw_snapshot |= took_snapshot(statement, tag);
     if (statement->kind != PLAN_FETCH && statement->kind != PLAN_DECLARE)
         transaction->serial++;
-    if (observed->portal && !observed->portal->is_cursor)
-        observed->portal->serial = transaction->serial, observed->portal->has_run = true;
+    if (observed->running.portal && !observed->running.portal->is_cursor)
+        observed->running.portal->serial = transaction->serial,
+        observed->running.portal->has_run = true;
     if (statement->kind == PLAN_WRITE)
         end_write(observed, tag);
     note_effects(observed);
     if (statement->may_set)
-        observed->by_default = ISOLATION_UNKNOWN;
-    observed->runs = false;
+        observed->settings.by_default = ISOLATION_UNKNOWN;
+    observed->running.runs = false;
     end_control(observed, tag);
 }
 
@@ -347,14 +359,14 @@ void observed_end_statement(struct observed *observed, const char *tag, bool who
  * a failed transaction does not) the server says when it is ready. */
 void observed_fail_statement(struct observed *observed)
 {
-    observed->fails = true;
-    observed->reading.mode = READING_NOTHING;
-    if (observed->runs) {
-        iso_recorder_rollback_to(observed->session, observed->mark);
-        observed->reading.operations = 0;
+    observed->running.fails = true;
+    observed->running.reading.mode = READING_NOTHING;
+    if (observed->running.runs) {
+        iso_recorder_rollback_to(observed->session, observed->running.mark);
+        observed->running.reading.operations = 0;
         count_statement(observed);
         note_effects(observed);
     }
-    observed->runs = false;
+    observed->running.runs = false;
     observed->transaction.has_failed = true;
 }

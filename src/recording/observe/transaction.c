@@ -8,8 +8,8 @@ enum { SAVEPOINTS_MOST = 256 };
 
 void observed_forget_savepoints(struct observed *observed, uint32_t from)
 {
-    while (observed->savepoint_count > from)
-        iso_free(observed->savepoints[--observed->savepoint_count].name);
+    while (observed->savepoints.count > from)
+        iso_free(observed->savepoints.list[--observed->savepoints.count].name);
 }
 
 void observed_begin_transaction(struct observed *observed, enum transaction_state state,
@@ -18,7 +18,7 @@ void observed_begin_transaction(struct observed *observed, enum transaction_stat
     observed->transaction =
         (struct transaction){.state = state,
                              .takes_default = !isolation,
-                             .isolation = isolation ? isolation : observed->by_default};
+                             .isolation = isolation ? isolation : observed->settings.by_default};
     observed_forget_savepoints(observed, 0);
     iso_recorder_begin(observed->session);
 }
@@ -105,7 +105,7 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
         wait_for_confirmation(observed, has_operations || says_reader);
     }
     if (transaction->sets)
-        observed->spelling.keeps_floats =
+        observed->settings.spelling.keeps_floats =
             false; /* what was set for the transaction is another again */
     *transaction = (struct transaction){.state = TRANSACTION_NONE};
     observed_forget_savepoints(observed, 0);
@@ -114,22 +114,22 @@ void observed_end_transaction(struct observed *observed, enum outcome outcome)
 
 void observed_set_savepoint(struct observed *observed, const char *name)
 {
-    if (observed->savepoint_count == SAVEPOINTS_MOST) {
+    if (observed->savepoints.count == SAVEPOINTS_MOST) {
         observed_lose(observed);
         return;
     }
-    ISO_GROW(observed->savepoints, observed->savepoint_count, observed->savepoint_capacity);
-    observed->savepoints[observed->savepoint_count++] =
+    ISO_GROW(observed->savepoints.list, observed->savepoints.count, observed->savepoints.capacity);
+    observed->savepoints.list[observed->savepoints.count++] =
         (struct savepoint){iso_copy_text(name, strlen(name)), iso_recorder_mark(observed->session)};
 }
 
 void observed_return_to_savepoint(struct observed *observed, const char *name, bool releases)
 {
-    for (uint32_t i = observed->savepoint_count; i-- > 0;) {
-        if (strcmp(observed->savepoints[i].name, name))
+    for (uint32_t i = observed->savepoints.count; i-- > 0;) {
+        if (strcmp(observed->savepoints.list[i].name, name))
             continue;
         if (!releases)
-            iso_recorder_rollback_to(observed->session, observed->savepoints[i].mark);
+            iso_recorder_rollback_to(observed->session, observed->savepoints.list[i].mark);
         observed->transaction.has_failed &= releases;
         observed->transaction.writes += !releases;
         observed_forget_savepoints(observed, i + !releases);
