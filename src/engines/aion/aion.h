@@ -365,8 +365,8 @@ struct iso_aion_waiting {
     uint64_t for_outcome;  /* reads that may see a transaction of unknown outcome */
     uint64_t for_initial;  /* reads of what stood there before the stream, which nobody has reported
                               yet */
-    struct iso_aion_oldest read, outcome,
-        initial; /* the first of `reads`, but for those that were overtaken; and of these */
+    /* The first of `reads`, but for those that were overtaken; of these; and of `transactions`. */
+    struct iso_aion_oldest read, outcome, initial, overtaken;
 };
 void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiting *waiting);
 

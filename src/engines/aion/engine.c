@@ -496,6 +496,7 @@ void iso_aion_count_waiting(const struct iso_aion *engine, struct iso_aion_waiti
                                   .read.since = UINT64_MAX,
                                   .outcome.since = UINT64_MAX,
                                   .initial.since = UINT64_MAX,
+                                  .overtaken.since = UINT64_MAX,
                                   .now = engine->time.now};
     for (uint32_t s = 0; s < engine->shards.count; s++)
         iso_aion_shard_count_waiting(engine->shards.list[s], visible_below, waiting);

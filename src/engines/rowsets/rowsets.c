@@ -86,9 +86,22 @@ static uint64_t bytes_of(const struct iso_rowsets *engine)
     return bytes;
 }
 
+static void note_oldest(const struct rowsets_query *query, struct iso_rowsets_stats *stats)
+{
+    if (query->is_range || query->turn.arrived >= stats->oldest)
+        return;
+    stats->oldest = query->turn.arrived;
+    stats->oldest_origin = query->origin;
+}
+
 void iso_rowsets_stats(const struct iso_rowsets *engine, struct iso_rowsets_stats *stats)
 {
     *stats = engine->stats;
+    stats->oldest = UINT64_MAX;
+    for (uint32_t i = 0; i < engine->waiting.queue.count; i++)
+        note_oldest((const void *)(uintptr_t)engine->waiting.queue.items[i].value, stats);
+    for (uint32_t i = 0; i < engine->waiting.held_count; i++)
+        note_oldest(engine->waiting.held[i], stats);
     stats->waiting = engine->waiting.queue.count;
     stats->held = engine->waiting.held_count;
     stats->open_ranges = engine->waiting.open_ranges;
@@ -126,4 +139,8 @@ void rowsets_add_stats(struct iso_rowsets_stats *stats, const struct iso_rowsets
     stats->cells += more->cells;
     stats->versions += more->versions;
     stats->bytes += more->bytes;
+    if (more->oldest < stats->oldest) {
+        stats->oldest = more->oldest;
+        stats->oldest_origin = more->oldest_origin;
+    }
 }

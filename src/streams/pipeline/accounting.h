@@ -72,9 +72,12 @@ struct iso_accounting {
         uint64_t lines; /* of verdicts, for who takes them; the caller adds it, to the total, too */
         struct iso_accounting_oldest {
             uint64_t ms, origin; /* for how long, and where it stands; UINT64_MAX: not known, or
-                                    none waits */
-        } record, row, read, outcome, snapshot; /* the oldest of these */
-        char table[120];                        /* one of `tables` */
+                                    none waits; the oldest of these */
+        } record, row, read, outcome, snapshot, overtaking, query;
+        /* The first of those for word on their table, of those beyond, and of those for an order:
+         * `ms` is not known. */
+        struct iso_accounting_oldest absent, differing, first;
+        char table[120]; /* one of `tables` */
     } waiting;
 };
 

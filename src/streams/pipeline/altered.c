@@ -116,6 +116,7 @@ void pipeline_defer_absent(struct iso_pipeline *pipeline, const struct iso_aion_
     struct absent *absent = &altered->deferred_missing[altered->absent_count++];
     *absent = (struct absent){.bound = event->visible_below,
                               .id = event->id,
+                              .origin = event->transaction.origin,
                               .line = iso_copy_text(line, length),
                               .length = length,
                               .start = start};

@@ -172,6 +172,7 @@ static void archive_lost(struct iso_archive *archive, struct lost *lost)
     lost->lines.used = used;
     lost->lines.capacity = capacity;
     ISO_ARCHIVE_VALUE(archive, lost->count);
+    ISO_ARCHIVE_VALUE(archive, lost->first);
     iso_archive_expect(archive, !used || !lost->lines.bytes || lost->lines.bytes[used - 1] == '\n');
 }
 

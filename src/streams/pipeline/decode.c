@@ -91,6 +91,8 @@ uint64_t pipeline_reads_in(const struct iso_history *block, uint32_t first, uint
 void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_history *block,
                             uint32_t first, uint32_t count)
 {
+    if (count && !pipeline->stats.intake.records)
+        pipeline->stats.intake.first_record = block->txns.origin[first];
     pipeline->stats.intake.records += count;
     pipeline->stats.intake.reads += count ? pipeline_reads_in(block, first, count) : 0;
 }

@@ -40,6 +40,17 @@ static bool may_lack_statement(const struct iso_pipeline *pipeline,
                                        event->visible_below - 1);
 }
 
+static void count_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
+                         bool is_probe)
+{
+    struct iso_pipeline_stats *stats = &pipeline->stats;
+    if (event->state != ISO_AION_FINAL)
+        return;
+    if (!stats->beyond && !stats->probes_beyond)
+        pipeline->lost.first = event->transaction.origin;
+    *(is_probe ? &stats->probes_beyond : &stats->beyond) += 1;
+}
+
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
@@ -48,9 +59,7 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
     if (!pipeline->join)
         return false;
     if (may_lack_statement(pipeline, event)) {
-        bool is_probe = pipeline_is_probe(event, &kind);
-        pipeline->stats.beyond += !is_probe && event->state == ISO_AION_FINAL;
-        pipeline->stats.probes_beyond += is_probe && event->state == ISO_AION_FINAL;
+        count_beyond(pipeline, event, pipeline_is_probe(event, &kind));
         return true;
     }
     if (pipeline_is_probe(
@@ -65,7 +74,7 @@ bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_
                                                                           event->transaction.tid));
     if (!is_beyond && !may_be_of_start(pipeline, event))
         return false;
-    pipeline->stats.beyond += event->state == ISO_AION_FINAL;
+    count_beyond(pipeline, event, false);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* Opening the books: from what the pipeline, the join and the engine counted, each by itself. */
 #include "pipeline/pipeline_private.h"
+#include "rowsets/rowsets.h"
 
 /* What the books are made of. */
 struct opening {
@@ -9,7 +10,7 @@ struct opening {
     const struct iso_join_stats *join;   /* zero without change streams */
     bool has_join;
     struct iso_accounting *accounting;
-    uint64_t queries_waiting, queries_unjudged;
+    struct iso_rowsets_stats sets;
 };
 
 /* ---- units ---- */
@@ -119,7 +120,8 @@ static void open_reads(const struct opening *opening)
     take_count(&rest, &of[ISO_BOOK_WAITING],
                waiting->reads + waiting->for_outcome + waiting->for_snapshot + waiting->for_schema);
     take_count(&rest, &of[ISO_BOOK_WAITING], waiting->queries + stats->beyond);
-    take_count(&rest, &of[ISO_BOOK_UNJUDGED], opening->queries_unjudged);
+    take_count(&rest, &of[ISO_BOOK_UNJUDGED],
+               opening->sets.unjudged - opening->sets.unjudged_ranges);
     take_count(&rest, &of[ISO_BOOK_FORGOTTEN], engine->reads_undecided);
     take_count(&rest, &of[ISO_BOOK_UNJUDGED], stats->absent_altered + stats->excused_reads);
     take_count(&rest, &of[ISO_BOOK_UNCOVERED], stats->left_out_reads);
@@ -152,9 +154,16 @@ static struct iso_accounting_oldest oldest_of(const struct iso_aion_waiting *eng
         engine->now > oldest->since ? engine->now - oldest->since : 0, oldest->origin};
 }
 
+/* Of one that is the first since others have gone: where it stands, and not for how long. */
+static struct iso_accounting_oldest first_at(bool any, uint64_t origin)
+{
+    return (struct iso_accounting_oldest){UINT64_MAX, any ? origin : UINT64_MAX};
+}
+
 static void open_waiting(const struct opening *opening)
 {
     struct iso_accounting_waiting *waiting = &opening->accounting->waiting;
+    const struct altered *altered = &opening->pipeline->altered;
     struct iso_aion_waiting engine;
     iso_aion_count_waiting(opening->pipeline->engine, &engine);
     *waiting = (struct iso_accounting_waiting){
@@ -165,7 +174,7 @@ static void open_waiting(const struct opening *opening)
         .for_outcome = engine.for_outcome,
         .for_snapshot = engine.for_initial,
         .for_schema = opening->pipeline->altered.absent_count,
-        .queries = opening->queries_waiting,
+        .queries = opening->sets.waiting + opening->sets.held - opening->sets.open_ranges,
         .tables = opening->join->open_tables,
         .beyond = opening->pipeline->stats.beyond + opening->pipeline->stats.probes_beyond,
         .of_records = opening->join->waiting_reads,
@@ -174,6 +183,15 @@ static void open_waiting(const struct opening *opening)
         .read = oldest_of(&engine, &engine.read),
         .outcome = oldest_of(&engine, &engine.outcome),
         .snapshot = oldest_of(&engine, &engine.initial),
+        .overtaking = oldest_of(&engine, &engine.overtaken),
+        .query = oldest_of(
+            &engine, &(struct iso_aion_oldest){opening->sets.oldest, opening->sets.oldest_origin}),
+        .absent = first_at(altered->absent_count,
+                           altered->absent_count ? altered->deferred_missing->origin : 0),
+        .differing =
+            first_at(opening->pipeline->stats.beyond || opening->pipeline->stats.probes_beyond,
+                     opening->pipeline->lost.first),
+        .first = first_at(opening->intake->records, opening->intake->first_record),
     };
     if (waiting->tables)
         iso_join_open_table(opening->pipeline->join, waiting->table, sizeof waiting->table);
@@ -207,15 +225,15 @@ void iso_pipeline_accounting(const struct iso_pipeline *pipeline, struct iso_acc
     struct iso_aion_stats engine;
     struct iso_join_stats join = {0};
     struct opening opening = {
-        pipeline, &pipeline->stats.intake, &engine, &join, pipeline->join != NULL, accounting, 0,
-        0};
+        pipeline,   &pipeline->stats.intake, &engine, &join, pipeline->join != NULL,
+        accounting, {.oldest = UINT64_MAX}};
     *accounting = (struct iso_accounting){.balanced = true};
     iso_aion_stats(pipeline->engine, &engine);
     if (pipeline->join) {
         iso_join_stats(pipeline->join, &join);
         iso_join_count_waiting(pipeline->join, &join);
     }
-    pipeline_queries_open(pipeline, &opening.queries_waiting, &opening.queries_unjudged);
+    pipeline_queries_open(pipeline, &opening.sets);
     open_waiting(&opening);
     open_messages(&opening);
     open_rows(&opening);

@@ -16,6 +16,7 @@
 #include "pipeline/routes.h"
 
 struct iso_archive;
+struct iso_rowsets_stats;
 
 struct iso_pipeline {
     struct iso_pipeline_options options;
@@ -141,8 +142,7 @@ void pipeline_queries_midway(struct iso_pipeline *pipeline);
 void pipeline_queries_end(struct iso_pipeline *pipeline);
 void pipeline_queries_correct(const struct iso_pipeline *pipeline,
                               struct iso_pipeline_stats *stats);
-void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting,
-                           uint64_t *unjudged);
+void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowsets_stats *sets);
 
 /* The log lacks changes of the key's table, as its source says: counted as unjudged, and not
  * reported. */

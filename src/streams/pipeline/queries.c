@@ -398,14 +398,11 @@ void pipeline_queries_correct(const struct iso_pipeline *pipeline, struct iso_pi
 
 /* Queries that wait, and those that are unjudged, whose headers are reads of the engine's: ranges
  * have none. */
-void pipeline_queries_open(const struct iso_pipeline *pipeline, uint64_t *waiting,
-                           uint64_t *unjudged)
+void pipeline_queries_open(const struct iso_pipeline *pipeline, struct iso_rowsets_stats *sets)
 {
-    struct iso_rowsets_stats sets = {.queries = 0};
+    *sets = (struct iso_rowsets_stats){.oldest = UINT64_MAX};
     if (pipeline->queries.engine)
-        iso_rowsets_shards_stats(pipeline->queries.engine, &sets);
-    *waiting = sets.waiting + sets.held - sets.open_ranges;
-    *unjudged = sets.unjudged - sets.unjudged_ranges;
+        iso_rowsets_shards_stats(pipeline->queries.engine, sets);
 }
 
 void queries_release(struct queries *queries)

@@ -38,6 +38,7 @@ struct reports {
 struct lost {
     struct iso_text lines; /* of the first ones, each with its end */
     uint64_t count;        /* of all */
+    uint64_t first;        /* origin of the first read that waits for it (`stats.beyond`) */
     struct id_set beyond;  /* at the end: transactions that may rest on what did not come
                               (pipeline_beyond_id) */
 };

@@ -11,6 +11,7 @@ struct iso_pipeline_stats {
                               nothing: */
         uint64_t with_content, protocol, empty, undecodable;
         uint64_t rows, records, reads;       /* in them; reads: of records */
+        uint64_t first_record;               /* where it stands */
         uint64_t given, given_reads;         /* transactions to the engine */
         uint64_t refused, refused_reads;     /* of these, by it */
         uint64_t elsewhere, elsewhere_reads; /* records that on_transactions took */

@@ -17,8 +17,9 @@ struct altered {
     uint32_t table_count;
     struct absent { /* EXT, absent, final */
         uint64_t bound, id;
-        uint8_t doubt; /* enum pipeline_doubt */
-        bool unlisted; /* its line is not written */
+        uint64_t origin; /* of its transaction */
+        uint8_t doubt;   /* enum pipeline_doubt */
+        bool unlisted;   /* its line is not written */
         char *tid, *key, *line;
         size_t tid_length, key_length, length, start;
     } * deferred_missing;

@@ -207,6 +207,8 @@ void aion_reorder_count_waiting(const struct iso_aion_shard *shard,
         const struct aion_batch *batch = &waiting->pages[subject >> AION_REORDER_PAGE_BITS].batch;
         const struct aion_part *part =
             &batch->parts[subject & ((1u << AION_REORDER_PAGE_BITS) - 1)];
+        if (part->arrival < counted->overtaken.since)
+            counted->overtaken = (struct iso_aion_oldest){part->arrival, part->origin};
         for (uint32_t s = part->first_step; s < part->first_step + part->step_count; s++)
             counted->reads +=
                 batch->steps[s].kind == AION_READ || batch->steps[s].kind == AION_READ_LIST;

@@ -69,12 +69,13 @@ static void put_example(const struct run_status *status, const struct run_waitin
         iso_text_put(text, ",\"example\":");
         iso_text_put_string(text, table, strlen(table));
     }
-    if (class->oldest.ms == UINT64_MAX || class->oldest.origin == UINT64_MAX)
+    if (class->oldest.origin == UINT64_MAX)
         return;
     iso_pipeline_location(status->stream->pipeline, class->oldest.origin, place, sizeof place);
     iso_text_put(text, ",\"example\":");
     iso_text_put_string(text, place, strlen(place));
-    iso_text_format(text, ",\"seconds\":%.3f", (double)class->oldest.ms / 1000);
+    if (class->oldest.ms != UINT64_MAX)
+        iso_text_format(text, ",\"seconds\":%.3f", (double)class->oldest.ms / 1000);
 }
 
 void status_put_waits(struct run_status *status)
