@@ -387,7 +387,6 @@ void lower_let(struct lowering *lowering, uint32_t local, uint32_t value);
 /* A local of its own that has the value: it is computed here and now. Constants stay. */
 uint32_t lower_keep(struct lowering *lowering, uint32_t value);
 void lower_abort_if(struct lowering *lowering, uint32_t condition);
-uint32_t lower_new_local(struct lowering *lowering, const char *what);
 /* Steps between the two run when a condition holds; of one that always does they stand where they
  * are. */
 struct guard {

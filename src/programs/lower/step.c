@@ -23,7 +23,7 @@ void lower_let(struct lowering *lowering, uint32_t local, uint32_t value)
     lowering->program->steps.list[step].value = value;
 }
 
-uint32_t lower_new_local(struct lowering *lowering, const char *what)
+static uint32_t new_local(struct lowering *lowering, const char *what)
 {
     char name[64];
     snprintf(name, sizeof name, "$%s%u", what, lowering->body.temporaries++);
@@ -40,7 +40,7 @@ uint32_t lower_keep(struct lowering *lowering, uint32_t value)
     int64_t number;
     if (value == NONE || lower_constant_of(lowering, value, &number))
         return value;
-    uint32_t local = lower_new_local(lowering, "t");
+    uint32_t local = new_local(lowering, "t");
     lower_let(lowering, local, value);
     return local_value(lowering, local);
 }
@@ -113,7 +113,7 @@ uint32_t lower_add_told_access(struct lowering *lowering, enum iso_prove_step_ki
                                uint32_t table, uint32_t index, uint32_t where,
                                const uint32_t *values)
 {
-    uint32_t local = lower_new_local(lowering, "done");
+    uint32_t local = new_local(lowering, "done");
     uint32_t step = lower_add_access(lowering, kind, table, index, where, values);
     lowering->program->steps.list[step].local = local;
     return local_value(lowering, local);

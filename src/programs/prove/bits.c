@@ -38,6 +38,7 @@ static void put(struct prove_bits *bits, int literal)
  * altogether. */
 static void clause(struct prove_bits *bits, const int *list, uint32_t count)
 {
+    assert(count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j <= i; j++)
             if (list[i] == YES || list[i] == -list[j])
@@ -217,6 +218,7 @@ static void add(struct prove_bits *bits, const int *a, const int *b, int carry, 
 
 static void load(const struct prove_bits *bits, uint32_t term, int *list, uint32_t width)
 {
+    assert(width < WIDEST);
     for (uint32_t i = 0; i < width; i++)
         list[i] = bit(bits, term, i);
 }
@@ -226,6 +228,7 @@ static void multiply(struct prove_bits *bits, uint32_t a, uint32_t b, int *out, 
 {
     int left[WIDEST], shifted[WIDEST], sum[WIDEST];
     uint32_t rounds = bits->width[b];
+    assert(rounds && width < WIDEST);
     load(bits, a, left, width);
     for (uint32_t i = 0; i < width; i++)
         out[i] = NO;
@@ -254,6 +257,7 @@ static int equal(struct prove_bits *bits, uint32_t a, uint32_t b)
 
 static int less(struct prove_bits *bits, const int *a, const int *b, uint32_t width)
 {
+    assert(width && width < WIDEST);
     int out = NO;
     for (uint32_t i = 0; i < width; i++) {
         bool sign = i + 1 == width;
@@ -273,6 +277,7 @@ static int less_terms(struct prove_bits *bits, uint32_t a, uint32_t b)
 
 static void constant(int64_t value, int *out, uint32_t width)
 {
+    assert(width && width < WIDEST);
     for (uint32_t i = 0; i < width; i++)
         out[i] = (uint64_t)value >> (i < 63 ? i : 63) & 1 ? YES : NO;
 }
@@ -328,6 +333,7 @@ static void make(struct prove_bits *bits, uint32_t number)
 /* A variable stays within its range, which need not end at a power of two. */
 static void bound_variable(struct prove_bits *bits, uint32_t number)
 {
+    assert(bits->terms->list[number].op == PROVE_VARIABLE && bits->first[number]);
     const struct prove_term *term = &bits->terms->list[number];
     uint32_t width = bits->width[number];
     int list[WIDEST] = {0}, bound[WIDEST] = {0};
@@ -388,6 +394,7 @@ void prove_bits_encode(struct prove_bits *bits, const struct prove_encoding *enc
 {
     const struct prove_terms *terms = bits->terms;
     const struct iso_prove_program *program = encoding->system->program;
+    assert(!bits->made && terms == &encoding->system->terms);
     bool *needed = iso_allocate_zeroed(terms->count, sizeof *needed);
     bits->first = iso_allocate_zeroed(terms->count, sizeof *bits->first);
     bits->width = iso_allocate_zeroed(terms->count, sizeof *bits->width);

@@ -31,10 +31,20 @@ static void put_not(struct prove_encoding *encoding, uint32_t term)
     put(encoding, prove_not(terms_of(encoding), term));
 }
 
+/* The clause that is open holds, too, where these two are equal. */
+static void put_equality(struct prove_encoding *encoding, uint32_t a, uint32_t b)
+{
+    struct prove_constraint *clause = &encoding->constraints.list[encoding->constraints.count];
+    assert(clause->equal_a == ISO_NONE && a != ISO_NONE && b != ISO_NONE);
+    clause->equal_a = a;
+    clause->equal_b = b;
+}
+
 static void close_clause(struct prove_encoding *encoding)
 {
     struct prove_constraint *clause = &encoding->constraints.list[encoding->constraints.count];
     uint32_t kept = clause->first;
+    assert(clause->first <= encoding->terms.count);
     bool holds = clause->equal_a != ISO_NONE && clause->equal_a == clause->equal_b;
     for (uint32_t i = clause->first; i < encoding->terms.count; i++) {
         holds = holds || encoding->terms.list[i] == TRUE_TERM;
@@ -72,6 +82,7 @@ static bool stopped(struct prove_encoding *encoding)
 
 static uint32_t order(const struct prove_encoding *encoding, uint32_t i, uint32_t j)
 {
+    assert(i < encoding->system->count && j < encoding->system->count);
     return encoding->order[i * encoding->system->count + j];
 }
 
@@ -125,6 +136,7 @@ static uint32_t sees(struct prove_encoding *encoding, uint32_t i, uint32_t j)
 
 static void make_visible(struct prove_encoding *encoding)
 {
+    assert(encoding->level != ISO_PROVE_RC);
     uint32_t count = encoding->system->count;
     bool total = encoding->level == ISO_PROVE_SER;
     for (uint32_t i = 0; i < count; i++)
@@ -212,6 +224,7 @@ static void see_claimers(struct prove_encoding *encoding, uint32_t t, uint32_t s
 
 static void make_statements(struct prove_encoding *encoding, uint32_t t)
 {
+    assert(encoding->level == ISO_PROVE_RC && !encoding->statement[t]);
     const struct prove_transaction *transaction = &encoding->system->transactions[t];
     uint32_t count = encoding->system->count, before = ISO_NONE;
     uint32_t *seen =
@@ -267,23 +280,21 @@ static void find_writers(struct prove_encoding *encoding, struct finder *finder,
 static void bind(struct prove_encoding *encoding, const struct finder *finder, uint32_t slot,
                  uint32_t variable)
 {
+    assert(slot < encoding->system->slots);
     const struct prove_system *system = encoding->system;
     for (uint32_t u = 0; u < system->count; u++) {
         if (finder->last[u] == FALSE_TERM)
             continue;
         open_clause(encoding);
         put_not(encoding, finder->last[u]);
-        encoding->constraints.list[encoding->constraints.count].equal_a = variable;
-        encoding->constraints.list[encoding->constraints.count].equal_b =
-            system->transactions[u].values[slot];
+        put_equality(encoding, variable, system->transactions[u].values[slot]);
         close_clause(encoding);
     }
     open_clause(encoding);
     for (uint32_t u = 0; u < system->count; u++)
         if (finder->last[u] != FALSE_TERM)
             put(encoding, finder->last[u]);
-    encoding->constraints.list[encoding->constraints.count].equal_a = variable;
-    encoding->constraints.list[encoding->constraints.count].equal_b = system->initial[slot];
+    put_equality(encoding, variable, system->initial[slot]);
     close_clause(encoding);
 }
 
@@ -295,6 +306,8 @@ static void read_transaction(struct prove_encoding *encoding, struct finder *fin
     for (uint32_t i = 0; i < transaction->reads.count && !stopped(encoding); i++) {
         const struct prove_read *read = &transaction->reads.list[i];
         finder->self = t;
+        assert(read->statement == PROVE_NEWEST || !system->statements ||
+               read->statement < transaction->statements.count);
         if (read->statement == PROVE_NEWEST) {
             finder->seen = encoding->order + t;
             finder->stride = count;
@@ -321,7 +334,7 @@ static void read_everything(struct prove_encoding *encoding, struct finder *find
     const struct iso_prove_program *program = system->program;
     for (uint32_t cell = 0; cell < program->cells && !stopped(encoding); cell++) {
         uint32_t slot = system->first_slot[cell],
-                 columns = program->tables.list[program->cell_tables[cell]].columns;
+                 columns = iso_prove_table_of(program, cell)->columns;
         bool written = false;
         for (uint32_t i = 0; i < columns; i++)
             written = written || list[slot + i] != system->initial[slot + i];
@@ -350,8 +363,7 @@ static void make_wrong(struct prove_encoding *encoding, bool *asserts, bool *inv
 static void tell_equal(struct prove_encoding *encoding, uint32_t a, uint32_t b)
 {
     open_clause(encoding);
-    encoding->constraints.list[encoding->constraints.count].equal_a = a;
-    encoding->constraints.list[encoding->constraints.count].equal_b = b;
+    put_equality(encoding, a, b);
     close_clause(encoding);
 }
 
@@ -395,6 +407,7 @@ void prove_encode(struct prove_encoding *encoding, struct prove_system *system,
     for (uint32_t i = 0; i < count; i++)
         aborts = aborts || system->transactions[i].committed != TRUE_TERM;
     encoding->strict = aborts ? prove_variable(&system->terms, 0, 1) : TRUE_TERM;
+    assert(prove_boolean(&system->terms, system->assumed));
     clause(encoding, &system->assumed, 1);
     make_order(encoding);
     if (level == ISO_PROVE_RC) {

@@ -1,5 +1,7 @@
 /* Reads of a transaction, and expressions over them, as terms. A read of what others can have
  * written is a variable. */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "prove/system_private.h"
 
@@ -15,6 +17,8 @@ static uint32_t find_read(struct machine *machine, struct prove_transaction *tra
 {
     uint32_t slot = machine->system->first_slot[cell] + column;
     bool newest = statement == PROVE_NEWEST;
+    assert(column < iso_prove_table_of(machine->program, cell)->columns);
+    assert(!machine->system->statements || newest || statement < transaction->statements.count);
     if (newest && machine->newest[slot])
         return machine->newest[slot] - 1;
     if (!newest && machine->cached[slot] && machine->cached_statement[slot] == statement)
@@ -66,6 +70,7 @@ uint32_t prove_read_slot(struct machine *machine, uint32_t cell, uint32_t column
 {
     const struct prove_system *system = machine->system;
     uint32_t slot = system->first_slot[cell] + column, written;
+    assert(slot < system->slots);
     switch (machine->reader) {
     case THE_START:
         return system->initial[slot];
@@ -111,6 +116,7 @@ void prove_refuse_wide(struct machine *machine, struct iso_prove_span span)
 /* The expression is known before anything has run: no read and no input is in it. */
 bool prove_is_fixed(const struct machine *machine, uint32_t expression)
 {
+    assert(expression < machine->program->expressions.count);
     const struct iso_prove_expression *node = &machine->program->expressions.list[expression];
     switch (node->op) {
     case ISO_PROVE_CONSTANT:
@@ -139,6 +145,7 @@ bool prove_is_fixed(const struct machine *machine, uint32_t expression)
 uint32_t prove_in_range(struct machine *machine, uint32_t table, uint32_t index, bool fixed,
                         struct iso_prove_span span)
 {
+    assert(table < machine->program->tables.count && index < machine->terms->count);
     struct prove_terms *terms = machine->terms;
     const struct iso_prove_table *of = &machine->program->tables.list[table];
     struct prove_term term = terms->list[index];
@@ -188,6 +195,7 @@ static uint32_t evaluate_read(struct machine *machine, const struct iso_prove_ex
 static uint32_t evaluate_quantifier(struct machine *machine,
                                     const struct iso_prove_expression *node)
 {
+    assert(node->op >= ISO_PROVE_SUM && node->a < machine->locals);
     struct prove_terms *terms = machine->terms;
     uint32_t from = prove_evaluate(machine, node->b), to = prove_evaluate(machine, node->c);
     uint32_t value = node->op == ISO_PROVE_FORALL ? TRUE_TERM : FALSE_TERM;
@@ -249,6 +257,7 @@ static uint32_t evaluate_if(struct machine *machine, uint32_t condition, uint32_
 
 static uint32_t evaluate_logic(struct machine *machine, const struct iso_prove_expression *node)
 {
+    assert(node->op == ISO_PROVE_AND || node->op == ISO_PROVE_OR || node->op == ISO_PROVE_CHOOSE);
     struct prove_terms *terms = machine->terms;
     uint32_t a = prove_evaluate_truth(machine, node->a), not = prove_not(terms, a);
     if (node->op == ISO_PROVE_CHOOSE) {

@@ -74,7 +74,3 @@ void iso_prove_execution_copy(struct iso_prove_execution *execution,
 /* Runs it. NULL: it is an execution of the level, and `rule` is broken or none. Else what is wrong
  * with it, which only a fault of ours can make. */
 const char *iso_prove_replay(struct iso_prove_execution *execution);
-
-/* The snapshot of a statement, or NULL: it needs none. */
-const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, uint32_t instance,
-                                  uint32_t step, uint64_t round);

@@ -26,7 +26,7 @@ static void put_value(struct writing *writing, uint32_t instance, uint32_t cell)
 {
     const struct iso_prove_execution *execution = writing->execution;
     const struct iso_prove_program *program = execution->program;
-    uint32_t columns = program->tables.list[program->cell_tables[cell]].columns;
+    uint32_t columns = iso_prove_table_of(program, cell)->columns;
     uint32_t writes = writing->writes[(size_t)instance * program->cells + cell];
     iso_text_put(writing->text, "\"");
     for (uint32_t i = 0; i < columns; i++)
@@ -56,7 +56,7 @@ static void put_event(struct writing *writing, uint32_t number)
     const struct iso_prove_event *event = &execution->events.list[number];
     if (event->kind != ISO_PROVE_READS && event->kind != ISO_PROVE_WRITES)
         return;
-    uint32_t columns = program->tables.list[program->cell_tables[event->cell]].columns;
+    uint32_t columns = iso_prove_table_of(program, event->cell)->columns;
     if (event->kind == ISO_PROVE_READS) {
         /* the other columns of a row are the same read */
         const struct iso_prove_event *before = event - 1;

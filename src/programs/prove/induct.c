@@ -50,7 +50,7 @@ static uint32_t step(struct prove_system *system, enum iso_prove_level level,
     struct prove_terms *terms = &system->terms;
     uint32_t goal = TRUE_TERM;
     for (uint32_t cell = 0; cell < program->cells; cell++)
-        for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
+        for (uint32_t i = 0; i < iso_prove_table_of(program, cell)->columns; i++) {
             uint32_t slot = system->first_slot[cell] + i, agree;
             if (level == ISO_PROVE_SER)
                 system->ended[slot] = system->seen[slot];
@@ -65,7 +65,7 @@ static uint32_t step(struct prove_system *system, enum iso_prove_level level,
             goal = prove_and(terms, goal, system->rules[i]);
     goal = prove_and(terms, goal, prove_system_rules_at_end(system, error));
     for (uint32_t cell = 0; cell < program->cells; cell++)
-        for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
+        for (uint32_t i = 0; i < iso_prove_table_of(program, cell)->columns; i++) {
             uint32_t slot = system->first_slot[cell] + i;
             system->ended[slot] = prove_choose(terms, transaction->writes[cell],
                                                transaction->values[slot], system->ended[slot]);

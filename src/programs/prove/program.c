@@ -87,6 +87,7 @@ uint32_t iso_prove_constant(struct iso_prove_program *program, int64_t value)
 uint32_t iso_prove_expression(struct iso_prove_program *program, enum iso_prove_op op, uint32_t a,
                               uint32_t b, uint32_t c, struct iso_prove_span span)
 {
+    assert(op <= ISO_PROVE_EXISTS);
     ISO_APPEND(program->expressions,
                (struct iso_prove_expression){
                    .op = op, .a = a, .b = b, .c = c, .d = ISO_NONE, .span = span});
@@ -124,6 +125,7 @@ uint32_t iso_prove_step(struct iso_prove_program *program, enum iso_prove_step_k
 
 uint32_t iso_prove_values(struct iso_prove_program *program, const uint32_t *list, uint32_t count)
 {
+    assert(list || !count);
     uint32_t first = program->values.count;
     ISO_RESERVE(program->values.list, program->values.count + count, program->values.capacity);
     for (uint32_t i = 0; i < count; i++)
@@ -168,6 +170,7 @@ uint32_t iso_prove_template(struct iso_prove_program *program, const char *name,
 
 uint32_t iso_prove_local(struct iso_prove_program *program, uint32_t template, const char *name)
 {
+    assert(template <program->templates.count);
     struct iso_prove_template *owner = &program->templates.list[template];
     owner->local_names =
         iso_reallocate(owner->local_names, (owner->locals + 1) * sizeof *owner->local_names);
@@ -179,6 +182,7 @@ uint32_t iso_prove_instance(struct iso_prove_program *program, uint32_t template
                             uint32_t first_argument, uint32_t session, const char *name,
                             struct iso_prove_span span)
 {
+    assert(template <program->templates.count);
     ISO_APPEND(program->instances, (struct iso_prove_instance){.template = template,
                                                                .first_argument = first_argument,
                                                                .session = session,
@@ -190,6 +194,7 @@ uint32_t iso_prove_instance(struct iso_prove_program *program, uint32_t template
 uint32_t iso_prove_rule(struct iso_prove_program *program, enum iso_prove_rule_kind kind,
                         const char *name, uint32_t expression, struct iso_prove_span span)
 {
+    assert(expression < program->expressions.count && kind <= ISO_PROVE_INVARIANT);
     ISO_APPEND(program->rules,
                (struct iso_prove_rule){
                    .kind = kind, .name = copy(name), .expression = expression, .span = span});
@@ -199,6 +204,8 @@ uint32_t iso_prove_rule(struct iso_prove_program *program, enum iso_prove_rule_k
 void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block *block,
                       uint32_t step)
 {
+    assert(step < program->steps.count && program->steps.list[step].next == ISO_NONE);
+    assert((block->first == ISO_NONE) == (block->last == ISO_NONE));
     if (block->last == ISO_NONE)
         block->first = step;
     else
@@ -252,8 +259,9 @@ enum iso_status iso_prove_refuse(const struct iso_prove_program *program, struct
 void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text *text,
                         uint32_t cell)
 {
-    const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+    const struct iso_prove_table *table = iso_prove_table_of(program, cell);
     uint32_t row = cell - table->first_cell;
+    assert(row < table->rows);
     if (table->row_names[row])
         iso_text_put(text, table->row_names[row]);
     else
@@ -265,8 +273,9 @@ void iso_prove_put_cell(const struct iso_prove_program *program, struct iso_text
 void iso_prove_put_column(const struct iso_prove_program *program, struct iso_text *text,
                           uint32_t cell, uint32_t column)
 {
-    const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+    const struct iso_prove_table *table = iso_prove_table_of(program, cell);
     iso_prove_put_cell(program, text, cell);
+    assert(column < table->columns);
     if (table->column_names[column])
         iso_text_format(text, ".%s", table->column_names[column]);
 }

@@ -49,6 +49,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -249,6 +250,14 @@ void iso_prove_append(struct iso_prove_program *program, struct iso_prove_block 
  * maker. */
 void iso_prove_program_finish(struct iso_prove_program *program);
 void iso_prove_program_validate(const struct iso_prove_program *program);
+
+/* The table that a cell is of. */
+static inline const struct iso_prove_table *
+iso_prove_table_of(const struct iso_prove_program *program, uint32_t cell)
+{
+    assert(cell < program->cells);
+    return &program->tables.list[program->cell_tables[cell]];
+}
 
 /* Line and column of a byte of the file, from 1; columns are bytes. */
 void iso_prove_place(const struct iso_prove_program *program, uint32_t byte, uint32_t *line,

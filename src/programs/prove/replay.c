@@ -20,7 +20,7 @@ void iso_prove_execution_init(struct iso_prove_execution *execution,
     execution->slot = iso_allocate_zeroed(program->cells + 1, sizeof *execution->slot);
     for (uint32_t cell = 0; cell < program->cells; cell++) {
         execution->slot[cell] = execution->slots;
-        execution->slots += program->tables.list[program->cell_tables[cell]].columns;
+        execution->slots += iso_prove_table_of(program, cell)->columns;
     }
     execution->initial = iso_allocate_zeroed(execution->slots + 1, sizeof *execution->initial);
     execution->found = iso_allocate_zeroed(execution->slots + 1, sizeof *execution->found);
@@ -55,8 +55,8 @@ void iso_prove_execution_copy(struct iso_prove_execution *execution,
     memcpy(execution->moment, other->moment, count * sizeof *execution->moment);
 }
 
-const bool *iso_prove_snapshot_of(const struct iso_prove_execution *execution, uint32_t instance,
-                                  uint32_t step, uint64_t round)
+static const bool *snapshot_of(const struct iso_prove_execution *execution, uint32_t instance,
+                               uint32_t step, uint64_t round)
 {
     for (uint32_t i = 0; i < execution->snapshots.count; i++) {
         const struct iso_prove_snapshot *snapshot = &execution->snapshots.list[i];
@@ -316,7 +316,7 @@ static void begin_statement(struct replay *replay, uint32_t number)
     replay->step = number;
     if (replay->program->steps.list[number].continued && replay->any)
         return;
-    const bool *seen = iso_prove_snapshot_of(execution, replay->instance, number, replay->round);
+    const bool *seen = snapshot_of(execution, replay->instance, number, replay->round);
     replay->statement += replay->any;
     replay->any = true;
     event(replay, (struct iso_prove_event){
@@ -546,8 +546,7 @@ static void find_state(struct replay *replay, const bool *seen)
         uint32_t at = execution->order[i];
         for (uint32_t cell = 0; cell < replay->program->cells; cell++) {
             uint32_t slot = execution->slot[cell];
-            uint32_t columns =
-                replay->program->tables.list[replay->program->cell_tables[cell]].columns;
+            uint32_t columns = iso_prove_table_of(replay->program, cell)->columns;
             if (replay->outcomes[at].wrote[cell] && (!seen || seen[at]))
                 memcpy(execution->found + slot, replay->outcomes[at].values + slot,
                        columns * sizeof(int64_t));

@@ -50,7 +50,7 @@ static void put_state(const struct iso_prove_execution *execution, const int64_t
     const struct iso_prove_program *program = execution->program;
     bool any = false;
     for (uint32_t cell = 0; cell < program->cells; cell++) {
-        const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+        const struct iso_prove_table *table = iso_prove_table_of(program, cell);
         for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
             iso_text_put(text, any ? ", " : "");
             iso_prove_put_column(program, text, cell, i);
@@ -75,8 +75,7 @@ void iso_prove_put_accesses(const struct iso_prove_execution *execution,
             again = again || (other->kind == event->kind && other->cell == event->cell &&
                               other->column == event->column && other->value == event->value);
         }
-        if ((!read && !write) || again ||
-            program->tables.list[program->cell_tables[event->cell]].hidden)
+        if ((!read && !write) || again || iso_prove_table_of(program, event->cell)->hidden)
             continue;
         iso_text_put(text, before);
         iso_text_put(text, read ? "reads " : "writes ");
@@ -356,7 +355,7 @@ static void json_violation(const struct iso_prove_execution *execution, struct i
     iso_prove_schedule_release(&schedule);
     iso_text_put(text, "],\"state\":{");
     for (uint32_t cell = 0; cell < program->cells; cell++) {
-        const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+        const struct iso_prove_table *table = iso_prove_table_of(program, cell);
         for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
             iso_text_put(text, any ? "," : "");
             put_column_string(program, text, cell, i);

@@ -137,21 +137,21 @@ static void read_snapshots(const struct prove_question *question,
         }
 }
 
-void prove_question_inputs(const struct prove_question *question,
-                           struct iso_prove_execution *execution)
+static void question_inputs(const struct prove_question *question,
+                            struct iso_prove_execution *execution)
 {
     const struct prove_system *system = question->encoding.system;
     for (uint32_t i = 0; i < system->program->inputs.count; i++)
         execution->inputs[i] = value_of(question, system->inputs[i]);
 }
 
-void prove_question_execution(const struct prove_question *question,
-                              struct iso_prove_execution *execution)
+static void question_execution(const struct prove_question *question,
+                               struct iso_prove_execution *execution)
 {
     const struct prove_system *system = question->encoding.system;
     uint32_t count = system->count;
     iso_prove_execution_init(execution, system->program, question->encoding.level);
-    prove_question_inputs(question, execution);
+    question_inputs(question, execution);
     read_order(question, execution);
     for (uint32_t i = 0; i < count; i++)
         execution->moment[i] = is_true(question, question->encoding.moment[i]);
@@ -177,7 +177,7 @@ enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32
         answer = prove_question_ask(&question, terms, count);
     if (answer == ISO_SOLVER_TRUE && execution) {
         iso_prove_execution_init(execution, system->program, ISO_PROVE_SER);
-        prove_question_inputs(&question, execution);
+        question_inputs(&question, execution);
     }
     iso_solver_free(question.solver);
     prove_bits_release(&question.bits);
@@ -187,7 +187,7 @@ enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32
 static enum iso_outcome show(struct prove_question *question, struct iso_prove_execution *execution,
                              const char **reason)
 {
-    prove_question_execution(question, execution);
+    question_execution(question, execution);
     const char *wrong = iso_prove_replay(execution);
     if (!wrong && execution->rule != ISO_NONE)
         return ISO_IS_VIOLATED;

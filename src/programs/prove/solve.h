@@ -25,14 +25,6 @@ void prove_question_release(struct prove_question *question);
 enum iso_solver_answer prove_question_ask(struct prove_question *question, const uint32_t *terms,
                                           uint32_t count);
 
-/* After TRUE: the model. */
-void prove_question_execution(const struct prove_question *question,
-                              struct iso_prove_execution *execution);
-
-/* The model's inputs alone. */
-void prove_question_inputs(const struct prove_question *question,
-                           struct iso_prove_execution *execution);
-
 /* Whether these terms, of a system without an encoding, can be true at once; then `execution` has
  * the inputs (NULL: they are not asked for). */
 enum iso_solver_answer prove_ask_terms(struct prove_system *system, const uint32_t *terms,

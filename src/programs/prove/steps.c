@@ -1,5 +1,6 @@
 /* Steps of a transaction by symbols: claims, branches and loops. Where branches meet, their states
  * are merged. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -44,6 +45,7 @@ void prove_state_free(struct state *state)
 
 static void run_claim(struct machine *machine, const struct iso_prove_step *step)
 {
+    assert(step->kind == ISO_PROVE_WRITE || step->kind == ISO_PROVE_LOCK);
     struct prove_terms *terms = machine->terms;
     struct prove_transaction *transaction = &machine->system->transactions[machine->instance];
     const struct iso_prove_table *table = &machine->program->tables.list[step->table];
@@ -100,6 +102,7 @@ static void run_claim(struct machine *machine, const struct iso_prove_step *step
         machine->system->locks = true;
     }
     if (step->local != ISO_NONE) {
+        assert(step->local < machine->locals);
         machine->state.locals[step->local] = prove_and(terms, done, where);
         machine->varies[step->local] = true;
     }
@@ -141,6 +144,7 @@ static void merge(struct machine *machine, uint32_t condition, struct state *oth
 
 static void run_if(struct machine *machine, const struct iso_prove_step *step)
 {
+    assert(step->kind == ISO_PROVE_IF);
     uint32_t condition = prove_evaluate_truth(machine, step->value), path = machine->path;
     if (!prove_fine(machine))
         return;
@@ -171,6 +175,7 @@ static void run_round(struct machine *machine, const struct iso_prove_step *step
 static void run_unrolled(struct machine *machine, const struct iso_prove_step *step, uint32_t from,
                          uint32_t to, uint32_t number)
 {
+    assert(number <= machine->unroll && step->local < machine->locals);
     struct prove_terms *terms = machine->terms;
     uint32_t i = prove_add(terms, from, prove_constant(terms, number));
     uint32_t condition = prove_not(terms, prove_less(terms, to, i)), path = machine->path;
@@ -219,6 +224,7 @@ static void run_for(struct machine *machine, const struct iso_prove_step *step)
 
 static void begin_statement(struct machine *machine, uint32_t step)
 {
+    assert(step < machine->program->steps.count);
     struct prove_transaction *transaction = &machine->system->transactions[machine->instance];
     if (machine->program->steps.list[step].continued && transaction->statements.count)
         return;
@@ -237,6 +243,7 @@ static void run_step(struct machine *machine, uint32_t number)
     switch (step->kind) {
     case ISO_PROVE_LET:
         condition = prove_evaluate(machine, step->value);
+        assert(step->local < machine->locals);
         machine->state.locals[step->local] = condition;
         machine->varies[step->local] =
             machine->varies[step->local] || !prove_is_fixed(machine, step->value);

@@ -9,6 +9,7 @@ enum { MANY_UNROLLED = 10000 };
 
 bool prove_before(const struct iso_prove_program *program, uint32_t a, uint32_t b)
 {
+    assert(a < program->instances.count && b < program->instances.count);
     uint32_t session = program->instances.list[a].session;
     return session != ISO_NONE && a < b && program->instances.list[b].session == session;
 }
@@ -47,6 +48,7 @@ static void begin_instance(struct machine *machine, uint32_t number,
 static void end_instance(struct machine *machine, uint32_t number,
                          const struct iso_prove_template *template)
 {
+    assert(machine->instance == number && machine->state.locals);
     const struct iso_prove_program *program = machine->program;
     struct prove_transaction *transaction = &machine->system->transactions[number];
     struct prove_terms *terms = machine->terms;
@@ -103,8 +105,7 @@ static bool widen(const struct prove_system *system, struct guess *guess)
     for (uint32_t i = 0; i < system->count; i++)
         for (uint32_t cell = 0; cell < cells; cell++) {
             const struct prove_transaction *transaction = &system->transactions[i];
-            const struct iso_prove_table *table =
-                &system->program->tables.list[system->program->cell_tables[cell]];
+            const struct iso_prove_table *table = iso_prove_table_of(system->program, cell);
             if (transaction->writes[cell] == FALSE_TERM)
                 continue;
             changed = changed || !guess->writers[(size_t)i * cells + cell];
@@ -154,8 +155,7 @@ static void read_all(struct prove_system *system, const struct guess *guess, uin
 {
     uint32_t cells = system->program->cells;
     for (uint32_t cell = 0; cell < cells; cell++) {
-        const struct iso_prove_table *table =
-            &system->program->tables.list[system->program->cell_tables[cell]];
+        const struct iso_prove_table *table = iso_prove_table_of(system->program, cell);
         bool written = false;
         for (uint32_t i = 0; i < system->count; i++)
             written = written || guess->writers[(size_t)i * cells + cell];
@@ -170,6 +170,7 @@ static void read_all(struct prove_system *system, const struct guess *guess, uin
 
 static uint32_t rule(struct machine *machine, const struct iso_prove_rule *rule, enum reader reader)
 {
+    assert(reader != A_BODY);
     machine->reader = reader;
     machine->locals = rule->locals;
     iso_free(machine->varies);
@@ -204,7 +205,7 @@ static void number_slots(struct prove_system *system)
     system->first_slot = iso_allocate_zeroed(program->cells + 1, sizeof *system->first_slot);
     for (uint32_t cell = 0; cell < program->cells; cell++) {
         system->first_slot[cell] = system->slots;
-        system->slots += program->tables.list[program->cell_tables[cell]].columns;
+        system->slots += iso_prove_table_of(program, cell)->columns;
     }
     system->inputs = iso_allocate_zeroed(program->inputs.count + 1, sizeof *system->inputs);
     system->initial = iso_allocate_zeroed(system->slots + 1, sizeof *system->initial);
@@ -308,7 +309,7 @@ enum iso_status prove_system_build_template(struct prove_system *system,
     }
     machine.reader = A_BODY;
     for (uint32_t cell = 0; cell < program->cells; cell++)
-        for (uint32_t i = 0; i < program->tables.list[program->cell_tables[cell]].columns; i++) {
+        for (uint32_t i = 0; i < iso_prove_table_of(program, cell)->columns; i++) {
             system->seen[system->first_slot[cell] + i] = prove_read_others(&machine, cell, i);
             system->ended[system->first_slot[cell] + i] =
                 prove_variable(&system->terms, -(int64_t)ANY_VALUE - 1, ANY_VALUE);

@@ -42,6 +42,7 @@ static bool same(const struct prove_term *a, const struct prove_term *b)
 
 static uint32_t make(struct prove_terms *terms, struct prove_term term)
 {
+    assert(term.low <= term.high);
     if (term.low < -prove_widest || term.high > prove_widest) {
         terms->wide = true;
         return FALSE_TERM;
@@ -78,6 +79,7 @@ uint32_t prove_variable(struct prove_terms *terms, int64_t low, int64_t high)
 static uint32_t binary(struct prove_terms *terms, enum prove_term_op op, uint32_t a, uint32_t b,
                        int64_t low, int64_t high)
 {
+    assert(a < terms->count && b < terms->count);
     return make(terms, (struct prove_term){.op = op, .a = a, .b = b, .low = low, .high = high});
 }
 
@@ -156,6 +158,7 @@ uint32_t prove_equal(struct prove_terms *terms, uint32_t a, uint32_t b)
 
 uint32_t prove_less(struct prove_terms *terms, uint32_t a, uint32_t b)
 {
+    assert(a < terms->count && b < terms->count);
     const struct prove_term *x = &terms->list[a], *y = &terms->list[b];
     if (x->high < y->low)
         return TRUE_TERM;
@@ -217,11 +220,13 @@ uint32_t prove_choose(struct prove_terms *terms, uint32_t a, uint32_t b, uint32_
     const struct prove_term *x = &terms->list[b], *y = &terms->list[c];
     int64_t low = x->low < y->low ? x->low : y->low, high = x->high > y->high ? x->high : y->high;
     narrow(terms, a, b, c, &low, &high);
+    assert(low <= high);
     return make(terms, (struct prove_term){
                            .op = PROVE_CHOOSE, .a = a, .b = b, .c = c, .low = low, .high = high});
 }
 
 uint32_t prove_truth(struct prove_terms *terms, uint32_t a)
 {
+    assert(a < terms->count);
     return prove_boolean(terms, a) ? a : prove_not(terms, prove_equal(terms, a, FALSE_TERM));
 }

@@ -102,7 +102,7 @@ static void put_arrows(struct page *page, const struct iso_prove_execution *exec
         for (uint32_t i = item->first; i < item->end && from != item->instance; i++) {
             const struct iso_prove_event *event = &execution->events.list[i];
             if (event->kind != ISO_PROVE_READS || event->from != from ||
-                page->program->tables.list[page->program->cell_tables[event->cell]].hidden)
+                iso_prove_table_of(page->program, event->cell)->hidden)
                 continue;
             iso_text_put(&page->words, any ? ", " : "");
             iso_prove_put_column(page->program, &page->words, event->cell, event->column);
@@ -291,7 +291,7 @@ static void put_state(struct page *page, const struct iso_prove_execution *execu
               "<h2>What is found: ", "</h2>\n<div class=\"picture\"><table class=\"rows\">\n");
     put(page, "<tr><th></th><th>at the start</th><th>found</th></tr>\n");
     for (uint32_t cell = 0; cell < program->cells; cell++) {
-        const struct iso_prove_table *table = &program->tables.list[program->cell_tables[cell]];
+        const struct iso_prove_table *table = iso_prove_table_of(program, cell);
         for (uint32_t i = 0; i < table->columns && !table->hidden; i++) {
             uint32_t slot = execution->slot[cell] + i;
             bool same = execution->initial[slot] == execution->found[slot];
