@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
@@ -520,7 +519,7 @@ static void what_lingers_is_written_once_somebody_waits_or_half_is_full(void **s
     for (int i = 0; i < 30; i++) /* of 80 bytes */
         one_write(session, "1");
     while (counts(recorder).written == 20)
-        sched_yield();
+        usleep(1000);
     one_write(session, "2");
     iso_recorder_session_free(session);
     iso_recorder_free(recorder);
@@ -870,7 +869,7 @@ static void a_killed_application_leaves_whole_lines(void **state)
             }
         }
         struct stat status = {0};
-        while (status.st_size == 0)
+        for (; status.st_size == 0; usleep(500))
             assert_int_equal(stat(path, &status), 0);
         usleep((useconds_t)(test_random(&random) % 5000));
         kill(child, SIGKILL);
