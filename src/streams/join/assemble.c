@@ -530,13 +530,20 @@ static void note_net(struct iso_join *join, const struct arrival *arrival,
     join_note_version(join, arrival->key, cts, false);
 }
 
+/* YugabyteDB numbers the writes of a transaction, those of a row in its tablet. */
+static bool counts_writes(const struct iso_join *join, const struct iso_event *event)
+{
+    return join->capability->early_images && event->order;
+}
+
 /* Whether ordinals say which row of a key arrived last. Where they do not, the one that was
  * delivered last did, also when it was repeated: a sender that starts over ends with what was
  * last. */
 static bool is_ranked(const struct iso_join *join, const struct iso_event *event)
 {
-    return !join->capability->spans &&
-           (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION));
+    return counts_writes(join, event) ||
+           (!join->capability->spans &&
+            (join->capability->positions || !(event->flags & ISO_EVENT_HAS_POSITION)));
 }
 
 /* An update of a row whose columns are cells, as far as the row itself is concerned. */
@@ -585,9 +592,10 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     bool is_cell = event->type == ISO_EVENT_CELL;
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
-    it->rank = is_cell                  ? join->cells.rank
-               : is_ranked(join, event) ? arrival->ordinal
-                                        : ++join->counters.arrivals;
+    it->rank = is_cell                      ? join->cells.rank
+               : counts_writes(join, event) ? event->order
+               : is_ranked(join, event)     ? arrival->ordinal
+                                            : ++join->counters.arrivals;
     it->content = arrival->content;
     it->origin = event->origin;
     it->operation = arrival->conditional ? ISO_ROW_DELETE : event->operation;
