@@ -85,16 +85,12 @@ static enum iso_status read_line(struct awdit_reader *reader, const char *at, co
     return ISO_OK;
 }
 
-enum iso_status format_awdit_read(const char *path, struct iso_history *history,
-                                  struct iso_error *error)
+enum iso_status format_awdit_read(const char *path, const struct iso_whole_file *file,
+                                  struct iso_history *history, struct iso_error *error)
 {
-    struct iso_whole_file file;
-    enum iso_status status = iso_whole_file_read(&file, path, error);
-    if (status != ISO_OK)
-        return status;
-    struct awdit_reader reader = {.path = path, .file = &file, .history = history, .error = error};
-    iso_history_input(history, path);
-    const char *at = file.bytes, *end = at + file.length;
+    struct awdit_reader reader = {.path = path, .file = file, .history = history, .error = error};
+    const char *at = file->bytes, *end = at + file->length;
+    enum iso_status status = ISO_OK;
     while (status == ISO_OK && at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         status = read_line(&reader, at, stop ? stop : end);
@@ -102,6 +98,5 @@ enum iso_status format_awdit_read(const char *path, struct iso_history *history,
     }
     if (status == ISO_OK)
         format_set_initial_zero(history);
-    iso_whole_file_release(&file);
     return status;
 }

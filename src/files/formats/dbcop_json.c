@@ -9,7 +9,7 @@
 
 struct dbcop_json_reader {
     const char *path;
-    struct iso_whole_file file;
+    const struct iso_whole_file *file;
     struct iso_history *history;
     struct iso_json json;
     struct format_mops mops;
@@ -98,7 +98,7 @@ static bool read_transaction(struct dbcop_json_reader *reader, uint32_t session)
     if (json->code == ISO_JSON_FINE)
         format_mops_emit(&reader->mops, history, history->txns.count, session,
                          committed ? ISO_COMMITTED : ISO_ABORTED,
-                         iso_origin(0, format_line_of(&reader->line, &reader->file, at)));
+                         iso_origin(0, format_line_of(&reader->line, reader->file, at)));
     return json->code == ISO_JSON_FINE;
 }
 
@@ -142,20 +142,16 @@ static bool read_document(struct dbcop_json_reader *reader)
     return iso_json_finish(json);
 }
 
-enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history,
-                                       struct iso_error *error)
+enum iso_status format_dbcop_json_read(const char *path, const struct iso_whole_file *file,
+                                       struct iso_history *history, struct iso_error *error)
 {
-    struct dbcop_json_reader reader = {.path = path, .history = history};
-    enum iso_status status = iso_whole_file_read(&reader.file, path, error);
-    if (status != ISO_OK)
-        return status;
-    iso_history_input(history, path);
+    struct dbcop_json_reader reader = {.path = path, .file = file, .history = history};
     iso_json_init(&reader.json);
-    iso_json_start(&reader.json, reader.file.bytes, reader.file.length);
+    iso_json_start(&reader.json, file->bytes, file->length);
+    enum iso_status status = ISO_OK;
     if (!read_document(&reader))
-        status = iso_whole_file_json_fail(path, &reader.file, &reader.json, error);
+        status = iso_whole_file_json_fail(path, file, &reader.json, error);
     iso_json_release(&reader.json);
     format_mops_release(&reader.mops);
-    iso_whole_file_release(&reader.file);
     return status;
 }

@@ -8,7 +8,7 @@
 
 struct elle_edn_reader {
     struct elle elle;
-    struct iso_whole_file file;
+    const struct iso_whole_file *file;
     struct edn edn;
     struct format_line line;
 };
@@ -174,9 +174,9 @@ static enum iso_status scanner_fault(struct elle_edn_reader *reader)
     const char *stop = edn->at > edn->token ? edn->at : edn->token;
     int shown = (int)(stop - edn->token < 40 ? stop - edn->token : 40);
     if (edn->token >= edn->end)
-        return iso_whole_file_fail(reader->elle.path, &reader->file, edn->end, reader->elle.error,
+        return iso_whole_file_fail(reader->elle.path, reader->file, edn->end, reader->elle.error,
                                    "the text ends here, expected %s", edn->expected);
-    return iso_whole_file_fail(reader->elle.path, &reader->file, edn->token, reader->elle.error,
+    return iso_whole_file_fail(reader->elle.path, reader->file, edn->token, reader->elle.error,
                                "found '%.*s', expected %s", shown, edn->token, edn->expected);
 }
 
@@ -185,7 +185,7 @@ static enum iso_status read_operation(struct elle_edn_reader *reader)
 {
     struct edn *edn = &reader->edn;
     struct elle_operation operation = {.index = ISO_ABSENT};
-    operation.place = format_line_of(&reader->line, &reader->file, edn->token);
+    operation.place = format_line_of(&reader->line, reader->file, edn->token);
     elle_start(&reader->elle);
     bool fine = true;
     while (fine && edn_next(edn) != EDN_CLOSE) {
@@ -221,19 +221,15 @@ static enum iso_status read_all(struct elle_edn_reader *reader)
     return status;
 }
 
-enum iso_status format_elle_edn_read(const char *path, struct iso_history *history,
-                                     struct iso_error *error)
+enum iso_status format_elle_edn_read(const char *path, const struct iso_whole_file *file,
+                                     struct iso_history *history, struct iso_error *error)
 {
-    struct elle_edn_reader reader = {.elle = {.path = path, .history = history, .error = error}};
-    enum iso_status status = iso_whole_file_read(&reader.file, path, error);
-    if (status != ISO_OK)
-        return status;
-    iso_history_input(history, path);
-    edn_start(&reader.edn, reader.file.bytes, reader.file.length);
-    status = read_all(&reader);
+    struct elle_edn_reader reader = {.elle = {.path = path, .history = history, .error = error},
+                                     .file = file};
+    edn_start(&reader.edn, file->bytes, file->length);
+    enum iso_status status = read_all(&reader);
     if (status == ISO_OK)
         status = elle_end(&reader.elle);
     elle_release(&reader.elle);
-    iso_whole_file_release(&reader.file);
     return status;
 }

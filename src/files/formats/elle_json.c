@@ -5,7 +5,7 @@
 
 struct elle_json_reader {
     struct elle elle;
-    struct iso_whole_file file;
+    const struct iso_whole_file *file;
     struct iso_json json;
     struct format_line line;
 };
@@ -155,14 +155,14 @@ static enum iso_status read_operation(struct elle_json_reader *reader)
     struct iso_json_text name;
     struct elle_operation operation = {.index = ISO_ABSENT};
     iso_json_space(json);
-    operation.place = format_line_of(&reader->line, &reader->file, json->at);
+    operation.place = format_line_of(&reader->line, reader->file, json->at);
     elle_start(&reader->elle);
     if (iso_json_enter_object(json)) {
         while (iso_json_member(json, &name) && read_member(reader, &name, &operation)) {
         }
     }
     if (json->code != ISO_JSON_FINE)
-        return iso_whole_file_json_fail(reader->elle.path, &reader->file, json, reader->elle.error);
+        return iso_whole_file_json_fail(reader->elle.path, reader->file, json, reader->elle.error);
     return elle_take(&reader->elle, &operation);
 }
 
@@ -175,8 +175,8 @@ static enum iso_status read_all(struct elle_json_reader *reader)
         while (status == ISO_OK && iso_json_element(json))
             status = read_operation(reader);
         if (status == ISO_OK && !iso_json_finish(json))
-            status = iso_whole_file_json_fail(reader->elle.path, &reader->file, json,
-                                              reader->elle.error);
+            status =
+                iso_whole_file_json_fail(reader->elle.path, reader->file, json, reader->elle.error);
         return status;
     }
     while (status == ISO_OK && iso_json_space(json))
@@ -184,21 +184,17 @@ static enum iso_status read_all(struct elle_json_reader *reader)
     return status;
 }
 
-enum iso_status format_elle_json_read(const char *path, struct iso_history *history,
-                                      struct iso_error *error)
+enum iso_status format_elle_json_read(const char *path, const struct iso_whole_file *file,
+                                      struct iso_history *history, struct iso_error *error)
 {
-    struct elle_json_reader reader = {.elle = {.path = path, .history = history, .error = error}};
-    enum iso_status status = iso_whole_file_read(&reader.file, path, error);
-    if (status != ISO_OK)
-        return status;
-    iso_history_input(history, path);
+    struct elle_json_reader reader = {.elle = {.path = path, .history = history, .error = error},
+                                      .file = file};
     iso_json_init(&reader.json);
-    iso_json_start(&reader.json, reader.file.bytes, reader.file.length);
-    status = read_all(&reader);
+    iso_json_start(&reader.json, file->bytes, file->length);
+    enum iso_status status = read_all(&reader);
     if (status == ISO_OK)
         status = elle_end(&reader.elle);
     iso_json_release(&reader.json);
     elle_release(&reader.elle);
-    iso_whole_file_release(&reader.file);
     return status;
 }

@@ -166,20 +166,21 @@ typedef enum iso_status threads_reader(const char *path, unsigned threads,
 
 static const struct {
     const char *name;
-    reader *read; /* NULL: native/read.h reads it, or: */
+    reader *read; /* NULL: native/read.h reads it, or one of these */
     threads_reader *read_on;
+    format_text_reader *read_text;
 } formats[ISO_FORMATS] = {
-    [ISO_FORMAT_NATIVE] = {"native", NULL, NULL},
-    [ISO_FORMAT_TIMEKILLER] = {"timekiller", NULL, NULL},
-    [ISO_FORMAT_DBCOP] = {"dbcop", format_dbcop_read, NULL},
-    [ISO_FORMAT_COBRA] = {"cobra", format_cobra_read, NULL},
-    [ISO_FORMAT_VIPER] = {"viper", format_viper_read, NULL},
-    [ISO_FORMAT_TEXT] = {"text", NULL, format_text_read},
-    [ISO_FORMAT_AWDIT] = {"awdit", format_awdit_read, NULL},
-    [ISO_FORMAT_ELLE_EDN] = {"elle-edn", format_elle_edn_read, NULL},
-    [ISO_FORMAT_ELLE_JSON] = {"elle-json", format_elle_json_read, NULL},
-    [ISO_FORMAT_DBCOP_JSON] = {"dbcop-json", format_dbcop_json_read, NULL},
-    [ISO_FORMAT_HIST] = {"hist", format_hist_read, NULL},
+    [ISO_FORMAT_NATIVE] = {"native", NULL, NULL, NULL},
+    [ISO_FORMAT_TIMEKILLER] = {"timekiller", NULL, NULL, NULL},
+    [ISO_FORMAT_DBCOP] = {"dbcop", format_dbcop_read, NULL, NULL},
+    [ISO_FORMAT_COBRA] = {"cobra", format_cobra_read, NULL, NULL},
+    [ISO_FORMAT_VIPER] = {"viper", format_viper_read, NULL, NULL},
+    [ISO_FORMAT_TEXT] = {"text", NULL, format_text_read, NULL},
+    [ISO_FORMAT_AWDIT] = {"awdit", NULL, NULL, format_awdit_read},
+    [ISO_FORMAT_ELLE_EDN] = {"elle-edn", NULL, NULL, format_elle_edn_read},
+    [ISO_FORMAT_ELLE_JSON] = {"elle-json", NULL, NULL, format_elle_json_read},
+    [ISO_FORMAT_DBCOP_JSON] = {"dbcop-json", NULL, NULL, format_dbcop_json_read},
+    [ISO_FORMAT_HIST] = {"hist", NULL, NULL, format_hist_read},
 };
 
 const char *iso_format_name(enum iso_format format)
@@ -187,12 +188,26 @@ const char *iso_format_name(enum iso_format format)
     return formats[format].name;
 }
 
+static enum iso_status read_text(format_text_reader *read, const char *path,
+                                 struct iso_history *history, struct iso_error *error)
+{
+    struct iso_whole_file file;
+    enum iso_status status = iso_whole_file_read(&file, path, error);
+    if (status != ISO_OK)
+        return status;
+    iso_history_input(history, path);
+    status = read(path, &file, history, error);
+    iso_whole_file_release(&file);
+    return status;
+}
+
 enum iso_status iso_format_read_on(unsigned threads, enum iso_format format, const char *path,
                                    struct iso_history *history, struct iso_error *error)
 {
-    enum iso_status status = formats[format].read_on
-                                 ? formats[format].read_on(path, threads, history, error)
-                                 : formats[format].read(path, history, error);
+    enum iso_status status =
+        formats[format].read_on     ? formats[format].read_on(path, threads, history, error)
+        : formats[format].read_text ? read_text(formats[format].read_text, path, history, error)
+                                    : formats[format].read(path, history, error);
     if (status == ISO_OK && history->txns.count == 0)
         status = iso_error_set(error, ISO_BAD_INPUT,
                                "%s: no transaction here; expected a history of format %s", path,

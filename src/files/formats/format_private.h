@@ -14,18 +14,15 @@ enum iso_status format_cobra_read(const char *path, struct iso_history *history,
                                   struct iso_error *error);
 enum iso_status format_text_read(const char *path, unsigned threads, struct iso_history *history,
                                  struct iso_error *error);
-enum iso_status format_awdit_read(const char *path, struct iso_history *history,
-                                  struct iso_error *error);
 enum iso_status format_viper_read(const char *path, struct iso_history *history,
                                   struct iso_error *error);
-enum iso_status format_elle_edn_read(const char *path, struct iso_history *history,
-                                     struct iso_error *error);
-enum iso_status format_elle_json_read(const char *path, struct iso_history *history,
-                                      struct iso_error *error);
-enum iso_status format_dbcop_json_read(const char *path, struct iso_history *history,
-                                       struct iso_error *error);
-enum iso_status format_hist_read(const char *path, struct iso_history *history,
-                                 struct iso_error *error);
+
+/* A format of one text reads it whole; who calls them opens it and says to the history which file
+ * it is. */
+typedef enum iso_status format_text_reader(const char *path, const struct iso_whole_file *file,
+                                           struct iso_history *history, struct iso_error *error);
+format_text_reader format_awdit_read, format_elle_edn_read, format_elle_json_read,
+    format_dbcop_json_read, format_hist_read;
 
 /* The first bytes of a regular file, unpacked; none of what cannot be read twice, or not at all. */
 enum { FORMAT_HEAD = 1 << 16 };

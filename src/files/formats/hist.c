@@ -118,19 +118,13 @@ static enum iso_status read_all(struct hist_reader *reader)
     return status;
 }
 
-enum iso_status format_hist_read(const char *path, struct iso_history *history,
-                                 struct iso_error *error)
+enum iso_status format_hist_read(const char *path, const struct iso_whole_file *file,
+                                 struct iso_history *history, struct iso_error *error)
 {
-    struct iso_whole_file file;
-    enum iso_status status = iso_whole_file_read(&file, path, error);
-    if (status != ISO_OK)
-        return status;
-    struct hist_reader reader = {.path = path, .file = &file, .history = history, .error = error};
-    reader.at = file.bytes;
-    reader.end = file.bytes + file.length;
-    iso_history_input(history, path);
-    status = read_all(&reader);
+    struct hist_reader reader = {.path = path, .file = file, .history = history, .error = error};
+    reader.at = file->bytes;
+    reader.end = file->bytes + file->length;
+    enum iso_status status = read_all(&reader);
     format_mops_release(&reader.mops);
-    iso_whole_file_release(&file);
     return status;
 }
