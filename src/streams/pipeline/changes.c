@@ -205,8 +205,10 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             break;
         case ISO_JOIN_LOST:
             pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);
-            if (step->cts)
+            if (step->cts) { /* it may have been a TRUNCATE */
+                pipeline_note_altered(pipeline, &out->block.atoms, step->lost.table, step->cts);
                 pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);
+            }
             break;
         case ISO_JOIN_RESOLVE:
             iso_aion_resolve(pipeline->engine, &out->block.atoms, step->tid, step->committed,
