@@ -92,7 +92,7 @@ static void write_record(const struct target *target, bool segment, struct recor
     uint32_t count = 0;
     if (segment) {
         const struct aion_entry *versions =
-            aion_sorted_chunks_chunk(&target->shard->pool, &target->key->versions, 0, &count);
+            aion_chunks_chunk(&target->shard->pool, &target->key->versions, 0, &count);
         aion_segment_write(target->shard, target->key, SERIAL, versions, count, 10 * VERSIONS,
                            &bytes);
     } else {
@@ -162,7 +162,7 @@ static bool read_segment(const struct record *record)
     aion_segment_agrees(record->bytes, record->size, 100, &target.atoms, 7);
     bool taken =
         aion_segment_read(target.shard, target.key, SERIAL, record->bytes, record->size, &run);
-    aion_sorted_chunks_release(&target.shard->pool, &run);
+    aion_chunks_release(&target.shard->pool, &run);
     close_target(&target);
     return taken;
 }

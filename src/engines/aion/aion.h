@@ -99,8 +99,8 @@ typedef void (*iso_aion_run)(void *runner, void (*task)(void *argument, uint32_t
 
 #define ISO_AION_FOREVER UINT64_MAX
 
-/* What the part that drives the engine sets: what its stream is like, what it wants to be told, and
- * what the engine has to ask. Callbacks get `context`; each may be NULL but `emit`. */
+/* The part that drives the engine sets these: how its stream is, what it wants to be told, and what
+ * the engine may ask it. Callbacks get `context`; each may be NULL but `emit`. */
 struct iso_aion_host {
     bool settle_untimed; /* the clock has no say in `settle_ms`: arrivals alone bound the wait
                             (aion/reorder/reorder_window.h) */
@@ -118,8 +118,8 @@ struct iso_aion_host {
                         * of a range ISO_AION_OF_RANGE. */
     bool origin_is_index; /* events carry the index of a transaction in its history in place of its
                              origin */
-    /* What stands beside the engine under the same limit, and goes by the same floor
-     * (iso_aion_floor): its bytes, and that the floor has risen for want of memory. */
+    /* The caller keeps things of its own under the same memory limit and floor (iso_aion_floor):
+     * their bytes; and a call when the floor has risen for want of memory. */
     uint64_t (*bytes_beside)(void *context);
     void (*on_floor)(void *context, uint64_t floor);
     /* anonymous bytes of the process; NULL: only the engine's own state counts */
@@ -131,11 +131,11 @@ struct iso_aion_host {
      * every other, and so is that one: up to eight of one tid. NULL: it is refused. */
     void (*on_contradiction)(void *context, const struct iso_history *history, uint32_t transaction,
                              uint64_t first);
-    /* What a caller would say of pairs of writers, had each been reported: whether a tid is
-     * contradicted; which commits one at `cts` may be in conflict with over a key, those from
-     * `*from` to `*to`, itself one of them. Asked on any shard's thread. Then, before
-     * on_contradiction: of so many pairs, counted and not listed, one side is contradicted that was
-     * not. */
+    /* For pairs of writers that are counted and not reported. is_doubted: whether a tid is
+     * contradicted. conflict_window: which commits one at `cts` may be in conflict with over a key,
+     * those from `*from` to `*to`, itself one of them. Both are asked on any shard's thread.
+     * on_doubted_pairs, before on_contradiction: so many counted pairs of the key have a side that
+     * is contradicted now and was not before. */
     bool (*is_doubted)(void *context, const struct iso_atoms *atoms, iso_atom tid);
     void (*conflict_window)(void *context, const char *key, size_t length, uint64_t cts,
                             uint64_t *from, uint64_t *to);
@@ -152,7 +152,7 @@ struct iso_aion_host {
     void *runner;
 };
 
-/* What tests force, so that small streams meet what is rare. */
+/* Tests force these, so that small streams meet what is rare. */
 struct iso_aion_forced {
     uint64_t settle_distance;    /* in units of the timestamps: waits until a commit that much later
                                   * has arrived, also where the stream's disorder asks for less */
@@ -161,7 +161,7 @@ struct iso_aion_forced {
     bool throttles_soon;         /* what takes care of thousands does so of two (throttled.c) */
 };
 
-/* What the engine's user sets; and what others do, in structs of their own. */
+/* The engine's user sets these; host and tests have structs of their own. */
 struct iso_aion_options {
     enum iso_level level;
     bool session_order;
@@ -228,11 +228,10 @@ uint64_t iso_aion_given_up(const struct iso_aion *engine);
  * added. */
 void iso_aion_initial(struct iso_aion *engine, const struct iso_history *history);
 
-/* What key `key` of the block (iso_aion_block), a register, had before its first version: `value`,
- * an atom of the block; a value that is unknown (verdict/unjudged.h) is one too. May be said at any
- * time and again: open reads of it are judged again. Versions with cts <= ISO_AION_START of
- * transactions without a session are such state, too: they are never late, and never below what is
- * kept. */
+/* The block's key `key` (iso_aion_block), a register, had `value`, an atom of the block, before its
+ * first version; a value that is unknown (verdict/unjudged.h) is one too. May be said at any time
+ * and again: open reads of it are judged again. Versions with cts <= ISO_AION_START of transactions
+ * without a session are such state, too: they are never late, and never below what is kept. */
 void iso_aion_set_initial(struct iso_aion *engine, uint32_t key, iso_atom value, uint64_t now);
 #define ISO_AION_START 1u
 
@@ -280,8 +279,8 @@ void iso_aion_end(struct iso_aion *engine, uint64_t now);
 
 enum { ISO_AION_FLIPS = 8, ISO_AION_DURATIONS = 8 };
 
-/* What transactions were when they came whose reads are counted; those of unknown outcome move with
- * it. */
+/* Reads are counted by their transaction's outcome when it came; where an unknown outcome becomes
+ * known later, its reads move. */
 enum iso_aion_reads_of {
     ISO_AION_READS_COMMITTED,
     ISO_AION_READS_ABORTED,

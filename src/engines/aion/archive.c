@@ -180,7 +180,7 @@ static void archive_budget(struct iso_archive *archive, struct aion_budget *budg
     ISO_ARCHIVE_VALUE(archive, budget->useless);
 }
 
-/* What a restored engine must have been made with. */
+/* Options that the restored engine must have in common with the saved one. */
 static void archive_kind(struct iso_archive *archive, const struct iso_aion *engine)
 {
     uint32_t kind[] = {engine->deferred.level == ISO_SI ? engine->options.level

@@ -12,7 +12,7 @@ struct collector {
     struct iso_verdict *verdict;
     bool *breaks_session; /* by transaction */
     /* rc: among snapshots two commits may have one position */
-    struct aion_snapshot_boundaries snapshot_boundaries;
+    struct iso_boundaries boundaries;
 };
 
 /* ---- from texts of the engine to numbers of the history ---- */
@@ -99,10 +99,10 @@ static uint64_t position_of(const struct collector *collector, uint32_t t)
     const struct iso_history *history = collector->history;
     if (history->txns.flags[t] & ISO_POINT &&
         (history->txns.flags[t] & ISO_HAS_STS || history->txns.cts[t]))
-        return aion_moment_of_snapshot(&collector->snapshot_boundaries, history->txns.cts[t]);
+        return iso_boundaries_snapshot(&collector->boundaries, history->txns.cts[t]);
     return history->txns.flags[t] & ISO_POINT
                ? 0
-               : aion_moment_of_commit(&collector->snapshot_boundaries, history->txns.cts[t]);
+               : iso_boundaries_commit(&collector->boundaries, history->txns.cts[t]);
 }
 
 static bool is_later(const struct collector *collector, uint32_t t, uint32_t latest)
@@ -146,16 +146,6 @@ static bool always_kept(void *context, const char *key, size_t length)
     return true;
 }
 
-static void find_snapshot_boundaries(struct collector *collector, bool is_on)
-{
-    collector->snapshot_boundaries.is_on = is_on;
-    for (uint32_t t = 0; is_on && t < collector->history->txns.count; t++) {
-        if (iso_status_of(collector->history, t) == ISO_COMMITTED)
-            aion_snapshot_boundaries_add(&collector->snapshot_boundaries, collector->history, t);
-    }
-    aion_snapshot_boundaries_sort(&collector->snapshot_boundaries);
-}
-
 enum iso_status iso_aion_check(const struct iso_history *history,
                                const struct iso_check_options *options, struct iso_verdict *verdict,
                                struct iso_error *error)
@@ -173,8 +163,7 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     iso_aion_options_init(&settings);
     settings.level = options->level;
     settings.host.are_positions = history->clock == ISO_CLOCK_SNAPSHOT;
-    settings.host.has_snapshot_boundaries =
-        history->clock == ISO_CLOCK_SCALAR && history->txns.xid && !history->ranks.physical;
+    settings.host.has_snapshot_boundaries = iso_history_has_boundaries(history);
     settings.overlaps = options->overlaps;
     settings.session_order = options->session_order;
     settings.finality_timeout_ms = 0;
@@ -196,8 +185,9 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     enum iso_status status = iso_aion_add(engine, 0, history->txns.count, 0, NULL, error);
     if (status == ISO_OK) {
         iso_aion_end(engine, 0);
-        find_snapshot_boundaries(&collector,
-                                 settings.host.has_snapshot_boundaries && options->level == ISO_RC);
+        collector.boundaries.is_on =
+            settings.host.has_snapshot_boundaries && options->level == ISO_RC;
+        iso_boundaries_add_all(&collector.boundaries, history);
         for (uint32_t s = 0; s < history->sessions.count; s++)
             add_session(&collector, s);
         iso_aion_stats(engine, &stats);
@@ -211,7 +201,7 @@ enum iso_status iso_aion_check(const struct iso_history *history,
     iso_aion_free(engine);
     iso_team_free(team);
     iso_free(collector.breaks_session);
-    iso_free(collector.snapshot_boundaries.list);
+    iso_free(collector.boundaries.list);
     verdict->seconds_check = iso_clock_seconds() - start;
     return status;
 }

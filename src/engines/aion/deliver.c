@@ -41,8 +41,9 @@ static bool is_unpromised(const struct iso_aion *engine, const struct iso_aion_e
     return event->axiom == ISO_EXT && event->visible_below > engine->time.promised;
 }
 
-/* What follows from less than there is must not be reported: the same stream, judged again once the
- * spill file is mended, would report something else in its place. */
+/* Where the spill file has failed the engine knows less than it should, and reports nothing more:
+ * the same stream, judged again once the file is mended, would report something else in its place.
+ */
 void aion_emit(struct iso_aion *engine, struct iso_aion_event *event)
 {
     if (engine->budget.failure.status != ISO_OK)

@@ -59,12 +59,12 @@ struct iso_aion *iso_aion_new(const struct iso_aion_options *options)
         engine->options.overlaps = true;
     }
     engine->deferred.level = iso_aion_holds(options->level) ? options->level : ISO_SI;
-    engine->deferred.snapshot_boundaries.is_on =
+    engine->deferred.boundaries.is_on =
         options->host.has_snapshot_boundaries &&
         (engine->deferred.level == ISO_RC || engine->deferred.level == ISO_STALE_READS);
     engine->deferred.are_positions =
-        options->host.are_positions || engine->deferred.snapshot_boundaries.is_on;
-    engine->options.host.has_snapshot_boundaries = engine->deferred.snapshot_boundaries.is_on;
+        options->host.are_positions || engine->deferred.boundaries.is_on;
+    engine->options.host.has_snapshot_boundaries = engine->deferred.boundaries.is_on;
     options = &engine->options;
     engine->shards.count = options->shards ? options->shards : 1;
     engine->time.retention = options->retention;
@@ -233,7 +233,7 @@ static void clear_batches(struct iso_aion *engine)
         aion_batch_clear(&engine->shards.batch[s]);
 }
 
-void aion_sorted_chunks_batches(struct iso_aion *engine, bool emit)
+void aion_run_batches(struct iso_aion *engine, bool emit)
 {
     run_task(engine, (struct task){.what = APPLY, .emit = emit});
     clear_batches(engine);

@@ -73,7 +73,8 @@ void aion_take(struct iso_aion *engine, struct aion_key_cache *cache,
                const struct aion_accepted *accepted, uint64_t arrival);
 void aion_forget_unknown(struct iso_aion *engine, struct aion_key_cache *cache,
                          uint32_t transaction);
-/* The same for good: it had its outcome at or before `until`, and nobody reported it. */
+/* As aion_forget_unknown, for good: the transaction had its outcome at or before `until`, and
+ * nobody reported it. */
 void aion_age_unknown(struct iso_aion *engine, struct aion_key_cache *cache, uint32_t transaction,
                       uint64_t until);
 
@@ -178,7 +179,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entran
 void aion_session_trim(struct iso_aion *engine, struct aion_session *session);
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session); /* lets go of all */
 
-/* What session.c and disorder.c share. */
+/* Shared by session.c and disorder.c. */
 bool aion_session_judge(struct iso_aion *engine, struct aion_session *session,
                         struct aion_member *member, const struct aion_member *latest);
 bool aion_is_larger(const struct iso_aion *engine, const struct aion_member *member,
@@ -201,7 +202,7 @@ void aion_disorder_empty(struct iso_aion *engine, struct aion_session *session);
 
 /* engine.c: the shards, all at once. What waits goes up to cts `until`, and what started at or
  * below `start`. */
-void aion_sorted_chunks_batches(struct iso_aion *engine, bool emit);
+void aion_run_batches(struct iso_aion *engine, bool emit);
 void aion_keep_batches(struct iso_aion *engine);
 void aion_let_go(struct iso_aion *engine, uint64_t until, bool emit);
 

@@ -23,7 +23,7 @@ static enum iso_status refuse_history(const struct iso_history *history, uint32_
         place, (int)(length < 100 ? length : 100), tid, lacks);
 }
 
-/* What the transaction lacks to be judged by, or NULL. */
+/* The timestamp that the transaction lacks to be judged by, or NULL. */
 static const char *lacking_timestamp(const struct iso_history *history, enum iso_level level,
                                      uint32_t t)
 {
@@ -268,7 +268,7 @@ enum iso_status iso_chronos_check(const struct iso_history *history,
                           iso_level_name(options->level));
     if (status != ISO_OK)
         return status;
-    if (chronos_has_moments(options->level) && chronos_has_gaps(history)) {
+    if (chronos_has_moments(options->level) && iso_history_has_boundaries(history)) {
         check.gaps = chronos_gaps_new(history);
         check.log_places = history->txns.cts;
         check.history = &check.gaps->history;

@@ -24,7 +24,7 @@ struct chronos_events {
 };
 enum { CHRONOS_PADDING = 32 };
 
-/* What the sweep knows of a key: half a cache line. */
+/* The sweep's state of a key: half a cache line. */
 struct chronos_key {
     uint32_t value;     /* frontier; a list: how many elements it has */
     uint32_t writer;    /* of the frontier; ISO_NONE: initial */
@@ -64,7 +64,7 @@ struct chronos_contested {
 
 struct chronos_suspect;
 
-/* What a part's sweep suspects; `has_cells`: some of it are cells of rows. */
+/* A part's suspects after its sweep; `has_cells`: some of them are cells of rows. */
 struct chronos_swept {
     struct chronos_suspect *suspects;
     uint32_t count, capacity;
@@ -100,7 +100,7 @@ struct chronos {
     uint32_t *place_in_session;          /* the same; by transaction, into `sessions.order` */
 };
 
-/* What is said of a suspect. */
+/* The verdict on a suspect. */
 enum chronos_doubt {
     CHRONOS_WRONG,   /* it is wrong, unless a transaction of unknown outcome excuses it */
     CHRONOS_TIED,    /* unjudged: its writer and what comes after the read have one cts */
@@ -120,7 +120,7 @@ struct chronos_suspect {
     enum chronos_doubt doubt;
 };
 
-/* Of the transaction at hand: a read of a key that is no cell's was wrong, at this moment. */
+/* The transaction at hand read a key that is no cell's wrongly, at this moment. */
 struct chronos_wrong {
     uint32_t key;
     uint64_t moment;
@@ -294,7 +294,7 @@ void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t
 bool chronos_list_prefix(const struct iso_history *history, uint32_t operation, const iso_atom *own,
                          uint32_t own_count, uint32_t *prefix);
 
-/* What a list read should have returned: a prefix, and the transaction's own appends. */
+/* A list read should have returned this: a prefix, and the transaction's own appends. */
 struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_atom *prefix,
                                        uint32_t prefix_count, const iso_atom *own,
                                        uint32_t own_count);

@@ -13,6 +13,7 @@
  * no more than that.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/sorted.h"
@@ -53,6 +54,7 @@ struct conflicts {
 
 void chronos_contest(struct chronos_shard *shard, uint32_t key)
 {
+    assert(key < shard->history->keys.count);
     struct chronos_key *state = &shard->keys[key];
     struct chronos_contested *contested = &shard->contested;
     if (state->contested)

@@ -332,20 +332,12 @@ static void settle_transaction(struct chronos_shard *shard, const struct writers
 static uint32_t *sort_suspects(const struct chronos_shard *shard)
 {
     uint32_t count = shard->suspect_count;
-    struct iso_radix items, other;
-    items.keys = iso_allocate(count * sizeof *items.keys);
-    items.payloads = iso_allocate(count * sizeof *items.payloads);
-    other.keys = iso_allocate(count * sizeof *items.keys);
-    other.payloads = iso_allocate(count * sizeof *items.payloads);
+    struct iso_radix items = iso_radix_allocate(count);
     for (uint32_t i = 0; i < count; i++) {
         items.keys[i] = shard->suspects[i].operation;
         items.payloads[i] = i;
     }
-    bool in_other = iso_radix_sort(items, other, count);
-    iso_free(items.keys);
-    iso_free(other.keys);
-    iso_free(in_other ? items.payloads : other.payloads);
-    return in_other ? other.payloads : items.payloads;
+    return iso_radix_order(items, count);
 }
 
 void chronos_explain(struct chronos_shard *shard)

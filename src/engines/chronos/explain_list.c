@@ -102,8 +102,8 @@ static bool list_fits(struct prefix *prefix, uint32_t writer, enum iso_violation
     return explain_is_visible(prefix->check, prefix->suspect, writer) == (kind == ISO_STALE);
 }
 
-/* Of the committed writers of an element who make it wrong in this way, the smallest tid; not the
- * reader. */
+/* The committed writer of an element, with the smallest tid, who makes it wrong in this way; not
+ * the reader. */
 static uint32_t committed_writer(struct prefix *prefix, uint32_t i, enum iso_violation_kind kind)
 {
     struct writer_span span = span_of(prefix, i, WRITER_FINAL);

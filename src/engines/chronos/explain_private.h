@@ -1,4 +1,4 @@
-/* What explain.c and explain_list.c share. */
+/* Shared by explain.c and explain_list.c. */
 #pragma once
 
 #include "chronos/writers.h"

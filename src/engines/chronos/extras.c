@@ -2,12 +2,16 @@
  * at its own bound. Which reads are external, and INT, do not depend on other transactions, so they
  * are settled here.
  */
+#include <assert.h>
+
 #include "base/radix.h"
 #include "chronos/chronos_private.h"
 
 void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
                    uint32_t prefix)
 {
+    assert(operation < shard->history->ops.count);
+    assert(transaction < shard->history->txns.count);
     ISO_GROW_COLUMN(shard->extras, shard->extra_count, shard->extra_capacity);
     shard->extras[shard->extra_count++] = (struct chronos_extra){transaction, operation, prefix};
 }
@@ -15,20 +19,13 @@ void chronos_defer(struct chronos_shard *shard, uint32_t transaction, uint32_t o
 static void sort_extras(struct chronos_shard *shard)
 {
     uint32_t count = shard->extra_count;
-    struct iso_radix items, other;
-    items.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
-    items.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
-    other.keys = iso_allocate(((size_t)count + 1) * sizeof *items.keys);
-    other.payloads = iso_allocate(((size_t)count + 1) * sizeof *items.payloads);
+    struct iso_radix items = iso_radix_allocate(count);
     for (uint32_t i = 0; i < count; i++) {
         items.keys[i] =
             chronos_bound(shard->history, shard->extras[i].transaction, shard->extras[i].operation);
         items.payloads[i] = i;
     }
-    bool in_other = iso_radix_sort(items, other, count);
-    struct iso_radix sorted = in_other ? other : items, rest = in_other ? items : other;
-    iso_free(rest.keys);
-    iso_free(rest.payloads);
+    struct iso_radix sorted = iso_radix_sorted(items, count);
     sorted.keys[count] = UINT64_MAX;
     shard->extra_time = sorted.keys;
     shard->extra_order = sorted.payloads;

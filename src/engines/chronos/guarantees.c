@@ -31,7 +31,7 @@
 #include "base/radix.h"
 #include "base/sorted.h"
 
-/* Of whom a read is. */
+/* The version that a read is of. */
 struct source {
     uint32_t operation, prefix;
     uint32_t version; /* a place in the index; ISO_NONE: the initial one, or `is_none` */
@@ -39,8 +39,8 @@ struct source {
     bool is_certain, is_none, is_tied;
 };
 
-/* What a transaction knows of: `upto[run]` transactions of each run; `horizon` is no smaller than
- * the cts of any. */
+/* A transaction's knowledge: `upto[run]` transactions of each run; `horizon` is no smaller than the
+ * cts of any. */
 struct row {
     uint32_t users; /* that will still ask */
     uint64_t horizon[2];
@@ -103,7 +103,7 @@ static void find_runs(struct knowing *knowing)
     }
 }
 
-/* Of the next writer of the run, which comes after what reads before it. */
+/* A transaction that only reads comes before the next writer of its run, whose cts is its limit. */
 static void find_limits(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
@@ -127,11 +127,8 @@ static void find_limits(struct knowing *knowing)
 static void find_order(struct knowing *knowing)
 {
     const struct iso_history *history = knowing->history;
-    uint32_t count = 0, room = history->txns.count + 1;
-    struct iso_radix items = {iso_allocate(room * sizeof(uint64_t)),
-                              iso_allocate(room * sizeof(uint32_t))};
-    struct iso_radix other = {iso_allocate(room * sizeof(uint64_t)),
-                              iso_allocate(room * sizeof(uint32_t))};
+    struct iso_radix items = iso_radix_allocate(history->txns.count);
+    uint32_t count = 0;
     for (uint32_t i = 0; i < history->txns.count; i++) {
         uint32_t t = history->sessions.order[i];
         if (iso_status_of(history, t) != ISO_COMMITTED)
@@ -139,12 +136,8 @@ static void find_order(struct knowing *knowing)
         items.keys[count] = knowing->limit[t];
         items.payloads[count++] = t;
     }
-    bool in_other = iso_radix_sort(items, other, count);
-    knowing->order = in_other ? other.payloads : items.payloads;
+    knowing->order = iso_radix_order(items, count);
     knowing->order_count = count;
-    iso_free(in_other ? items.payloads : other.payloads);
-    iso_free(items.keys);
-    iso_free(other.keys);
 }
 
 /* ---- of whom reads are ---- */

@@ -1,5 +1,7 @@
 /* The state of keys before the first event: initial values, initial lists, nobody open. */
 
+#include <assert.h>
+
 #include "chronos/chronos_private.h"
 
 enum { CACHE_LINE = 64 };
@@ -20,6 +22,7 @@ static void init_initial(struct chronos *check)
 
 iso_atom chronos_initial_value(const struct chronos *check, uint32_t key)
 {
+    assert(key < check->history->keys.count);
     return check->initial ? check->initial[key] : check->history->initial.other_value;
 }
 

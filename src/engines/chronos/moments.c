@@ -13,7 +13,10 @@
  * index of all versions, so threads share the transactions. Costs: a few searches a read; at
  * `stale` as many rounds as values repeat and do not suit, one where they do not repeat.
  */
+#include <assert.h>
+
 #include "chronos/version_index.h"
+#include "history/boundaries.h"
 
 struct judging {
     struct chronos_shard *shard;
@@ -41,12 +44,18 @@ static void doubt(struct judging *judging, const struct chronos_extra *read,
     chronos_add_suspect(judging->shard, &suspect);
 }
 
+static uint8_t own_time(const struct judging *judging, uint32_t operation)
+{
+    return judging->shard->history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
+}
+
 /* ---- rc ---- */
 
 /* The start of the session's next committed transaction that has one, as a bound: a point was over
  * by then. */
 static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
 {
+    assert(transaction < check->history->txns.count);
     const struct iso_history *history = check->history;
     uint32_t session = history->txns.session[transaction],
              end = history->sessions.first[session + 1];
@@ -64,6 +73,7 @@ static uint64_t end_of_point(const struct chronos *check, uint32_t transaction)
  * before. */
 static uint64_t start_bound(const struct chronos *check, uint32_t transaction)
 {
+    assert(transaction < check->history->txns.count);
     const struct iso_history *history = check->history;
     if (history->txns.flags[transaction] & ISO_HAS_STS)
         return history->txns.sts[transaction] + 1;
@@ -83,24 +93,6 @@ static bool is_point(const struct judging *judging)
     return judging->shard->history->txns.flags[judging->transaction] & ISO_POINT;
 }
 
-/* The bounds that a read may have; true: it moves the moment on. */
-static bool bounds_of(const struct judging *judging, uint32_t operation, uint64_t *low,
-                      uint64_t *high)
-{
-    const struct iso_history *history = judging->shard->history;
-    uint8_t bits = history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
-    uint64_t own = chronos_bound(history, judging->transaction, operation);
-    *low = judging->low;
-    *high = judging->high;
-    if (bits & ISO_OPERATION_OTS)
-        *low = own > *low ? own : *low;
-    if (bits == ISO_OPERATION_OTS || *high < *low)
-        *high = *low;
-    if (bits == ISO_OPERATION_LOCK && !is_point(judging))
-        *low = *high = own + judging->index->are_positions;
-    return !(bits & ISO_OPERATION_LOCK);
-}
-
 static void judge_committed(struct judging *judging, const struct chronos_extra *reads,
                             uint32_t count)
 {
@@ -112,8 +104,11 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
     judging->high = end > judging->low ? end : judging->low;
     for (uint32_t i = 0; i < count; i++) {
         struct chronos_look look = chronos_look_of(judging->index, &reads[i]);
-        uint64_t low, high;
-        bool moves = bounds_of(judging, reads[i].operation, &low, &high);
+        uint64_t low = judging->low, high = judging->high;
+        bool moves =
+            iso_read_moments(own_time(judging, reads[i].operation),
+                             chronos_bound(history, judging->transaction, reads[i].operation),
+                             is_point(judging), judging->index->are_positions, &low, &high);
         bool is_one = low == high; /* which may be 0 */
         uint64_t found = is_one ? low : chronos_first_right(judging->index, &look, low, high),
                  unsure = 0;
@@ -130,11 +125,6 @@ static void judge_committed(struct judging *judging, const struct chronos_extra 
 }
 
 /* ---- stale ---- */
-
-static bool has_own_time(const struct judging *judging, uint32_t operation)
-{
-    return judging->shard->history->ops.kind[operation] & (ISO_OPERATION_OTS | ISO_OPERATION_LOCK);
-}
 
 /* The latest bound up to `high` that suits `look` and those of the `count` reads before that count;
  * 0: none. */
@@ -170,7 +160,7 @@ static void judge_stale(struct judging *judging, const struct chronos_extra *rea
     uint64_t start = history->txns.sts[judging->transaction] + 1, bound = start;
     uint32_t taken = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (has_own_time(judging, reads[i].operation)) {
+        if (own_time(judging, reads[i].operation)) {
             judge_fixed(judging, &reads[i]);
             continue;
         }

@@ -5,6 +5,7 @@
  * transactions that commit before they read. A run is judged with local variables alone; only the
  * frontier comes from the key's state.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ void chronos_sort_numbers(uint64_t *numbers, uint32_t count)
 uint32_t chronos_sort_operations(struct chronos_shard *shard, uint32_t transaction,
                                  bool only_writes)
 {
+    assert(transaction < shard->history->txns.count);
     const struct iso_history *history = shard->history;
     uint32_t count = 0;
     for (uint32_t o = history->txns.first_op[transaction];
@@ -88,6 +90,8 @@ static struct chronos_previous frontier_of(struct chronos_shard *shard, uint32_t
 void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transaction,
                                  uint32_t operation)
 {
+    assert(operation < shard->history->ops.count);
+    assert(transaction < shard->history->txns.count);
     struct chronos_previous seen =
         frontier_of(shard, transaction, shard->history->ops.key[operation]);
     if (shard->history->ops.value[operation] != seen.value)
@@ -98,6 +102,8 @@ void chronos_judge_register_read(struct chronos_shard *shard, uint32_t transacti
 void chronos_add_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
                      uint32_t last)
 {
+    assert(operation < shard->history->ops.count);
+    assert(transaction < shard->history->txns.count);
     iso_verdict_add(
         shard->verdict,
         &(struct iso_violation){.axiom = ISO_INT,
@@ -141,11 +147,13 @@ struct iso_value chronos_expected_list(struct chronos_shard *shard, const iso_at
     return value;
 }
 
-/* What the read should have returned: the prefix of the read before it (of no length if the end is
- * wrong already), and the transaction's own appends. */
+/* The read should have returned the prefix of the read before it (of no length if the end is wrong
+ * already), and the transaction's own appends. */
 static void add_list_int(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
                          const iso_atom *prefix, uint32_t prefix_count, uint32_t own_count)
 {
+    assert(operation < shard->history->ops.count);
+    assert(transaction < shard->history->txns.count);
     const struct iso_history *history = shard->history;
     struct iso_violation violation = {
         .axiom = ISO_INT,
@@ -209,6 +217,8 @@ static void judge_list(struct chronos_shard *shard, uint32_t transaction, const 
 void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, uint32_t operation,
                              uint32_t prefix)
 {
+    assert(operation < shard->history->ops.count);
+    assert(transaction < shard->history->txns.count);
     const struct iso_history *history = shard->history;
     uint32_t key = history->ops.key[operation];
     struct chronos_previous seen = frontier_of(shard, transaction, key);
@@ -226,6 +236,7 @@ void chronos_judge_list_read(struct chronos_shard *shard, uint32_t transaction, 
 void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const uint64_t *run,
                        uint32_t count)
 {
+    assert(transaction < shard->history->txns.count);
     if (iso_key_is_list(shard->history, chronos_key_of(run[0])))
         judge_list(shard, transaction, run, count);
     else
@@ -235,6 +246,7 @@ void chronos_judge_run(struct chronos_shard *shard, uint32_t transaction, const 
 void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const uint64_t *sorted,
                         uint32_t count)
 {
+    assert(transaction < shard->history->txns.count);
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && chronos_key_of(sorted[end]) == chronos_key_of(sorted[i]);)
             end++;
@@ -244,6 +256,7 @@ void chronos_judge_runs(struct chronos_shard *shard, uint32_t transaction, const
 
 void chronos_judge_transaction(struct chronos_shard *shard, uint32_t transaction)
 {
+    assert(transaction < shard->history->txns.count);
     chronos_judge_runs(shard, transaction, shard->sorted,
                        chronos_sort_operations(shard, transaction, false));
 }

@@ -11,7 +11,7 @@
 #include "base/components.h"
 #include "chronos/chronos_private.h"
 
-/* What one transaction of the group does to one key. */
+/* One transaction's use of one key, in a group of one cts. */
 struct use {
     uint32_t member, node; /* the key's node, counted after the members */
     bool reads, writes;

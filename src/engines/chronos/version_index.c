@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "chronos/version_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ static void put_versions(struct chronos_index *index, uint32_t *next, bool count
 /* Versions of one cts have been put as they came. */
 static void order_ties(struct chronos_index *index, uint32_t key)
 {
+    assert(key < index->check->history->keys.count);
     struct order order = {index->check->history, index->versions, index->check->log_places, key};
     for (uint32_t i = index->first[key], end; i < index->first[key + 1]; i = end) {
         for (end = i + 1;
@@ -84,6 +86,7 @@ static void order_ties(struct chronos_index *index, uint32_t key)
 /* Versions only append: each is a prefix of the key's elements. */
 static void grow_list(struct chronos_index *index, uint32_t key)
 {
+    assert(key < index->check->history->keys.count);
     const struct iso_history *history = index->check->history;
     struct chronos_list *list = &index->check->lists[key];
     for (uint32_t i = index->first[key]; i < index->first[key + 1]; i++) {
@@ -99,6 +102,7 @@ static void grow_list(struct chronos_index *index, uint32_t key)
 
 static void build_key(struct chronos_index *index, uint32_t key)
 {
+    assert(key < index->check->history->keys.count);
     struct order order = {index->check->history, index->versions, index->check->log_places, key};
     uint32_t first = index->first[key], count = index->first[key + 1] - first;
     order_ties(index, key);
@@ -166,6 +170,7 @@ struct chronos_look chronos_look_of(const struct chronos_index *index,
 
 uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key)
 {
+    assert(key < index->check->history->keys.count);
     return iso_key_is_list(index->check->history, key) ? index->check->lists[key].initial
                                                        : chronos_initial_value(index->check, key);
 }
@@ -290,6 +295,7 @@ uint64_t chronos_last_right(const struct chronos_index *index, const struct chro
 uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader,
                               uint64_t bound)
 {
+    assert(key < index->check->history->keys.count);
     uint32_t end = chronos_place_of(index, key, bound);
     if (end > index->first[key] && index->versions[end - 1].writer == reader)
         end--;
@@ -323,6 +329,7 @@ uint64_t chronos_first_unsure(const struct chronos_index *index, const struct ch
 
 bool chronos_list_is_tied(const struct chronos_index *index, uint32_t key)
 {
+    assert(key < index->check->history->keys.count);
     bool has_order = !index->are_positions || index->check->log_places;
     for (uint32_t i = index->first[key] + 1; !has_order && i < index->first[key + 1]; i++) {
         if (index->versions[i].cts == index->versions[i - 1].cts)

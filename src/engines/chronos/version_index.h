@@ -33,7 +33,7 @@ struct chronos_index {
 struct chronos_index *chronos_index_new(struct chronos *check); /* fills the check's lists, too */
 void chronos_index_free(struct chronos_index *index);
 
-/* What a read of a key returned, and whose versions it does not see. */
+/* A read of a key: the value returned, and whose versions it does not see. */
 struct chronos_look {
     uint32_t key, reader;
     uint32_t value;    /* a list: how many elements were others' */
@@ -70,7 +70,7 @@ uint64_t chronos_first_unsure(const struct chronos_index *index, const struct ch
 uint32_t chronos_newest_below(const struct chronos_index *index, uint32_t key, uint32_t reader,
                               uint64_t bound);
 
-/* What the initial version is: a value, or how many elements. */
+/* The initial version: a value, or the number of elements. */
 uint32_t chronos_initial_version(const struct chronos_index *index, uint32_t key);
 
 /* Whether two writers of a list share a position, so that nobody knows in which order they

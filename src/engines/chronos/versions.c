@@ -6,7 +6,7 @@
 
 #include "chronos/chronos_private.h"
 
-/* What one transaction wrote to one key. */
+/* One transaction's version of one key. */
 struct version {
     uint32_t key, transaction;
     uint32_t first, count; /* into the operations gathered */

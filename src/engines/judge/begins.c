@@ -1,4 +1,6 @@
-#include "judge/begins.h"
+/* Where the reads of each transaction may stand, if the order of the input is that of the
+ * commits. */
+#include "judge/judge_private.h"
 
 #include "base/memory.h"
 #include "base/numbers.h"
@@ -79,7 +81,7 @@ static uint32_t place_reads(struct begins *begins, uint32_t t, uint32_t low)
     return begin;
 }
 
-/* Of the last write of each key: the operations backwards, each key once. */
+/* Takes the last write of each key: the operations backwards, each key once. */
 static void add_writes(struct begins *begins, uint32_t t)
 {
     const struct iso_history *history = begins->history;

@@ -71,7 +71,7 @@ static bool timestamps_judge(const struct iso_judge_options *options,
 {
     if (options->engine != ISO_JUDGE_AUTO)
         return options->engine != ISO_JUDGE_POLYGRAPH;
-    /* Of a guarantee any order is asked: start timestamps say nothing of it. */
+    /* For a guarantee any order is sought: start timestamps say nothing of it. */
     enum iso_level level = iso_model_level(options->order.model);
     bool by_order = level != ISO_RC && iso_level_judged_by(level, ISO_BY_WEAK);
     return iso_level_judged_by(level, ISO_BY_CHRONOS) && !by_order &&
@@ -266,7 +266,7 @@ static enum iso_status report_any_order(const struct iso_judge_options *options,
     return error->status;
 }
 
-/* Of a history without start timestamps polygraph tells all that there is to tell. */
+/* In a history without start timestamps polygraph finds all that there is to find. */
 static enum iso_status seek_order(const struct iso_judge_options *options,
                                   struct iso_judgement *judgement, struct iso_error *error)
 {

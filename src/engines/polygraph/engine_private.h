@@ -33,14 +33,14 @@
 #include "polygraph/engine_graph.h"
 #include "polygraph/engine_saturation.h"
 
-/* What may be spent, and whether it is. */
+/* The budget: time and memory that may be spent, and whether they are. */
 struct budget {
     double deadline;         /* 0: none */
     const char *stop_reason; /* once the time is up or memory short */
     double next_check;       /* when to ask for the memory in use again */
 };
 
-/* Of a search, while there is one. */
+/* The state of a search, while there is one. */
 struct scheduled {
     struct search *by; /* NULL: there is none; else changes are logged */
     stamp *progress;   /* by chain, the stamp of the last node that is scheduled */
@@ -138,7 +138,8 @@ static inline uint32_t version_slot(const struct engine *engine, uint32_t versio
     return version == INITIAL ? engine->versions.count + key : version;
 }
 
-/* Of the candidates that a read has left, the index of a version; ISO_NONE: it is none. */
+/* The index of a version among the candidates that a read has left; ISO_NONE: it is none of them.
+ */
 static inline uint32_t candidate_of(const struct engine *engine, uint32_t read, uint32_t version)
 {
     uint32_t first = engine->candidates.first[read];
@@ -198,8 +199,8 @@ static inline uint32_t span_latest(const struct engine *engine, uint32_t span, u
     return base ? first + base - 1 : ISO_NONE;
 }
 
-/* The same, looked for from where the last one was found: nodes are looked at about in the order of
- * time. */
+/* As span_latest, but looked for from where the last one was found: nodes are looked at about in
+ * the order of time. */
 static inline uint32_t span_latest_near(struct engine *engine, uint32_t span, uint32_t positions)
 {
     uint32_t first = engine->spans.version[span], count = engine->spans.version[span + 1] - first;
@@ -305,7 +306,7 @@ struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kin
 struct explanation;
 struct explanation *explanation_new(struct engine *engine);
 void explanation_free(struct explanation *explanation);
-/* What a lemma yet to come will rest on: a path of facts, or all the candidates that a read
+/* Notes the grounds of a lemma yet to come: a path of facts, or all the candidates that a read
  * lost. */
 void explanation_need_path(struct explanation *explanation, uint32_t from, uint32_t to);
 void explanation_need_read(struct explanation *explanation, uint32_t read);

@@ -15,7 +15,7 @@ enum { STAMPS_A_VECTOR = 8, LONGEST_CHAIN = 16000 };
 
 struct engine;
 
-/* What became of a step of the route. */
+/* How a step of the route ended. */
 enum step_result {
     STEP_DONE,          /* what was sought is found, or nothing more follows */
     STEP_CONTRADICTION, /* no order explains the history (of a window: none, as the rest stands) */
@@ -37,7 +37,7 @@ struct spans {
     uint32_t *cursor;          /* where the last search in the span ended */
 };
 
-/* What open reads may see, listed once clocks have ruled out most (candidates.c). */
+/* The versions that open reads may see, listed once clocks have ruled out most (candidates.c). */
 struct candidates {
     uint32_t listed_at;      /* the number of facts then; ISO_NONE: they are not listed */
     uint32_t *first, *count; /* by read, reads + 1; count: those left, the ones ruled out since

@@ -109,8 +109,8 @@ static bool clocks_fit(struct engine *engine)
                                        (engine->chains.count + STAMPS_A_VECTOR));
 }
 
-/* What problem.c, chains.c and graph.c make of the history before clocks: columns by operation and
- * transaction. */
+/* Whether the columns by operation and transaction, which problem.c, chains.c and graph.c make
+ * before clocks, fit into memory. */
 static bool problem_fits(struct engine *engine)
 {
     enum { BYTES_AN_OPERATION = 80, BYTES_A_TRANSACTION = 120, BYTES_A_KEY = 40 };

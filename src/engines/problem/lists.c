@@ -3,6 +3,8 @@
  * writer, that of its last block, and the writers of blocks stand in the order of the blocks,
  * before all whose appends nobody saw. Lists whose elements repeat are for repeats.c.
  */
+#include <assert.h>
+
 #include "problem/lists.h"
 #include "base/hash.h"
 
@@ -175,6 +177,7 @@ static void collect_initial(struct lists *lists)
 
 void lists_add_pair(struct problem *problem, uint32_t earlier, uint32_t later, uint32_t operation)
 {
+    assert(operation < problem->history->ops.count);
     ISO_GROW(problem->list_orders.pairs, problem->list_orders.count, problem->list_orders.capacity);
     uint32_t *pair = problem->list_orders.pairs[problem->list_orders.count++];
     pair[0] = earlier, pair[1] = later, pair[2] = operation;

@@ -1,4 +1,4 @@
-/* What the parts of lists share: lists.c, and repeats.c for lists whose elements repeat. */
+/* Shared by the parts of lists: lists.c, and repeats.c for lists whose elements repeat. */
 #pragma once
 
 #include "base/index.h"
@@ -69,7 +69,7 @@ bool lists_agree(struct lists *lists, uint32_t read, uint32_t start);
 /* The finding for a read that ends with no transaction's last append. */
 void lists_report_part(struct lists *lists, uint32_t read);
 
-/* What a list read (its operation) says of the order of two writes. */
+/* A list read (its operation) shows the order of two writes. */
 void lists_add_pair(struct problem *problem, uint32_t earlier, uint32_t later, uint32_t operation);
 
 /* How many elements from `at` are all the appends of one's transaction to its key, in order; 0 if

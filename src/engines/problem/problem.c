@@ -9,7 +9,7 @@
 
 #include "base/order.h"
 
-/* What the current transaction knows of a key. */
+/* The current transaction's state of a key. */
 struct own_access {
     uint32_t transaction; /* 1 + local number; other numbers: not of this one */
     /* what an internal read must return; lists: the external read so far, or ISO_NONE */
@@ -18,7 +18,7 @@ struct own_access {
     uint32_t append; /* its last append so far, an operation, or ISO_NONE */
 };
 
-/* What a scan over the operations keeps. */
+/* The state of a scan over the operations. */
 struct scan {
     struct problem *problem;
     struct own_access *access; /* by key */

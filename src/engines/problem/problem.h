@@ -64,7 +64,7 @@ struct list_orders {
 
 struct placements;
 
-/* What is asked of the builder. */
+/* The caller's choices of what is read from the history, and how. */
 struct problem_rules {
     bool each_read; /* every read is external but for those of the transaction's own writes (rc) */
     bool all_numbered;  /* transactions have the history's numbers, also those that take no part */

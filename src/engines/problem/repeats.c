@@ -5,6 +5,7 @@
  * Orders that the history says are those of pinned transactions, and of those that cannot be in the
  * list at all.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -229,6 +230,7 @@ static struct pinned *list_pinned(const struct lists *lists, const struct repeat
 /* The write of the key at hand, among all of it, by a transaction, or ISO_NONE. */
 static uint32_t write_by(const struct problem *problem, struct numbers writes, uint32_t transaction)
 {
+    assert(transaction < problem->history->txns.count);
     uint32_t low = 0, high = writes.count;
     ISO_BISECT(low, high, middle, problem->writes.transaction[writes.items[middle]] < transaction);
     return low < writes.count && problem->writes.transaction[writes.items[low]] == transaction
@@ -236,8 +238,8 @@ static uint32_t write_by(const struct problem *problem, struct numbers writes, u
                : ISO_NONE;
 }
 
-/* What a read may have seen last is left to its candidates, unless a pinned transaction ends
- * there. */
+/* The element that a read may have seen last is left to its candidates, unless a pinned transaction
+ * ends there. */
 static void resolve_read(struct lists *lists, const struct repeating_list *list,
                          const struct pinned *pinned, struct numbers writes, uint32_t read)
 {

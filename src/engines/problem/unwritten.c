@@ -7,8 +7,8 @@
 #include "base/number_map.h"
 #include "problem/problem.h"
 
-/* Of a key and value: the first that aborted, and the first two others, since one of those may be
- * the reader. */
+/* Writers of a key and value that nobody left behind: the first that aborted, and the first two
+ * others, since one of those may be the reader. */
 struct unwritten {
     uint32_t aborted, other, second; /* transactions of the history, or ISO_NONE */
 };

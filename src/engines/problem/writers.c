@@ -115,7 +115,7 @@ static bool is_seen(const struct problem *problem, uint32_t read)
            !iso_key_is_list(problem->history, problem->reads.key[read]);
 }
 
-/* Of one writer alone drop_own() finds whether it is the reader. */
+/* A writer that is the only one may be the reader itself: drop_own() finds that. */
 static void find_writer(struct problem *problem, const struct values *values, uint32_t key,
                         uint32_t initial_value, const struct item *item)
 {

@@ -159,7 +159,7 @@ static bool are_in_range(const struct iso_rowsets *engine)
     return fine;
 }
 
-/* What keys start with may have been said before: the archive has it, too. */
+/* A new engine may have been told initial values already: the archive has them, too, so they go. */
 static void forget_store(struct iso_rowsets *engine)
 {
     assert(!engine->waiting.queue.count && !engine->waiting.held_count &&

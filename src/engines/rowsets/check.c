@@ -11,11 +11,7 @@
 /* The committed transactions by cts. */
 static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count)
 {
-    size_t room = (size_t)history->txns.count + 1;
-    struct iso_radix items = {iso_allocate(room * sizeof *items.keys),
-                              iso_allocate(room * sizeof *items.payloads)};
-    struct iso_radix other = {iso_allocate(room * sizeof *items.keys),
-                              iso_allocate(room * sizeof *items.payloads)};
+    struct iso_radix items = iso_radix_allocate(history->txns.count);
     *count = 0;
     for (uint32_t t = 0; t < history->txns.count; t++) {
         if (iso_status_of(history, t) != ISO_COMMITTED || !(history->txns.flags[t] & ISO_HAS_CTS))
@@ -23,11 +19,7 @@ static uint32_t *sort_commits(const struct iso_history *history, uint32_t *count
         items.keys[*count] = history->txns.cts[t];
         items.payloads[(*count)++] = t;
     }
-    bool in_other = iso_radix_sort(items, other, *count);
-    iso_free(items.keys);
-    iso_free(other.keys);
-    iso_free(in_other ? items.payloads : other.payloads);
-    return in_other ? other.payloads : items.payloads;
+    return iso_radix_order(items, *count);
 }
 
 static void take_initials(struct iso_rowsets *engine, const struct iso_history *history)

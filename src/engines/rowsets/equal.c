@@ -8,6 +8,8 @@
  * whose cell may be unknown while the row is there, and those with values that have no hash. A NULL
  * equals nothing. */
 
+#include <assert.h>
+
 #include "rowsets/rowsets_private.h"
 
 enum { SPARE = 1024 };
@@ -88,6 +90,7 @@ static bool is_regular(const struct iso_rowsets *engine, const struct rowsets_ce
 
 static void add_row(const struct iso_rowsets *engine, struct rowsets_index *index, uint32_t row)
 {
+    assert(row < engine->store.row_count);
     const struct rowsets_cell *own = &engine->store.cells[engine->store.rows[row].cells];
     const struct rowsets_cell *cell = rowsets_find_cell(engine, row, index->column);
     if (!is_regular(engine, own, cell))

@@ -1,4 +1,4 @@
-/* What goes: versions that nobody can ask for any more; and where memory is short, whole tables. */
+/* Forgets versions that nobody can ask for any more; and where memory is short, whole tables. */
 #include "rowsets/rowsets_private.h"
 
 enum { FEW = 64 };
@@ -27,7 +27,7 @@ void iso_rowsets_forget(struct iso_rowsets *engine, uint64_t floor)
 
 /* ---- how much there is ---- */
 
-/* Of a row in the table of rows by their keys, which is at most four fifths full. */
+/* Bytes of a row in the map of rows by their keys, which is at most four fifths full. */
 enum { IN_MAP = 32 };
 
 static uint64_t bytes_of_rows(const struct iso_rowsets *engine, uint32_t number)

@@ -18,13 +18,13 @@
 #include "history/additions.h"
 #include "rowsets/judge_private.h"
 
-/* What a row is to the result of a query. */
+/* The role of a row in a query's result. */
 struct standing {
     enum { IS_OUT, IS_IN, NOBODY_KNOWS } kind;
     struct iso_scalar *scalars; /* by slot: what it adds to aggregates and to rows without keys */
 };
 
-/* Of an aggregate that is a min or a max: the rows that have it. */
+/* The rows that have the value of an aggregate that is a min or a max. */
 struct extreme {
     uint32_t rows, witness; /* how many; one that keeps it, or ISO_NONE */
 };
@@ -68,7 +68,7 @@ static void see_standing(struct judge *judge, uint32_t row, iso_atom parts, uint
 
 enum difference { SAME, OTHER, NOT_KNOWN };
 
-/* Of two scalars; NULL: the row adds none. */
+/* Compares two scalars; NULL: the row adds none. */
 static enum difference compare_added(const struct iso_scalar *one, const struct iso_scalar *other)
 {
     if (!one || !other)
@@ -81,14 +81,14 @@ static enum difference compare_added(const struct iso_scalar *one, const struct 
     return outcomes == ISO_ORDER_EQUAL ? SAME : outcomes & ISO_ORDER_EQUAL ? NOT_KNOWN : OTHER;
 }
 
-/* What the row adds to an aggregate of a column; NULL: nothing. */
+/* The scalar that the row adds to an aggregate of a column; NULL: none. */
 static const struct iso_scalar *added_by(const struct standing *standing, uint32_t slot)
 {
     bool adds = standing->kind == IS_IN && standing->scalars[slot].kind != ISO_SCALAR_NULL;
     return adds ? &standing->scalars[slot] : NULL;
 }
 
-/* Of a min or a max: where a row stands beside the value that was found. */
+/* Where a row stands beside the value that was found for a min or a max. */
 enum place { BEHIND, AT, BEYOND, NOWHERE };
 
 static enum place place_of(const struct judge_aggregate *aggregate, const struct standing *standing)
@@ -412,7 +412,8 @@ static bool is_sought(const struct iso_history *history)
            (history->txns.snapshot || history->txns.xid || history->totals.without_sts != ISO_NONE);
 }
 
-/* Of a transaction that did not say what its snapshot was nothing is taken, and nothing implied. */
+/* A transaction that did not say its snapshot has queries of which nothing is taken, and nothing
+ * implied. */
 static uint32_t count_queries(const struct iso_history *history)
 {
     uint32_t count = 0;

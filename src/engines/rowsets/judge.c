@@ -297,7 +297,8 @@ static void doubt_own_rows(struct judge *judge)
         judge_doubt(judge, 1u << ISO_UNJUDGED_OWN_ORDER, 0);
 }
 
-/* Of what a range of plain keys returned all is a read. */
+/* All that a range of plain keys returned is a read, so only rows that it did not return are
+ * judged. */
 static void judge_range(struct judge *judge)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
@@ -384,7 +385,7 @@ static bool is_integer(const struct iso_bound *bound)
     return !bound->count || bound->parts[0].kind == ISO_SCALAR_INTEGER;
 }
 
-/* Of a key of one part whose integers are in order of size, whatever else stands there. */
+/* Applies to a key of one part whose integers are in order of size, whatever else stands there. */
 static void find_integers(struct judge *judge)
 {
     const struct iso_bounds *bounds = &judge->asked.bounds;
@@ -547,7 +548,7 @@ void judge_close(struct judge *judge)
 
 /* ---- what was found by a deadline ---- */
 
-/* What is found now is a list of its own. */
+/* Findings from now on are a list of their own, beside those of the deadline. */
 static void begin_again(struct judge *judge)
 {
     struct rowsets_query *query = judge->query;
@@ -592,7 +593,7 @@ static void retract_what_is_right(struct judge *judge)
         retract(judge, ISO_ABSENT, judge->reported.aggregate ? ISO_AGGREGATE : ISO_MISSING_ROW);
 }
 
-/* What it asks for is not kept any more. */
+/* Whether versions that the query asks for are not kept any more. */
 static bool is_forgotten(const struct iso_rowsets *engine, const struct rowsets_query *query)
 {
     return engine->store.tables[query->table_number].is_given_up ||

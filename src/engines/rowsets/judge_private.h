@@ -14,7 +14,7 @@ struct judge_slot {
     char buffer[ISO_ATOM_TEXT_MAX];
 };
 
-/* What stands there: an atom, or it is not known why. */
+/* The content of a cell: an atom, or why it is not known. */
 struct judge_cell {
     iso_atom value;
     uint32_t doubt; /* 1 + enum iso_unjudged; 0: none */
@@ -54,7 +54,7 @@ struct judge_bag {
     uint32_t count, capacity, reported; /* the first `told` are what was returned */
 };
 
-/* What the query asks for, ready to be compared. */
+/* The query's question, ready to be compared. */
 struct judge_asked {
     const struct iso_condition *where; /* NULL: none */
     struct iso_rowsets_key key;
@@ -66,7 +66,7 @@ struct judge_asked {
     uint32_t slot_count, slot_capacity;
 };
 
-/* What it returned beside rows (judge_returned.c). */
+/* Its answer beside rows (judge_returned.c). */
 struct judge_returned {
     bool has_aggregates, has_bag;
     struct judge_aggregate *aggregates;
@@ -84,7 +84,7 @@ struct judge_scope {
     uint32_t looked_at, counted;
 };
 
-/* What was found of the query before, by its deadline. */
+/* Findings of the query that were reported before, by its deadline. */
 struct judge_reported {
     iso_atom *rows;
     uint32_t row_count;

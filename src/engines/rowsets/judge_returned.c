@@ -1,5 +1,6 @@
-/* What a query returned of rows without their keys: aggregates, and rows as lists of columns. */
+/* Answers without rows' keys: aggregates, and rows as lists of columns. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,7 @@ bool judge_read_returned(struct judge *judge)
  * key. */
 void judge_keep_text(struct judge *judge, uint32_t slot, struct iso_scalar *scalar)
 {
+    assert(slot < judge->asked.slot_count);
     bool is_text = scalar->kind == ISO_SCALAR_TEXT || scalar->kind == ISO_SCALAR_UNTYPED ||
                    scalar->kind == ISO_SCALAR_BYTES || scalar->kind == ISO_SCALAR_TOKEN ||
                    scalar->kind == ISO_SCALAR_JSON || scalar->kind == ISO_SCALAR_DECIMAL;

@@ -38,8 +38,7 @@ static struct judge_cell default_row(const struct judge *judge)
                            : doubtful(ISO_UNJUDGED_BEFORE_START);
 }
 
-/* Of a cell that nobody wrote since the row was there: it has its column's default, whatever that
- * is. */
+/* A cell that nobody wrote since the row was there has its column's default, whatever that is. */
 static struct judge_cell default_cell(const struct judge *judge, uint32_t column)
 {
     const struct rowsets_table *table = &judge->engine->store.tables[judge->table];
@@ -82,7 +81,7 @@ static void see_existence(struct judge *judge, const struct rowsets_cell *cell)
     }
 }
 
-/* What a cell of the row held. */
+/* The content of a cell of the row, as the query had to see it. */
 static struct judge_cell see_cell(struct judge *judge, const struct rowsets_cell *cell)
 {
     const struct rowsets_version *version = find_version(judge, cell), *died = judge->row.died;

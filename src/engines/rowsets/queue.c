@@ -6,6 +6,7 @@
  *         the watermark passes its moment, or the floor does -> judged for good, unless it is
  *           `held` for an outcome
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "rowsets/rowsets_private.h"
@@ -212,6 +213,7 @@ static bool is_any(const struct rowsets_query *query, uint64_t number)
 
 void rowsets_wake(struct iso_rowsets *engine, uint32_t unknown)
 {
+    assert(unknown < engine->outcomes.unknown_count);
     if (engine->waiting.held_count)
         settle_held(engine, watches, unknown, engine->time.ended);
 }
@@ -258,6 +260,7 @@ void rowsets_conclude_below(struct iso_rowsets *engine, uint64_t floor)
 
 void rowsets_conclude_table(struct iso_rowsets *engine, uint32_t table)
 {
+    assert(table < engine->store.table_count);
     uint32_t count = engine->waiting.queue.count;
     struct rowsets_query **all = iso_allocate(((size_t)count + 1) * sizeof *all);
     for (uint32_t i = 0; i < count; i++)

@@ -96,7 +96,7 @@ struct iso_rowsets_unjudged {
     uint64_t rows;            /* of how many rows; 0: of the query as a whole */
 };
 
-/* What is known of a table's key; `parts` 0: nothing. */
+/* The parts of a table's key, as far as they are known; `parts` 0: they are not. */
 struct iso_rowsets_key {
     uint32_t parts;
     struct iso_scalar_type types[ISO_KEY_PARTS];
@@ -116,7 +116,7 @@ struct iso_rowsets_options {
     bool of_few; /* for tests: what is done for thousands of rows or texts is done for a few */
     enum iso_text_order texts; /* of keys and columns of which nothing else is known */
     uint32_t shards, shard; /* tables of other shards are passed over (shards.h); 0 counts as 1 */
-    /* What a column's values are, and what a table's key is made of; NULL: nothing is known. */
+    /* Types of a column's values, and the parts of a table's key; NULL: nothing is known. */
     struct iso_scalar_type (*type_of)(void *context, struct iso_json_text table,
                                       struct iso_json_text column);
     void (*key_of)(void *context, struct iso_json_text table, struct iso_rowsets_key *key);
@@ -140,12 +140,12 @@ void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *his
  * that the level needs it is passed over. */
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction);
 
-/* What a row or a cell held before its first version: `value`, an atom of the block (ISO_ABSENT:
- * not there; also one of an unknown value; an element, if `is_list`). False: the key is no row's.
- * May be said at any time. */
+/* A row or a cell held `value`, an atom of the block, before its first version (ISO_ABSENT: not
+ * there; also one of an unknown value; an element, if `is_list`). False: the key is no row's. May
+ * be said at any time. */
 bool iso_rowsets_initial(struct iso_rowsets *engine, iso_atom key, iso_atom value, bool is_list);
 
-/* What plain keys held before their first versions is not known, but where it was said. */
+/* Initial values of plain keys are unknown, but where they were said. */
 void iso_rowsets_unknown_keys(struct iso_rowsets *engine);
 
 /* All rows that tables had at the start were said, or were not there. Queries that are judged

@@ -70,8 +70,8 @@ struct rowsets_chunk {
     uint32_t rows[ROWSETS_CHUNK];
 };
 
-/* What parts of keys there are at one place: with one sort of them the order of the index is that
- * of the type. */
+/* Counts of the kinds of keys' parts at one place: where there is one kind only, the order of the
+ * index is that of the type. */
 struct rowsets_part {
     uint32_t integers, texts, negatives;
 };
@@ -142,7 +142,7 @@ struct rowsets_turn {
     struct rowsets_query *previous, *next;
 };
 
-/* What a query asks, and all that is needed to judge it. Archived as it stands. */
+/* A query, with all that is needed to judge it. Archived as it stands. */
 struct rowsets_query {
     uint64_t bound,
         start_limit; /* of a transaction of unknown outcome that may have written what it saw */
@@ -176,7 +176,7 @@ struct rowsets_unknown {
     uint32_t query_count, query_capacity;
 };
 
-/* What a key of the block is, as far as it was looked up. */
+/* The meaning of a key of the block, as far as it was looked up. */
 struct rowsets_known {
     uint32_t table; /* + 1; 0: not looked up; ISO_NONE: no row's */
     uint32_t column;
@@ -233,7 +233,7 @@ struct rowsets_waiting {
     uint64_t open_ranges;   /* likewise */
 };
 
-/* What transactions are taken of (take.c): of the block, and of the transaction at hand. */
+/* Transactions are taken from these (take.c): the block, and lists of the transaction at hand. */
 struct rowsets_block {
     const struct iso_history *history;
     struct rowsets_known *known; /* by the block's keys */
@@ -245,7 +245,7 @@ struct rowsets_block {
     uint32_t mark; /* of the transaction */
 };
 
-/* What stands behind `where`, ready to be judged (where.c). */
+/* A condition, `where`, ready to be judged (where.c). */
 struct rowsets_condition {
     iso_atom text; /* ISO_ABSENT: none */
     bool is_wrong; /* it is no condition */
@@ -338,7 +338,7 @@ void rowsets_order_narrow(const struct iso_rowsets *engine, const struct rowsets
                           struct rowsets_place *to);
 int rowsets_compare_rows(const struct iso_rowsets *engine, const struct rowsets_row *left,
                          const struct rowsets_row *right);
-/* The same between the bounds of a range of plain keys. */
+/* As rowsets_order_narrow, between the bounds of a range of plain keys. */
 void rowsets_order_narrow_plain(const struct iso_rowsets *engine, const struct rowsets_table *table,
                                 iso_atom from, iso_atom to, struct rowsets_place *first,
                                 struct rowsets_place *end);

@@ -111,7 +111,7 @@ static void tell_all(struct iso_rowsets_shards *shards)
     }
 }
 
-/* What is known of columns and keys is the caller's. */
+/* The types of columns and keys are asked of the caller. */
 static struct iso_scalar_type type_of(void *context, struct iso_json_text table,
                                       struct iso_json_text column)
 {
@@ -188,7 +188,7 @@ static void give(struct shard *shard)
     shard->added_count = 0;
 }
 
-/* What it has not been given yet, and the step. */
+/* Gives a shard the transactions that it has not had yet, and then the step. */
 static void work_of_shard(void *argument, uint32_t number)
 {
     const struct work *work = argument;

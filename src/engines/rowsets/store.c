@@ -1,4 +1,5 @@
 /* Tables, their rows, and the versions of each row and cell. */
+#include <assert.h>
 #include <string.h>
 
 #include "rowsets/rowsets_private.h"
@@ -63,6 +64,7 @@ uint32_t rowsets_column(struct iso_rowsets *engine, uint32_t number, const char 
 
 uint32_t rowsets_find_row(const struct iso_rowsets *engine, uint32_t table, iso_atom parts)
 {
+    assert(table < engine->store.table_count);
     return iso_number_map_get(&engine->store.row_of, iso_number_pair(table, parts));
 }
 
@@ -88,6 +90,7 @@ static uint32_t new_cell(struct iso_rowsets *engine, uint32_t column)
 
 uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
 {
+    assert(table < engine->store.table_count);
     char buffer[ISO_ATOM_TEXT_MAX];
     uint32_t number = rowsets_find_row(engine, table, parts);
     if (number != ISO_NONE)
@@ -115,6 +118,7 @@ uint32_t rowsets_row(struct iso_rowsets *engine, uint32_t table, iso_atom parts)
 struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_t row,
                                        uint32_t column)
 {
+    assert(row < engine->store.row_count);
     for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE;
          at = engine->store.cells[at].next)
         if (engine->store.cells[at].column == column)
@@ -124,6 +128,7 @@ struct rowsets_cell *rowsets_find_cell(const struct iso_rowsets *engine, uint32_
 
 struct rowsets_cell *rowsets_cell(struct iso_rowsets *engine, uint32_t row, uint32_t column)
 {
+    assert(row < engine->store.row_count);
     struct rowsets_cell *found = rowsets_find_cell(engine, row, column);
     if (found)
         return found;
@@ -183,7 +188,7 @@ bool rowsets_outlives(const struct iso_rowsets *engine, const struct rowsets_ver
     return version->tid == deletion->tid || rowsets_is_behind(engine, version, deletion);
 }
 
-/* What the row's cells held when it was deleted, which nobody will see any more. */
+/* The content of the row's cells when it was deleted, which nobody will see any more, goes. */
 static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowsets_version deletion)
 {
     for (uint32_t at = engine->store.cells[own].next; at != ISO_NONE;
@@ -199,7 +204,7 @@ static void forget_cells(struct iso_rowsets *engine, uint32_t own, struct rowset
     }
 }
 
-/* Of the versions below the floor the newest is kept. */
+/* Keeps only the newest of the versions below the floor. */
 static void forget_older(struct iso_rowsets *engine, struct rowsets_cell *cell)
 {
     const struct rowsets_version *versions = engine->store.versions + cell->first;
@@ -269,6 +274,7 @@ static void make_room(struct iso_rowsets *engine, struct rowsets_cell *cell)
 struct rowsets_target rowsets_target(struct iso_rowsets *engine, uint32_t table, uint32_t column,
                                      iso_atom parts)
 {
+    assert(table < engine->store.table_count);
     struct rowsets_target target = {
         .table = table, .row = rowsets_row(engine, table, parts), .column = column};
     const struct rowsets_cell *cell = rowsets_cell(engine, target.row, column);
@@ -343,6 +349,7 @@ const struct rowsets_version *rowsets_version_at(const struct iso_rowsets *engin
 void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row,
                            struct rowsets_candidate candidate)
 {
+    assert(row < engine->store.row_count);
     uint32_t number = engine->outcomes.free_candidate;
     if (number != ISO_NONE) {
         engine->outcomes.free_candidate = engine->outcomes.candidates[number].next;
@@ -358,6 +365,7 @@ void rowsets_add_candidate(struct iso_rowsets *engine, uint32_t row,
 
 void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row)
 {
+    assert(row < engine->store.row_count);
     while (engine->store.rows[row].candidates != ISO_NONE)
         rowsets_drop_candidates(
             engine, row, engine->outcomes.candidates[engine->store.rows[row].candidates].unknown);
@@ -365,6 +373,8 @@ void rowsets_drop_all_candidates(struct iso_rowsets *engine, uint32_t row)
 
 void rowsets_drop_candidates(struct iso_rowsets *engine, uint32_t row, uint32_t unknown)
 {
+    assert(row < engine->store.row_count);
+    assert(unknown < engine->outcomes.unknown_count);
     for (uint32_t *place = &engine->store.rows[row].candidates; *place != ISO_NONE;) {
         uint32_t number = *place;
         struct rowsets_candidate *candidate = &engine->outcomes.candidates[number];

@@ -1,4 +1,5 @@
 /* From a history's transactions to versions and queries. */
+#include <assert.h>
 #include <string.h>
 
 #include "base/cell_key.h"
@@ -40,32 +41,35 @@ static void look_plain_key_up(struct iso_rowsets *engine, struct rowsets_known *
         .parts = iso_atoms_copy(&engine->atoms, &engine->block.history->atoms, key)};
 }
 
-/* What the block's key is as a row of all keys. */
+/* `*list` has an entry for each key of the block, new ones zeroed. */
+static void widen(const struct iso_history *block, struct rowsets_known **list, uint32_t *count,
+                  uint32_t *capacity)
+{
+    if (*count >= block->keys.count)
+        return;
+    ISO_RESERVE(*list, block->keys.count, *capacity);
+    memset(*list + *count, 0, (block->keys.count - *count) * sizeof **list);
+    *count = block->keys.count;
+}
+
+/* The meaning of the block's key as a row of all keys. */
 static struct rowsets_known *plain_key_of(struct iso_rowsets *engine, uint32_t key)
 {
-    if (key >= engine->block.plain_count) {
-        uint32_t count = engine->block.history->keys.count;
-        ISO_RESERVE(engine->block.plain, count, engine->block.plain_capacity);
-        memset(engine->block.plain + engine->block.plain_count, 0,
-               (count - engine->block.plain_count) * sizeof *engine->block.plain);
-        engine->block.plain_count = count;
-    }
+    if (key >= engine->block.plain_count)
+        widen(engine->block.history, &engine->block.plain, &engine->block.plain_count,
+              &engine->block.plain_capacity);
     struct rowsets_known *known = &engine->block.plain[key];
     if (!known->table)
         look_plain_key_up(engine, known, engine->block.history->keys.atom[key]);
     return known;
 }
 
-/* What the block's key is; NULL: no row's. */
+/* The meaning of the block's key; NULL: it is no row's. */
 static struct rowsets_known *key_of(struct iso_rowsets *engine, uint32_t key)
 {
-    if (key >= engine->block.known_count) {
-        uint32_t count = engine->block.history->keys.count;
-        ISO_RESERVE(engine->block.known, count, engine->block.known_capacity);
-        memset(engine->block.known + engine->block.known_count, 0,
-               (count - engine->block.known_count) * sizeof *engine->block.known);
-        engine->block.known_count = count;
-    }
+    if (key >= engine->block.known_count)
+        widen(engine->block.history, &engine->block.known, &engine->block.known_count,
+              &engine->block.known_capacity);
     struct rowsets_known *known = &engine->block.known[key];
     if (!known->table)
         look_key_up(engine, known, engine->block.history->keys.atom[key]);
@@ -159,7 +163,7 @@ static void clear_writes(struct iso_rowsets *engine)
     engine->block.mark = 1;
 }
 
-/* What the transaction wrote to cells of a row before it deleted it. */
+/* Writes to cells of a row before the transaction deleted it do not count. */
 static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write *row)
 {
     for (uint32_t i = 0; i < engine->block.write_count; i++)
@@ -172,6 +176,7 @@ static void forget_cells(struct iso_rowsets *engine, const struct rowsets_write 
 /* Something came that queries may have to see which were judged by their deadlines already. */
 static void note_change(struct iso_rowsets *engine, uint32_t table, uint64_t cts)
 {
+    assert(table < engine->store.table_count);
     engine->store.tables[table].changes += cts < engine->store.tables[table].judged_below;
 }
 
@@ -246,7 +251,7 @@ ISO_FETCH fetch_cells(const struct iso_rowsets *engine)
     }
 }
 
-/* Of a row that was deleted and written again the deletion stays, since it ended its cells. */
+/* The deletion of a row that was deleted and written again stays, since it ended its cells. */
 static void put_versions(struct iso_rowsets *engine, const struct rowsets_write *writes,
                          uint32_t count, iso_atom tid, uint64_t cts)
 {
@@ -272,6 +277,7 @@ static void put_versions(struct iso_rowsets *engine, const struct rowsets_write 
 
 void rowsets_take_versions(struct iso_rowsets *engine, uint32_t transaction)
 {
+    assert(transaction < engine->block.history->txns.count);
     const struct iso_history *history = engine->block.history;
     struct times times = times_of(history, transaction);
     engine->stats.transactions++;
@@ -322,8 +328,8 @@ static bool lies_in(const struct iso_history *history, const struct iso_range *s
            (set->to == ISO_ABSENT || iso_atom_compare(&history->atoms, atom, set->to) <= 0);
 }
 
-/* What its transaction names, in the set or elsewhere, is judged as reads and writes of it
- * (iso_history_imply_own). */
+/* Rows and cells that its transaction names, in the set or elsewhere, are judged as reads and
+ * writes of it (iso_history_imply_own). */
 static void take_named(struct iso_rowsets *engine, struct rowsets_query *query,
                        const struct iso_range *set)
 {
@@ -450,6 +456,7 @@ static void enqueue(struct iso_rowsets *engine, void *context, struct rowsets_qu
 
 void rowsets_take_queries(struct iso_rowsets *engine, uint32_t transaction)
 {
+    assert(transaction < engine->block.history->txns.count);
     if (engine->block.history->ranges.count)
         take_all(engine, transaction, true, enqueue, NULL);
 }
@@ -479,6 +486,7 @@ static uint32_t new_unknown(struct iso_rowsets *engine)
 
 void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
 {
+    assert(transaction < engine->block.history->txns.count);
     const struct iso_history *history = engine->block.history;
     iso_atom tid = copy_atom(engine, history->txns.tid[transaction]);
     struct times times = times_of(history, transaction);
@@ -512,6 +520,7 @@ void rowsets_take_unknown(struct iso_rowsets *engine, uint32_t transaction)
 
 static bool is_empty(const struct iso_rowsets *engine, uint32_t row)
 {
+    assert(row < engine->store.row_count);
     if (engine->store.rows[row].candidates != ISO_NONE)
         return false;
     for (uint32_t at = engine->store.rows[row].cells; at != ISO_NONE;
@@ -591,6 +600,7 @@ void iso_rowsets_block(struct iso_rowsets *engine, const struct iso_history *his
 
 void iso_rowsets_add(struct iso_rowsets *engine, uint32_t transaction)
 {
+    assert(transaction < engine->block.history->txns.count);
     uint8_t status = iso_status_of(engine->block.history, transaction);
     if (status == ISO_UNKNOWN) {
         rowsets_take_unknown(engine, transaction);

@@ -1,4 +1,4 @@
-/* What must hold of the structures. */
+/* The invariants of the structures. */
 #include <assert.h>
 
 #include "rowsets/rowsets_private.h"

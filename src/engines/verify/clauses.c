@@ -136,7 +136,7 @@ bool clauses_assume(struct clauses *clauses, int literal)
     return !clauses->contradiction;
 }
 
-/* What is watched of a clause is not false, unless the other one that is watched is true. */
+/* A watched literal of a clause is not false, unless the other one that is watched is true. */
 #ifdef ISO_VALIDATE
 static void clauses_validate(const struct clauses *clauses)
 {

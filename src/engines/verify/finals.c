@@ -1,11 +1,12 @@
 /* Final writes, sorted: who left a value in a register, or appended an element to a list. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
 #include "base/sorted.h"
 #include "verify/verify_private.h"
 
-/* Of one key. */
+/* The order of one key's items. */
 ISO_ORDER_BY_TWO(compare_finals, struct final, value, transaction)
 
 /* By key: the last write of a transaction, 1 + its operation; those of others come before its
@@ -131,6 +132,7 @@ uint32_t finals_find(const struct finals *finals, uint32_t key, uint32_t value, 
 
 bool finals_has(const struct finals *finals, uint32_t key, uint32_t value, uint32_t transaction)
 {
+    assert(key < finals->history->keys.count);
     struct final wanted = {key, value, transaction};
     uint32_t end, at = place_of(finals, wanted);
     finals_of_key(finals, key, &end);

@@ -1,4 +1,5 @@
 /* A finding without a graph, looked up again. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 
 static uint32_t initial_value(const struct iso_history *history, uint32_t key)
 {
+    assert(key < history->keys.count);
     uint32_t value = history->initial.other_value;
     for (uint32_t i = 0; i < history->initial.count; i++) {
         if (history->initial.key[i] == key)
@@ -25,6 +27,7 @@ struct seen {
 static struct seen writers_of(const struct iso_history *history, uint32_t reader,
                               uint32_t operation, uint32_t other)
 {
+    assert(operation < history->ops.count);
     uint32_t key = history->ops.key[operation], value = history->ops.value[operation], last;
     struct seen seen = {.final = initial_value(history, key) == value};
     for (uint32_t t = 0; t < history->txns.count; t++) {
@@ -265,6 +268,7 @@ static bool register_finding(const struct iso_history *history, const struct iso
  * ISO_NONE if several may, or nobody. */
 static uint32_t only_writer(const struct iso_history *history, uint32_t reader, uint32_t operation)
 {
+    assert(operation < history->ops.count);
     uint32_t key = history->ops.key[operation], value = history->ops.value[operation], last;
     uint32_t count = initial_value(history, key) == value, writer = INITIALLY;
     for (uint32_t t = 0; t < history->txns.count; t++) {
@@ -280,6 +284,7 @@ static uint32_t only_writer(const struct iso_history *history, uint32_t reader, 
 /* The external read of a key by a committed transaction that writes it too, or ISO_NONE. */
 static uint32_t read_before_write(const struct iso_history *history, uint32_t t, uint32_t key)
 {
+    assert(key < history->keys.count);
     uint32_t value;
     if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED ||
         !verify_final_write(history, t, key, &value))

@@ -24,6 +24,7 @@ static void append_span(const struct iso_history *history, uint32_t t, uint32_t 
 
 uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t key)
 {
+    assert(key < history->keys.count);
     uint32_t count = 0;
     for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
         count += history->ops.key[o] == key && iso_kind_of(history, o) == ISO_APPEND;
@@ -33,6 +34,7 @@ uint32_t lists_appended(const struct iso_history *history, uint32_t t, uint32_t 
 bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix,
                 uint32_t transaction, uint32_t place)
 {
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     uint32_t key = history->ops.key[operation];
     assert(iso_kind_of(history, operation) == ISO_READ_LIST);
@@ -53,6 +55,8 @@ bool lists_hold(const struct finals *finals, uint32_t operation, uint32_t prefix
 uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t operation,
                            uint32_t prefix)
 {
+    assert(key < finals->history->keys.count);
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     const iso_atom *elements =
         history->lists.element + history->lists.first[history->ops.value[operation]];
@@ -73,6 +77,7 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
  * else's: those bring their transaction's others with them. The reader's own appends come last. */
 static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint32_t operation)
 {
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     uint32_t key = history->ops.key[operation], list = history->ops.value[operation], before, rest,
              end;
@@ -126,6 +131,7 @@ static bool span_of(const struct finals *finals, uint32_t t, uint32_t operation,
 
 bool lists_order(const struct finals *finals, const struct iso_literal *literal, uint32_t operation)
 {
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     uint32_t t = 0;
     uint64_t a[2], b[2];

@@ -4,6 +4,8 @@
  * elements once, all in one piece. So the elements that a read returned, but for the reader's own
  * at their end, are cut into pieces without gap or overlap; who is not among them comes later.
  */
+#include <assert.h>
+
 #include "verify/verify_private.h"
 
 struct said {
@@ -150,6 +152,7 @@ static bool says_read(const struct said *said)
 bool places_imply(const struct finals *finals, const struct iso_literal *clause, uint32_t count,
                   uint32_t operation)
 {
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     struct said said = {.finals = finals,
                         .history = history,

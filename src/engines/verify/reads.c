@@ -1,4 +1,4 @@
-/* What a single operation says, told the slow and plain way. */
+/* The meaning of a single operation, told the slow and plain way. */
 #include <assert.h>
 #include <string.h>
 
@@ -17,6 +17,7 @@ void own_list_append(struct own_list *own, iso_atom element)
 struct read_shape own_list_read(struct own_list *own, const struct iso_history *history,
                                 uint32_t operation)
 {
+    assert(operation < history->ops.count);
     uint32_t list = history->ops.value[operation];
     uint64_t first = history->lists.first[list], length = history->lists.first[list + 1] - first;
     own->has_read &= !own->each_read || own->count;
@@ -45,6 +46,8 @@ struct read_shape own_list_read(struct own_list *own, const struct iso_history *
 static struct read_shape list_shape(const struct iso_history *history, uint32_t transaction,
                                     uint32_t operation, bool each_read)
 {
+    assert(operation < history->ops.count);
+    assert(transaction < history->txns.count);
     struct own_list own = {.each_read = each_read};
     struct read_shape shape = {0};
     for (uint32_t o = history->txns.first_op[transaction]; o <= operation; o++) {
@@ -73,6 +76,8 @@ static bool has_written(const struct iso_history *history, uint32_t transaction,
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
                                     uint32_t operation, bool each_read)
 {
+    assert(operation < history->ops.count);
+    assert(transaction < history->txns.count);
     assert(operation >= history->txns.first_op[transaction] &&
            operation < history->txns.first_op[transaction + 1]);
     if (iso_kind_of(history, operation) == ISO_READ_LIST)
@@ -90,6 +95,7 @@ struct read_shape verify_read_shape(const struct iso_history *history, uint32_t 
 
 bool verify_is_external(const struct iso_history *history, uint32_t t, uint32_t operation)
 {
+    assert(operation < history->ops.count);
     if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED ||
         operation < history->txns.first_op[t] || operation >= history->txns.first_op[t + 1] ||
         iso_kind_writes(history->ops.kind[operation]))
@@ -100,6 +106,7 @@ bool verify_is_external(const struct iso_history *history, uint32_t t, uint32_t 
 
 uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uint32_t key)
 {
+    assert(key < history->keys.count);
     if (t >= history->txns.count || iso_status_of(history, t) != ISO_COMMITTED)
         return ISO_NONE;
     struct own_list own = {0};
@@ -125,6 +132,8 @@ uint32_t verify_external_read(const struct iso_history *history, uint32_t t, uin
 bool verify_final_write(const struct iso_history *history, uint32_t transaction, uint32_t key,
                         uint32_t *value)
 {
+    assert(key < history->keys.count);
+    assert(transaction < history->txns.count);
     for (uint32_t o = history->txns.first_op[transaction + 1];
          o-- > history->txns.first_op[transaction];) {
         if (history->ops.key[o] == key && iso_kind_writes(history->ops.kind[o])) {

@@ -1,4 +1,4 @@
-/* What the files of this module share. */
+/* Shared by the files of this module. */
 #pragma once
 
 #include "base/memory.h"
@@ -31,8 +31,7 @@ struct read_shape {
 struct read_shape verify_read_shape(const struct iso_history *history, uint32_t transaction,
                                     uint32_t operation, bool each_read);
 
-/* What a transaction did to a list so far: its appends, and the first read that ended with
- * those. */
+/* A transaction's use of a list so far: its appends, and the first read that ended with those. */
 struct own_list {
     iso_atom *elements;
     uint32_t count, capacity;
@@ -71,7 +70,7 @@ struct finals {
     bool each_read; /* each read of a key is one of its own (rc, adya-rc) */
 };
 void finals_init(struct finals *finals, const struct iso_history *history);
-/* The same of those that aborted. */
+/* As finals_init, of transactions that aborted. */
 void finals_init_aborted(struct finals *finals, const struct iso_history *history);
 void finals_release(struct finals *finals);
 /* All of a key. */

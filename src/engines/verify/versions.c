@@ -1,4 +1,6 @@
 /* The order of versions, where it is that of commit timestamps. */
+#include <assert.h>
+
 #include "verify/verify_private.h"
 
 static bool has_cts(const struct iso_history *history, uint32_t t)
@@ -21,6 +23,7 @@ bool versions_order(const struct iso_history *history, const struct iso_literal 
 static bool looks_until(const struct iso_history *history, uint32_t reader, uint32_t operation,
                         uint64_t *until)
 {
+    assert(operation < history->ops.count);
     uint8_t kind = history->ops.kind[operation], flags = history->txns.flags[reader];
     if (kind & ISO_OPERATION_OTS) {
         *until = history->ops.ots[operation];
@@ -41,6 +44,7 @@ static bool looks_until(const struct iso_history *history, uint32_t reader, uint
 bool versions_seen(const struct finals *finals, uint32_t reader, uint32_t operation,
                    uint32_t *writer)
 {
+    assert(operation < finals->history->ops.count);
     const struct iso_history *history = finals->history;
     uint32_t key = history->ops.key[operation], end;
     uint64_t until;

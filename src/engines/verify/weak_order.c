@@ -5,6 +5,7 @@
  * Which writers are visible is found from what each session has done so far: of each session's
  * writers of the key, the last visible one is enough, since those of a session keep their order.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/number_map.h"
@@ -24,7 +25,7 @@ struct walk_chains {
     uint32_t count;
 };
 
-/* What the walk has come by. */
+/* The part of the order that the walk has passed. */
 struct walk_passed {
     uint32_t *newest;                  /* by key: the position of its last writer so far */
     uint32_t *writers_first, *writers; /* by key: the chains that write it, ascending */
@@ -45,7 +46,7 @@ struct walk_rows {
     uint32_t *writing; /* by key: 1 + who was last asked what it overwrites */
 };
 
-/* What a reader read from: transactions, and the operations that say so. */
+/* The sources of a reader: transactions that it read from, and the operations that say so. */
 struct walk_sources {
     uint32_t *list, *read_at; /* of the reader at hand */
     uint32_t count, capacity, read_capacity;
@@ -78,6 +79,7 @@ struct walk {
 
 static enum iso_verification refuse(struct walk *walk, uint32_t t, const char *what)
 {
+    assert(t < walk->history->txns.count);
     char place[512];
     iso_history_location_text(walk->history, t, place, sizeof place);
     return VERIFY_REFUSE(walk->error, "%s: in the order that is given, %s", place, what);
@@ -238,7 +240,8 @@ static bool is_behind(const struct walk *walk, uint32_t newest, uint32_t place, 
     return false;
 }
 
-/* Of a chain and a key. */
+/* Whether a transaction of the chain, up to `place`, read a version of the key that stands behind
+ * `position`. */
 static bool seen_behind(const struct walk *walk, uint32_t chain, uint32_t key, uint32_t place,
                         uint32_t position)
 {
@@ -301,6 +304,7 @@ static bool sources_fit(const struct walk *walk, uint32_t key, uint32_t operatio
 static bool reads_last_visible(const struct walk *walk, uint32_t t, uint32_t operation,
                                uint32_t position)
 {
+    assert(t < walk->history->txns.count);
     uint32_t key = walk->history->ops.key[operation];
     if (walk->passed.newest[key] <= position) /* there is none at all */
         return true;
@@ -349,6 +353,7 @@ static void raise_by_source(const struct walk *walk, uint32_t *row, uint32_t sou
 
 static void let_go(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     if (--walk->rows.left[t])
         return;
     iso_free(walk->rows.list[t]);
@@ -377,6 +382,7 @@ static bool has_row_each(const struct walk *walk)
 static void for_overwritten(struct walk *walk, uint32_t t,
                             void (*what)(struct walk *walk, uint32_t before))
 {
+    assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         uint32_t key = history->ops.key[o], position = walk->passed.newest[key];
@@ -393,9 +399,10 @@ static void ask_for(struct walk *walk, uint32_t before)
     walk->rows.left[before]++;
 }
 
-/* What is visible to the reader whose sources are known. */
+/* Finds which transactions are visible to the reader, whose sources are known. */
 static void make_row(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     size_t bytes = walk->chains.count * sizeof *walk->rows.here;
     if (has_row_each(walk)) {
         walk->rows.here = walk->rows.list[t] =
@@ -424,6 +431,7 @@ static void make_row(struct walk *walk, uint32_t t)
 
 static void leave_row(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     if (walk->model == ISO_MODEL_PRAM && !is_unknown(walk, t)) {
         uint32_t *row = walk->rows.list[walk->chains.of[t]];
         raise_to(&row[walk->chains.of[t]], walk->chains.place[t]);
@@ -442,6 +450,7 @@ static void leave_row(struct walk *walk, uint32_t t)
 
 static void forget_own(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
     for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++) {
         struct own_list *own = &walk->own[history->ops.key[o]];
@@ -464,6 +473,7 @@ static void add_source(struct walk *walk, uint32_t source, uint32_t operation)
 /* The external reads of the transaction with their writers; internal ones must agree. */
 static enum iso_verification find_sources(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
     walk->sources.count = 0;
     forget_own(walk, t);
@@ -522,6 +532,7 @@ static void note_writes(struct walk *walk, uint32_t t)
 
 static void note_seen(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     const struct iso_history *history = walk->history;
     if (walk->model != ISO_MODEL_MR && walk->model != ISO_MODEL_WFR)
         return;
@@ -548,12 +559,14 @@ static void note_seen(struct walk *walk, uint32_t t)
 
 static void take_kept(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     for (uint32_t i = walk->sources.kept_first[t]; i < walk->sources.kept_first[t + 1]; i++)
         add_source(walk, walk->sources.kept[i], walk->sources.kept_at[i]);
 }
 
 static enum iso_verification check_transaction(struct walk *walk, uint32_t t)
 {
+    assert(t < walk->history->txns.count);
     walk->sources.count = 0;
     if (walk->sources.kept_first)
         take_kept(walk, t);

@@ -17,7 +17,7 @@ struct weak_choices {
 void weak_choices_init(struct weak_choices *choices, struct weak *weak);
 void weak_choices_release(struct weak_choices *choices);
 
-/* Of each read: one of its candidates. */
+/* Each open read has one of its candidates. */
 void weak_choices_add(const struct weak_choices *choices, struct iso_solver *solver);
 
 /* Fills `read_writer`: of the candidates that the solver's model allows (NULL: all), the last one

@@ -6,6 +6,8 @@
  * others. No choice left: the clauses are the proof, with what the solver learned from them, each
  * line of which unit propagation confirms.
  */
+#include <assert.h>
+
 #include "weak/choices.h"
 
 /* A round costs a sweep and a sorting of all: how many there are before it is undecided follows
@@ -27,6 +29,7 @@ static uint32_t candidate(const struct weak *weak, uint32_t read, uint32_t index
 
 static bool is_own(const struct weak *weak, uint32_t read, uint32_t write)
 {
+    assert(read < weak->problem.reads.count);
     if (write == INITIAL)
         return false;
     const uint32_t *range = &weak->history->txns.first_op[weak->problem.writes.transaction[write]];
@@ -134,7 +137,7 @@ int weak_choices_variable(const struct weak_choices *choices, uint32_t read, uin
     }
 }
 
-/* What the cycle rested on: the literals of the last lemma. */
+/* Forbids the choices that the cycle rested on: the literals of the last lemma. */
 static void forbid(const struct weak_choices *choices, struct iso_solver *solver)
 {
     const struct weak *weak = choices->weak;

@@ -7,15 +7,19 @@
  * the rest of the cycle says that t1 comes before t2, and its own cycle ends the proof. That one is
  * shown to people.
  */
+#include <assert.h>
+
 #include "weak/weak_private.h"
 
 static uint32_t read_name(const struct weak *weak, uint32_t read)
 {
+    assert(read < weak->problem.reads.count);
     return weak->each_read ? weak->problem.reads.operation[read] + 1 : 0;
 }
 
 void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
 {
+    assert(from < proof->weak->history->txns.count);
     struct iso_evidence *evidence = proof->evidence;
     struct iso_lemma *lemma = &evidence->lemmas[evidence->lemma_count - 1];
     struct iso_edge *last = lemma->edge_count ? &evidence->edges[evidence->edge_count - 1] : NULL;
@@ -32,6 +36,7 @@ void weak_put_session(struct proof *proof, uint32_t from, uint32_t to)
 struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write,
                                       bool reads)
 {
+    assert(read < weak->problem.reads.count);
     return (struct iso_literal){
         reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
         iso_history_owner(weak->history, weak->problem.reads.operation[read]),
@@ -64,6 +69,7 @@ static void use_choice(struct proof *proof, uint32_t read)
 
 void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t read)
 {
+    assert(from < proof->weak->history->txns.count);
     use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WR,
                                                          .from = iso_event_begin(from),
@@ -75,6 +81,8 @@ void weak_put_read(struct proof *proof, uint32_t from, uint32_t to, uint32_t rea
 
 void weak_put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t key)
 {
+    assert(from < proof->weak->history->txns.count);
+    assert(key < proof->weak->history->keys.count);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_WW,
                                                          .from = iso_event_begin(from),
                                                          .to = iso_event_begin(to),
@@ -84,6 +92,7 @@ void weak_put_order(struct proof *proof, uint32_t from, uint32_t to, uint32_t ke
 
 void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, uint32_t later)
 {
+    assert(reader < proof->weak->history->txns.count);
     use_choice(proof, read);
     iso_evidence_edge(proof->evidence, (struct iso_edge){.kind = ISO_EDGE_RW,
                                                          .from = iso_event_begin(reader),
@@ -98,6 +107,7 @@ void weak_put_overwritten(struct proof *proof, uint32_t reader, uint32_t read, u
 /* The first read of `t` from `source`, below `end`; ISO_NONE: none. */
 static uint32_t read_of(const struct weak *weak, uint32_t t, uint32_t source, uint32_t end)
 {
+    assert(t < weak->history->txns.count);
     for (uint32_t read = weak->problem.reads.first[t]; read < end; read++) {
         if (read_source(weak, read) == source)
             return read;
@@ -107,6 +117,7 @@ static uint32_t read_of(const struct weak *weak, uint32_t t, uint32_t source, ui
 
 static uint32_t last_of_session(const struct weak *weak, uint32_t t)
 {
+    assert(t < weak->history->txns.count);
     return is_unknown(weak, t) ? weak->chains.before[t] : t;
 }
 
@@ -114,6 +125,7 @@ static uint32_t last_of_session(const struct weak *weak, uint32_t t)
  * one of t's session up to it that read from `from`. */
 static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
 {
+    assert(from < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     for (uint32_t a = last_of_session(weak, t); a != ISO_NONE; a = weak->chains.before[a]) {
         uint32_t read = read_of(weak, a, from, weak->problem.reads.first[a + 1]);
@@ -130,6 +142,8 @@ static bool put_read_in_session(struct proof *proof, uint32_t from, uint32_t t)
 /* pram: to what comes before the reader, or to what its sources come behind. */
 static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
 {
+    assert(from < proof->weak->history->txns.count);
+    assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     for (uint32_t a = reader; a != ISO_NONE; a = weak->chains.before[a]) {
         for (uint32_t read = weak->problem.reads.first[a]; read < weak->problem.reads.first[a + 1];
@@ -152,6 +166,8 @@ static bool put_pram(struct proof *proof, uint32_t from, uint32_t reader)
 /* cc: the shortest way of sessions and reads, found from its end. */
 static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
 {
+    assert(from < proof->weak->history->txns.count);
+    assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     uint32_t n = weak->history->txns.count, count = 0;
     uint32_t *to = iso_numbers_none(n), *by = iso_numbers(n), *queue = iso_numbers(n);
@@ -186,6 +202,8 @@ static void put_causal(struct proof *proof, uint32_t from, uint32_t reader)
 
 static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
 {
+    assert(from < proof->weak->history->txns.count);
+    assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     for (uint32_t read = weak->problem.reads.first[reader];
          read < weak->problem.reads.first[reader + 1]; read++) {
@@ -207,6 +225,8 @@ static void put_by_sources(struct proof *proof, uint32_t from, uint32_t reader)
 /* Why `from` is visible to the reader at a read of it. */
 static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uint32_t at)
 {
+    assert(from < proof->weak->history->txns.count);
+    assert(reader < proof->weak->history->txns.count);
     struct weak *weak = proof->weak;
     uint32_t end = weak->each_read ? at : weak->problem.reads.first[reader + 1], read;
     switch (weak->level) {
@@ -246,6 +266,7 @@ static void put_visible(struct proof *proof, uint32_t from, uint32_t reader, uin
 
 static uint32_t reader_of(const struct weak *weak, uint32_t read)
 {
+    assert(read < weak->problem.reads.count);
     return iso_history_owner(weak->history, weak->problem.reads.operation[read]);
 }
 
@@ -256,6 +277,7 @@ static void begin_lemma(struct proof *proof, enum iso_lemma_kind kind, uint32_t 
 
 void weak_say_order(struct proof *proof, uint32_t earlier, uint32_t later, uint32_t key)
 {
+    assert(key < proof->weak->history->keys.count);
     iso_evidence_literal(proof->evidence,
                          (struct iso_literal){ISO_LITERAL_ORDER, earlier, later, key, 0});
 }

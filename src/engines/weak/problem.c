@@ -55,7 +55,7 @@ static void chain_transactions(struct weak *weak)
         chain_session(weak, session);
 }
 
-/* What lists show of the order of their writers. */
+/* Takes the order of writers that lists show. */
 static void bind_lists(struct weak *weak)
 {
     const struct list_orders *orders = &weak->problem.list_orders;

@@ -20,7 +20,7 @@
 #include "weak/choices.h"
 #include "weak/visibility_paths.h"
 
-/* What a lemma rests on, beside its literals. */
+/* The grounds of a lemma, beside its literals. */
 struct needs {
     uint32_t first, count; /* bonds */
 };
@@ -282,8 +282,8 @@ static uint64_t most_steps(const struct psi *psi)
            1000;
 }
 
-/* Of what the sweep found: all, or as much as takes no longer than some sweeps. The rest comes
- * again. */
+/* Learns from the sweep's hits: from all, or as many as take no longer than some sweeps. The rest
+ * comes again. */
 static void learn_hits(struct psi *psi)
 {
     struct weak *weak = psi->weak;

@@ -39,7 +39,8 @@ struct rows {
     uint32_t *left; /* by transaction: successors that have not passed */
 };
 
-/* What sessions saw, by chain and key: an entry for each version of what they read from, once. */
+/* Versions that sessions saw, by chain and key: an entry for each version of what they read from,
+ * once. */
 struct seen {
     uint64_t *name; /* chain, key; ascending */
     uint32_t *place, *write,
@@ -170,11 +171,10 @@ static bool is_behind(const struct weak *weak, uint32_t read, uint32_t write)
 
 /* ---- by session ---- */
 
-void weak_sweep_spans(struct weak *weak)
+/* Chains one after another, each in the order of its positions. */
+static uint32_t *sort_by_chain(const struct weak *weak)
 {
     uint32_t n = weak->history->txns.count;
-    if (weak->versions.span)
-        return;
     uint32_t *start = iso_numbers_zero((size_t)weak->chains.count + 1), *sorted = iso_numbers(n);
     for (uint32_t t = 0; t < n; t++) {
         if (weak->chains.part[t])
@@ -186,6 +186,15 @@ void weak_sweep_spans(struct weak *weak)
         if (weak->chains.part[t])
             sorted[start[weak->chains.chain[t]] + weak->chains.position[t]] = t;
     }
+    iso_free(start);
+    return sorted;
+}
+
+void weak_sweep_spans(struct weak *weak)
+{
+    if (weak->versions.span)
+        return;
+    uint32_t *sorted = sort_by_chain(weak);
     weak->versions.span = iso_numbers(weak->problem.writes.count);
     uint32_t *end = iso_numbers_copy(weak->versions.key_first, weak->history->keys.count);
     for (uint32_t i = 0; i < weak->chains.part_count; i++) {
@@ -204,7 +213,6 @@ void weak_sweep_spans(struct weak *weak)
         weak->versions.span_end[i] = last ? i + 1 : weak->versions.span_end[i + 1];
     }
     iso_free(end);
-    iso_free(start);
     iso_free(sorted);
 }
 
@@ -292,7 +300,7 @@ static uint32_t write_of(const struct weak *weak, uint32_t t, uint32_t key)
     return low < end && weak->problem.writes.key[low] == key ? low : ISO_NONE;
 }
 
-/* Of the reader's session, the latest version before it. */
+/* Checks the latest version before the reader in its own session. */
 static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low,
                           uint32_t high)
 {
@@ -312,7 +320,7 @@ static void check_session(struct sweeping *sweeping, uint32_t t, uint32_t read, 
     }
 }
 
-/* Of those whose mark says that the reader read from them: at rc before this read. */
+/* Checks the writers whose mark says that the reader read from them: at rc before this read. */
 static void check_sources(struct sweeping *sweeping, uint32_t t, uint32_t read, uint32_t low,
                           uint32_t high)
 {
@@ -349,17 +357,7 @@ static void seen_build(struct seen *seen, struct weak *weak)
     uint32_t *stamp = iso_numbers_zero(n);
     struct named *items = NULL;
     size_t count = 0, capacity = 0;
-    uint32_t *at = iso_numbers_zero((size_t)weak->chains.count + 1), *sorted = iso_numbers(n);
-    for (uint32_t t = 0; t < n; t++) {
-        if (weak->chains.part[t])
-            at[weak->chains.chain[t] + 1]++;
-    }
-    for (uint32_t chain = 0; chain < weak->chains.count; chain++)
-        at[chain + 1] += at[chain];
-    for (uint32_t t = 0; t < n; t++) {
-        if (weak->chains.part[t])
-            sorted[at[weak->chains.chain[t]] + weak->chains.position[t]] = t;
-    }
+    uint32_t *sorted = sort_by_chain(weak);
     for (uint32_t i = 0; i < weak->chains.part_count; i++) {
         uint32_t t = sorted[i];
         for (uint32_t read = weak->problem.reads.first[t]; read < weak->problem.reads.first[t + 1];
@@ -417,12 +415,11 @@ static void seen_build(struct seen *seen, struct weak *weak)
     iso_free(items);
     iso_free(other);
     iso_free(first);
-    iso_free(at);
     iso_free(sorted);
     iso_free(stamp);
 }
 
-/* What the first `places` transactions of a chain saw of the key. */
+/* Checks the versions of the key that the first `places` transactions of a chain saw. */
 static void check_seen(struct sweeping *sweeping, uint32_t read, uint32_t chain, uint32_t places)
 {
     const struct seen *seen = &sweeping->seen;
@@ -483,7 +480,8 @@ static void check_read(struct sweeping *sweeping, uint32_t t, uint32_t read)
     }
 }
 
-/* What comes before the sources in their sessions, and they themselves if `inclusive`. */
+/* Raises the row by the transactions before the sources in their sessions, and by the sources
+ * themselves if `inclusive`. */
 static void raise_by_sources(const struct sweeping *sweeping, uint32_t t, char *row, bool inclusive)
 {
     const struct weak *weak = sweeping->weak;

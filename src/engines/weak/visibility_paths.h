@@ -32,7 +32,7 @@ struct visibility_paths {
 void visibility_paths_init(struct visibility_paths *visibility_paths, const struct weak *weak);
 void visibility_paths_release(struct visibility_paths *visibility_paths);
 
-/* What a way may go by, beside what holds in every order. */
+/* The rules that a way may use, beside those that hold in every order. */
 enum way_rule {
     VISIBILITY_PATHS_CERTAIN, /* nothing */
     VISIBILITY_PATHS_ORDERED, /* reads with a choice, and the order as it is */

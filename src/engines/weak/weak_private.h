@@ -38,7 +38,7 @@ struct bond {
     uint32_t why, key;
 };
 
-/* What breaks at psi: to the reader of another version a write is visible, and stands behind that
+/* A violation of psi: a write is visible to the reader of another version, and stands behind that
  * version. */
 struct hit {
     uint32_t read, write;
@@ -68,7 +68,7 @@ struct weak_versions {
     uint32_t *span_end; /* beside them: where those of the key and chain end */
 };
 
-/* What sweeps and explanations found. */
+/* Findings of sweeps and explanations. */
 struct weak_found {
     uint32_t broken_read, broken_by; /* a read of the initial version, and a visible writer of its
                                         key; or ISO_NONE */
@@ -173,7 +173,7 @@ void weak_explain_cycle(struct weak *weak);
 void weak_explain_initial(struct weak *weak);
 void weak_explain_accept(struct weak *weak);
 
-/* Of the cycle or the read that is broken. Fills `used`. */
+/* Explains the cycle or the read that is broken. Fills `used`. */
 void weak_explain_broken(struct weak *weak);
 struct iso_literal weak_literal_reads(const struct weak *weak, uint32_t read, uint32_t write,
                                       bool reads);

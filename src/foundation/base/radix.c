@@ -1,6 +1,11 @@
 #include "base/radix.h"
 
-enum { DIGIT_BITS = 11, DIGIT_VALUES = 1 << DIGIT_BITS };
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Bits of a digit: fewer for a few items, so that counting costs no more than moving them. */
+enum { DIGIT_BITS = 11, SMALL_DIGIT_BITS = 8, SMALL = 1024 };
 
 /* The smallest and the largest key; true if they are in order already. */
 static bool find_range(const uint64_t *keys, size_t count, uint64_t *smallest, uint64_t *largest)
@@ -15,28 +20,33 @@ static bool find_range(const uint64_t *keys, size_t count, uint64_t *smallest, u
     return sorted;
 }
 
-static inline unsigned digit_of(uint64_t key, uint64_t smallest, unsigned shift)
+struct digit {
+    uint64_t smallest; /* of all keys */
+    unsigned shift, bits;
+};
+
+static inline unsigned digit_of(uint64_t key, struct digit digit)
 {
-    return (key - smallest) >> shift & (DIGIT_VALUES - 1);
+    return (key - digit.smallest) >> digit.shift & ((1u << digit.bits) - 1);
 }
 
 /* Moves all items to where their digit belongs; false, and nothing moved, if all have the same
  * digit. */
-static bool distribute(struct iso_radix from, struct iso_radix to, size_t count, uint64_t smallest,
-                       unsigned shift)
+static bool distribute(struct iso_radix from, struct iso_radix to, size_t count, struct digit digit)
 {
-    size_t place[DIGIT_VALUES] = {0}, sum = 0;
+    size_t place[1 << DIGIT_BITS], sum = 0;
+    memset(place, 0, sizeof *place << digit.bits);
     for (size_t i = 0; i < count; i++)
-        place[digit_of(from.keys[i], smallest, shift)]++;
-    if (place[digit_of(from.keys[0], smallest, shift)] == count)
+        place[digit_of(from.keys[i], digit)]++;
+    if (place[digit_of(from.keys[0], digit)] == count)
         return false;
-    for (unsigned digit = 0; digit < DIGIT_VALUES; digit++) {
-        size_t here = place[digit];
-        place[digit] = sum;
+    for (unsigned value = 0; value < 1u << digit.bits; value++) {
+        size_t here = place[value];
+        place[value] = sum;
         sum += here;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t at = place[digit_of(from.keys[i], smallest, shift)]++;
+        size_t at = place[digit_of(from.keys[i], digit)]++;
         to.keys[at] = from.keys[i];
         to.payloads[at] = from.payloads[i];
     }
@@ -45,14 +55,39 @@ static bool distribute(struct iso_radix from, struct iso_radix to, size_t count,
 
 bool iso_radix_sort(struct iso_radix items, struct iso_radix other, size_t count)
 {
-    uint64_t smallest, largest;
+    struct digit digit = {.bits = count < SMALL ? SMALL_DIGIT_BITS : DIGIT_BITS};
+    uint64_t largest;
     bool in_other = false;
-    if (count == 0 || find_range(items.keys, count, &smallest, &largest))
+    if (count == 0 || find_range(items.keys, count, &digit.smallest, &largest))
         return false;
-    for (unsigned shift = 0; shift < 64 && (largest - smallest) >> shift; shift += DIGIT_BITS) {
+    for (; digit.shift < 64 && (largest - digit.smallest) >> digit.shift;
+         digit.shift += digit.bits) {
         struct iso_radix from = in_other ? other : items, to = in_other ? items : other;
-        if (distribute(from, to, count, smallest, shift))
+        if (distribute(from, to, count, digit))
             in_other = !in_other;
     }
     return in_other;
+}
+
+struct iso_radix iso_radix_allocate(size_t count)
+{
+    return (struct iso_radix){iso_allocate((count + 1) * sizeof(uint64_t)),
+                              iso_allocate((count + 1) * sizeof(uint32_t))};
+}
+
+struct iso_radix iso_radix_sorted(struct iso_radix items, size_t count)
+{
+    struct iso_radix other = iso_radix_allocate(count);
+    bool in_other = iso_radix_sort(items, other, count);
+    struct iso_radix rest = in_other ? items : other;
+    iso_free(rest.keys);
+    iso_free(rest.payloads);
+    return in_other ? other : items;
+}
+
+uint32_t *iso_radix_order(struct iso_radix items, size_t count)
+{
+    items = iso_radix_sorted(items, count);
+    iso_free(items.keys);
+    return items.payloads;
 }

@@ -181,7 +181,7 @@ bool iso_aggregation_put(struct iso_aggregation *total, struct iso_text *text)
     return true;
 }
 
-/* Of a count or a sum. */
+/* Whether the total of a count or a sum is the number that was returned. */
 static iso_truth is_number(struct iso_aggregation *total, struct iso_json_text told)
 {
     struct iso_text text = {0}, spelt = {0};

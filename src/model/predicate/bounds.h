@@ -50,7 +50,7 @@ enum iso_status iso_bounds_read(struct iso_bounds *bounds, const struct iso_scal
                                 struct iso_error *error);
 void iso_bounds_release(struct iso_bounds *bounds); /* a zeroed one is empty */
 
-/* What stands behind the table's name and its slash; all if there is none. */
+/* The part of a key behind the table's name and its slash; all of it if there is none. */
 struct iso_json_text iso_key_parts(struct iso_json_text key);
 
 /* A key with another number of parts than the table's is not judged (ISO_PREDICATE_TYPE). */

@@ -8,15 +8,14 @@
 #include "predicate/condition_private.h"
 #include "predicate/lexer.h"
 
-/* What an operand is until it is known what it is compared with: a literal's type is its
- * column's. */
+/* An operand before it is known what it is compared with: a literal's type is its column's. */
 struct operand {
     bool is_column;
     uint16_t column;
     struct condition_literal literal;
 };
 
-/* What stands between brackets may turn out to be an operand, of which there are no steps yet. */
+/* The text between brackets may turn out to be an operand, of which there are no steps yet. */
 struct expression {
     bool is_operand;
     struct operand operand;
@@ -426,7 +425,7 @@ static bool parse_brackets(struct parser *parser, struct expression *expression)
     return fine;
 }
 
-/* What may stand behind an operand. */
+/* Parses a comparison or a test behind an operand. */
 static bool parse_behind(struct parser *parser, const struct operand *left, bool *is_test)
 {
     bool is_not = is_at(parser, PREDICATE_NOT);

@@ -1,4 +1,4 @@
-/* What parsing, binding and judging a condition share: its program. */
+/* Shared by parsing, binding and judging of a condition: its program. */
 #pragma once
 
 #include "predicate/condition.h"

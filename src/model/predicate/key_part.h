@@ -22,7 +22,7 @@ int iso_key_next_byte(struct iso_json_text *part, bool *is_damaged);
 
 /* The canonical text of an integer: no zero leads; of any size. */
 bool iso_key_is_integer(struct iso_json_text part);
-/* The same of 64 bits, with its value. */
+/* As iso_key_is_integer, of 64 bits, with its value. */
 bool iso_key_read_integer(struct iso_json_text part, int64_t *number);
 
 int iso_key_compare(struct iso_json_text left, struct iso_json_text right);

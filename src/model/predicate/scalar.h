@@ -41,14 +41,14 @@
 #include "values/type.h"
 #include "predicate/truth.h"
 
-/* What is promised of a column's texts. */
+/* The promise about the order of a column's texts. */
 enum iso_text_order {
     ISO_TEXT_COLLATED, /* nothing: another text may be equal */
     ISO_TEXT_DISTINCT, /* another byte is another text */
     ISO_TEXT_ORDERED   /* and they are in the order of their bytes: collation=C, and no enum's */
 };
 
-/* What is known of a column; zeroed: nothing. */
+/* The type of a column, as far as it is known; zeroed: it is not. */
 struct iso_scalar_type {
     struct iso_value_type value;
     uint8_t text;   /* enum iso_text_order */
@@ -92,8 +92,8 @@ static inline struct iso_scalar iso_scalar_of_kind(enum iso_scalar_kind kind)
     return (struct iso_scalar){.kind = (uint8_t)kind};
 }
 
-/* Of a column of integers, without its text; not of one below 0 that may be meant without a
- * sign. */
+/* An integer of a column of integers, without its text; not for one below 0 that may be meant
+ * without a sign. */
 static inline struct iso_scalar iso_scalar_integer(int64_t number)
 {
     return (struct iso_scalar){.kind = ISO_SCALAR_INTEGER, .number = number};
@@ -102,8 +102,8 @@ static inline struct iso_scalar iso_scalar_integer(int64_t number)
 /* A canonical text, as decoders make it, of a cell that is not NULL. */
 struct iso_scalar iso_scalar_read(struct iso_scalar_type type, struct iso_json_text text);
 
-/* The same of a text as clients spell it: made canonical at the end of `out` where its type knows
- * how. The scalar may refer to `text` or to `out`, until that grows. */
+/* As iso_scalar_read, of a text as clients spell it: made canonical at the end of `out` where its
+ * type knows how. The scalar may refer to `text` or to `out`, until that grows. */
 struct iso_scalar iso_scalar_spell(struct iso_scalar_type type, struct iso_json_text text,
                                    struct iso_text *out);
 
@@ -151,7 +151,7 @@ static inline iso_order iso_order_of(int order) /* <0, 0, >0 */
 
 iso_order iso_scalar_compare_slow(const struct iso_scalar *left, const struct iso_scalar *right);
 
-/* Of two that are neither NULL nor unknown. */
+/* Compares two scalars that are neither NULL nor unknown. */
 static inline iso_order iso_scalar_compare(const struct iso_scalar *left,
                                            const struct iso_scalar *right)
 {
@@ -160,7 +160,7 @@ static inline iso_order iso_scalar_compare(const struct iso_scalar *left,
     return iso_order_of((left->number > right->number) - (left->number < right->number));
 }
 
-/* Of any two: null if one is NULL. */
+/* Compares any two scalars: null if one is NULL. */
 static inline iso_truth iso_scalar_test(const struct iso_scalar *left,
                                         const struct iso_scalar *right, unsigned accepted)
 {

@@ -94,7 +94,7 @@ void iso_sum_add(struct iso_sum *sum, const struct iso_scalar *number)
     add_digits(sum, &digits, number->is_negative);
 }
 
-/* What integers there are, as digits. */
+/* Adds up the integers that there are, as digits. */
 static void add_integers(struct iso_sum *sum)
 {
     char room[40], *end = room + sizeof room, *at = end;

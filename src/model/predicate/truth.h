@@ -62,8 +62,8 @@ static inline enum iso_predicate_reason iso_truth_reason(iso_truth truth)
     return (enum iso_predicate_reason)(truth >> ISO_TRUTH_REASON);
 }
 
-/* Of a WHERE: ISO_TRUTH_TRUE, the row is one of its; ISO_TRUTH_FALSE, it is not (false or null);
- * both, with the reason: not judged. */
+/* Whether a row is one of a WHERE's. ISO_TRUTH_TRUE: it is; ISO_TRUTH_FALSE: it is not (false or
+ * null); both, with the reason: not judged. */
 static inline iso_truth iso_truth_matches(iso_truth truth)
 {
     unsigned outcomes = iso_truth_outcomes(truth),

@@ -165,7 +165,7 @@ static void segments_go_as_a_whole(void **state)
     while (fixture.key->versions.count < 20)
         write_one(&fixture);
     const struct aion_entry *versions =
-        aion_sorted_chunks_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
+        aion_chunks_chunk(&fixture.shard->pool, &fixture.key->versions, 0, &count);
     uint64_t behind = versions[10].time;
     struct iso_spill_record record =
         aion_segment_write(fixture.shard, fixture.key, 3, versions, 10, behind, &written);

@@ -47,16 +47,16 @@ static inline uint64_t visible_below_of(const struct iso_history *history,
 
 /* The last timestamp that a read sees: tells apart those at the last two of all too, whose bound is
  * the same. */
-static inline uint64_t moment_of(const struct aion_snapshot_boundaries *snapshot_boundaries,
+static inline uint64_t moment_of(const struct iso_boundaries *boundaries,
                                  const struct iso_history *history, const struct aion_times *times,
                                  uint32_t operation)
 {
     bool exclusive = is_lock(history->ops.kind[operation]) && !times->point;
     uint64_t time =
         is_lock(history->ops.kind[operation]) ? times->cts : ots_of(history, times, operation);
-    if (snapshot_boundaries->is_on)
-        return exclusive ? aion_moment_of_commit(snapshot_boundaries, time) - 1
-                         : aion_moment_of_snapshot(snapshot_boundaries, time);
+    if (boundaries->is_on)
+        return exclusive ? iso_boundaries_commit(boundaries, time) - 1
+                         : iso_boundaries_snapshot(boundaries, time);
     return time - exclusive;
 }
 
@@ -168,11 +168,11 @@ static uint32_t number_of(const struct aion_taking *taking, uint32_t operation)
 
 /* ---- INT ---- */
 
-/* Of a transaction that is held it is judged at once, but where moments depend on snapshots that
- * are still to come. */
+/* INT of a held transaction is judged at once, but where moments depend on snapshots that are still
+ * to come. */
 static bool judges_int(const struct aion_taking *taking)
 {
-    return taking->engine->deferred.snapshot_boundaries.is_on == (taking->what == AION_TAKE_READS);
+    return taking->engine->deferred.boundaries.is_on == (taking->what == AION_TAKE_READS);
 }
 
 static void emit_int(const struct aion_taking *taking, struct aion_access *access,
@@ -254,8 +254,8 @@ static void read_register(const struct aion_taking *taking, struct aion_access *
 {
     const struct iso_history *history = taking->history;
     uint32_t value = history->ops.value[operation];
-    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
-                                &taking->times, operation);
+    uint64_t moment =
+        moment_of(&taking->engine->deferred.boundaries, history, &taking->times, operation);
     bool external = !access->writes && is_at_new_moment(taking, access, moment);
     if (external && taking->what != AION_TAKE_ALL) {
         hold_read(taking, access, operation, ISO_NONE);
@@ -289,7 +289,7 @@ static bool ends_with_own(const struct aion_taking *taking, const struct aion_ac
     return true;
 }
 
-/* What a list read should have returned: a prefix and the transaction's own appends. */
+/* A list read should have returned a prefix and the transaction's own appends. */
 static void emit_list_int(const struct aion_taking *taking, struct aion_access *access,
                           uint32_t operation, uint32_t prefix_count, const iso_atom *elements,
                           uint32_t count)
@@ -323,8 +323,8 @@ static void read_list(const struct aion_taking *taking, struct aion_access *acce
         null ? 0 : (uint32_t)(history->lists.first[history->ops.value[operation] + 1] - first);
     /* a block may have no elements at all */
     const iso_atom *elements = count ? history->lists.element + first : NULL;
-    uint64_t moment = moment_of(&taking->engine->deferred.snapshot_boundaries, history,
-                                &taking->times, operation);
+    uint64_t moment =
+        moment_of(&taking->engine->deferred.boundaries, history, &taking->times, operation);
     uint32_t prefix = count;
     bool ends_right = ends_with_own(taking, access, operation, elements, &prefix);
     bool external = ends_right && is_at_new_moment(taking, access, moment);
@@ -509,7 +509,7 @@ static uint32_t plain_steps(const struct aion_taking *taking, uint32_t first, ui
     return reads;
 }
 
-/* The same where there is one shard: one part, one stretch of steps. */
+/* Steps of a plain transaction where there is one shard: one part, one stretch of steps. */
 static uint32_t plain_steps_alone(const struct aion_taking *taking, uint32_t first, uint32_t end)
 {
     const struct iso_history *history = taking->history;
@@ -571,7 +571,7 @@ void aion_access_flagged(const struct aion_taking *taking, const struct aion_def
     struct aion_step *step = new_step(taking, key);
     struct aion_batch *batch = &taking->engine->shards.batch[key->shard];
     struct aion_detail *detail = aion_batch_detail(batch, step);
-    detail->time = read->version_query;
+    detail->time = read->moment;
     detail->before = read->before;
     step->operation = number_of(taking, read->operation);
     step->flags = (is_group ? AION_GROUP : 0) | (read->has_own ? AION_OWN : 0);

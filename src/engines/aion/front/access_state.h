@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a transaction did to one key. */
+/* One transaction's use of one key. */
 struct aion_access {
     uint32_t key;                     /* of the block */
     uint32_t last;                    /* value that was read or written last; lists: unused */

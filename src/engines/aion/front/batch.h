@@ -1,4 +1,4 @@
-/* What a call brings to a shard: parts, one a transaction, and their steps, one an operation or
+/* The parts, one a transaction, that a call brings to a shard, and their steps, one an operation or
  * less (access.c makes them). */
 #pragma once
 
@@ -33,7 +33,7 @@ static inline uint64_t aion_above(uint64_t time)
     return time + (time != UINT64_MAX);
 }
 
-/* What few steps have. */
+/* Details that few steps have. */
 struct aion_detail {
     uint64_t time;   /* read: versions below this are visible; version: those below this are not
                         overlapped */

@@ -30,7 +30,7 @@ uint64_t aion_tid_digest(const struct iso_history *history, uint32_t t)
     return digest ? digest : 1;
 }
 
-/* What stands before the operations. */
+/* The digest of all that stands before the operations. */
 uint64_t aion_content_start(struct aion_key_cache *cache, uint32_t t)
 {
     const struct iso_history *history = cache->history;

@@ -66,7 +66,7 @@ static enum iso_status learn_use(struct iso_aion *engine, const struct iso_histo
     return ISO_OK;
 }
 
-/* What the first walk over the operations finds. */
+/* The findings of the first walk over the operations. */
 struct survey {
     uint64_t content; /* digest */
     uint32_t reads;
@@ -173,7 +173,7 @@ static void check_timestamps(const struct aion_taking *taking)
                                       : ISO_NONE;
     /* A snapshot at the place of the commit in the log would show it. */
     uint64_t latest =
-        times->cts - (engine->deferred.snapshot_boundaries.is_on && !times->point && times->cts);
+        times->cts - (engine->deferred.boundaries.is_on && !times->point && times->cts);
     if (flags & ISO_OWN_TIMES && (flags & ISO_HAS_STS || !aion_needs_start(engine)))
         engine->stats.per_operation = true;
     if (!(flags & ISO_HAS_STS) && snapshot_violation == ISO_NONE)
@@ -246,7 +246,7 @@ static void judge_alone(const struct aion_taking *taking, const struct aion_acce
         aion_session_add(engine, &entrant);
 }
 
-/* What there is of a commit, or of a start. */
+/* The later one of start and commit, as far as they are given. */
 static uint64_t last_moment(const struct aion_times *times)
 {
     return times->cts > times->sts ? times->cts : times->sts;
@@ -271,7 +271,7 @@ static uint64_t place_in_session(struct iso_aion *engine, struct aion_key_cache 
                                                                               : arrived;
 }
 
-/* What was there before everything else. */
+/* Whether the transaction stands for the state before everything else. */
 static bool is_start(const struct iso_aion *engine, const struct iso_history *history, uint32_t t,
                      const struct aion_times *times)
 {

@@ -15,62 +15,27 @@
  * group. */
 enum { BATCH = 128, BATCH_PARALLEL = 4096, GROUP = 4096 };
 
-/* Bits of a digit: of a small group and of a large one, so that counting costs no more than
- * placing. */
-enum { DIGIT = 11, SMALL_DIGIT = 8, SMALL = 1024 };
-
-static void sort_by_digit(const struct aion_place_in_time *from, struct aion_place_in_time *to,
-                          uint32_t count, uint64_t least, unsigned shift, unsigned digit)
-{
-    uint32_t first[1 << DIGIT], sum = 0;
-    const uint64_t mask = (1u << digit) - 1;
-    memset(first, 0, sizeof *first << digit);
-    for (uint32_t i = 0; i < count; i++)
-        first[(from[i].time - least) >> shift & mask]++;
-    for (uint32_t i = 0; i <= mask; i++) {
-        uint32_t here = first[i];
-        first[i] = sum;
-        sum += here;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        to[first[(from[i].time - least) >> shift & mask]++] = from[i];
-}
-
-static void sort_group(struct aion_group *group)
-{
-    unsigned digit = group->count < SMALL ? SMALL_DIGIT : DIGIT;
-    uint64_t least = UINT64_MAX, most = 0;
-    for (uint32_t i = 0; i < group->count; i++) {
-        uint64_t time = group->order[i].time;
-        least = time < least ? time : least;
-        most = time > most ? time : most;
-    }
-    for (unsigned shift = 0; shift < 64 && (most - least) >> shift; shift += digit) {
-        sort_by_digit(group->order, group->scratch, group->count, least, shift, digit);
-        struct aion_place_in_time *sorted = group->scratch;
-        group->scratch = group->order;
-        group->order = sorted;
-    }
-}
-
 /* Takes all of the group: judges it, or lets it wait. The last batch stays with the shards' batches
  * until the next, or the end. */
 static void take_batch(struct iso_aion *engine, uint32_t batch, uint64_t until)
 {
     struct aion_group *group = &engine->group;
-    if (!group->sorted)
-        sort_group(group);
+    if (!group->sorted && iso_radix_sort(group->order, group->scratch, group->count)) {
+        struct iso_radix sorted = group->scratch;
+        group->scratch = group->order;
+        group->order = sorted;
+    }
     bool some_wait = aion_reorder_queue_count(&engine->reorder.queue) > 0;
-    group->waits = some_wait || (group->count && group->order[group->count - 1].time > until);
+    group->waits = some_wait || (group->count && group->order.keys[group->count - 1] > until);
     for (uint32_t i = 0; i < group->count; i++) {
-        aion_take(engine, &engine->cache, &group->accepted[group->order[i].number],
+        aion_take(engine, &engine->cache, &group->accepted[group->order.payloads[i]],
                   engine->time.now);
         if ((i + 1) % batch || i + 1 == group->count)
             continue;
         if (group->waits)
             aion_keep_batches(engine);
         else
-            aion_sorted_chunks_batches(engine, false);
+            aion_run_batches(engine, false);
     }
     group->unreported += group->count;
     group->count = 0;
@@ -89,7 +54,7 @@ static void end_batch(struct iso_aion *engine, bool emit)
         aion_reorder_queue_merge(&engine->reorder.queue);
         aion_let_go(engine, until, emit);
     } else {
-        aion_sorted_chunks_batches(engine, emit);
+        aion_run_batches(engine, emit);
     }
     group->waits = false;
     aion_spill(engine);
@@ -101,17 +66,18 @@ void aion_group_add(struct iso_aion *engine, const struct aion_accepted *accepte
     uint32_t batch = engine->shards.count > 1 ? BATCH_PARALLEL : BATCH, number = group->count;
     if (!group->accepted) {
         group->accepted = iso_allocate(GROUP * sizeof *group->accepted);
-        group->order = iso_allocate(GROUP * sizeof *group->order);
-        group->scratch = iso_allocate(GROUP * sizeof *group->scratch);
+        group->order = iso_radix_allocate(GROUP);
+        group->scratch = iso_radix_allocate(GROUP);
     }
-    uint64_t before = number ? group->order[number - 1].time : 0, time = accepted->times.cts;
+    uint64_t before = number ? group->order.keys[number - 1] : 0, time = accepted->times.cts;
     if (iso_status_of(engine->cache.history, accepted->transaction) != ISO_COMMITTED)
         time = before; /* stays where it arrived */
     else if (engine->reorder.window.wait_ms)
         aion_reorder_window_note(&engine->reorder.window, time);
     group->sorted = number ? group->sorted && time >= before : true;
     group->accepted[number] = *accepted;
-    group->order[group->count++] = (struct aion_place_in_time){time, number};
+    group->order.keys[number] = time;
+    group->order.payloads[group->count++] = number;
     if (group->count < GROUP && (!group->sorted || group->count % batch))
         return;
     end_batch(engine, false);
@@ -126,7 +92,9 @@ void aion_group_end(struct iso_aion *engine)
 void aion_group_release(struct aion_group *group)
 {
     iso_free(group->accepted);
-    iso_free(group->order);
-    iso_free(group->scratch);
+    iso_free(group->order.keys);
+    iso_free(group->order.payloads);
+    iso_free(group->scratch.keys);
+    iso_free(group->scratch.payloads);
     memset(group, 0, sizeof *group);
 }

@@ -1,8 +1,10 @@
-/* What was accepted and is not taken yet (group.c). */
+/* Transactions that were accepted and are not taken yet (group.c). */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/radix.h"
 
 /* A committed transaction's times, with defaults filled in. */
 struct aion_times {
@@ -19,13 +21,10 @@ struct aion_accepted {
     bool plain;      /* as in `struct aion_taking` */
 };
 
-/* What iso_aion_add has accepted and not yet taken (group.c). */
+/* Transactions that iso_aion_add has accepted and not yet taken (group.c). */
 struct aion_group {
     struct aion_accepted *accepted;
-    struct aion_place_in_time {
-        uint64_t time;
-        uint32_t number; /* in `accepted` */
-    } * order, *scratch;
+    struct iso_radix order, scratch; /* times, and numbers in `accepted` */
     uint32_t count, unreported; /* unreported: taken since the shards reported what is tentative */
     bool sorted;
     bool waits;       /* what is taken now waits for its turn */

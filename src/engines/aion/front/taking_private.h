@@ -1,4 +1,4 @@
-/* What the files of the front share: a transaction that is being taken. */
+/* A transaction that is being taken: shared by the files of the front. */
 #pragma once
 
 #include "aion/state_private.h"
@@ -26,7 +26,7 @@ static inline bool aion_needs_start(const struct iso_aion *engine)
     return !iso_aion_needs_no_start(engine->deferred.level);
 }
 
-/* Of a committed transaction: nothing is known of it but its versions. */
+/* A committed transaction of which nothing is known but its versions. */
 static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
 {
     return engine->options.level == ISO_SI && aion_needs_start(engine) && !(flags & ISO_HAS_STS);
@@ -35,8 +35,8 @@ static inline bool aion_is_foreign(const struct iso_aion *engine, uint8_t flags)
 /* access.c: judges INT and makes the steps for the shards, batch by batch. */
 void aion_access_operations(const struct aion_taking *taking);
 
-/* The same for one that was held: its external reads, into the engine's `held.reads`; and one of
- * them that no choice explains, as a step (`is_group`: its key has several). */
+/* For a transaction that was held: its external reads, into the engine's `deferred.reads`; and one
+ * of them that no choice explains, as a step (`is_group`: its key has several). */
 void aion_access_reads(const struct aion_taking *taking);
 void aion_access_flagged(const struct aion_taking *taking, const struct aion_deferred_read *read,
                          bool is_group);

@@ -104,7 +104,7 @@ static bool same_tid(const struct iso_aion *engine, const struct aion_unknown *u
     return left_length == right_length && memcmp(one, other, left_length) == 0;
 }
 
-/* Of several the one that came first. */
+/* Where several of the tid are open, the one that came first. */
 static struct aion_unknown *find_open(struct iso_aion *engine, const struct iso_atoms *atoms,
                                       iso_atom tid)
 {
@@ -163,7 +163,7 @@ bool iso_aion_resolve(struct iso_aion *engine, const struct iso_atoms *atoms, is
     aion_forget_unknown(engine, &engine->unknown.cache, t);
     forget_keys_of(engine, t);
     engine->stats.unknown--;
-    aion_sorted_chunks_batches(engine, true);
+    aion_run_batches(engine, true);
     engine->options.host.origin_is_index = old_index;
     aion_spill(engine);
     aion_engine_validate(engine);
@@ -188,7 +188,7 @@ static void age_unknown(struct iso_aion *engine, struct aion_unknown *unknown, u
     forget_keys_of(engine, t);
 }
 
-/* Of what started below the floor: it ended by now, or soon. */
+/* When a transaction of unknown outcome had ended that started below the floor: by now, or soon. */
 static uint64_t ended_by(const struct iso_aion *engine)
 {
     uint64_t reached = engine->time.limit > engine->time.expired ? engine->time.limit
@@ -212,10 +212,10 @@ static void age_some(struct iso_aion *engine, uint64_t floor, uint64_t until, ui
             continue;
         age_unknown(engine, unknown, until);
         if (++aged % AGE_BATCH == 0)
-            aion_sorted_chunks_batches(engine, false);
+            aion_run_batches(engine, false);
     }
     if (aged)
-        aion_sorted_chunks_batches(engine, true);
+        aion_run_batches(engine, true);
     if (engine->unknown.count >= REBUILD_FROM && engine->unknown.open < engine->unknown.count / 4)
         rebuild_history(engine);
 }

@@ -149,47 +149,6 @@ static bool has_reads(const struct iso_history *history, uint32_t t)
     return false;
 }
 
-static void add_gap(struct aion_snapshot_boundaries *snapshot_boundaries, uint64_t time)
-{
-    ISO_GROW(snapshot_boundaries->list, snapshot_boundaries->count, snapshot_boundaries->capacity);
-    snapshot_boundaries->is_sorted =
-        snapshot_boundaries->count
-            ? snapshot_boundaries->is_sorted &&
-                  snapshot_boundaries->list[snapshot_boundaries->count - 1] < time
-            : true;
-    snapshot_boundaries->list[snapshot_boundaries->count++] = time;
-}
-
-/* Where it looked from. */
-void aion_snapshot_boundaries_add(struct aion_snapshot_boundaries *snapshot_boundaries,
-                                  const struct iso_history *history, uint32_t t)
-{
-    if (!snapshot_boundaries->is_on)
-        return;
-    if (history->txns.flags[t] & ISO_HAS_STS)
-        add_gap(snapshot_boundaries, history->txns.sts[t]);
-    for (uint32_t o = history->txns.first_op[t];
-         history->ops.ots && o < history->txns.first_op[t + 1]; o++) {
-        if (history->ops.kind[o] & ISO_OPERATION_OTS)
-            add_gap(snapshot_boundaries, history->ops.ots[o]);
-    }
-}
-
-void aion_snapshot_boundaries_sort(struct aion_snapshot_boundaries *snapshot_boundaries)
-{
-    uint32_t left = 0;
-    if (snapshot_boundaries->is_sorted || !snapshot_boundaries->count)
-        return;
-    qsort(snapshot_boundaries->list, snapshot_boundaries->count, sizeof *snapshot_boundaries->list,
-          iso_order_u64);
-    for (uint32_t i = 0; i < snapshot_boundaries->count; i++) {
-        if (!left || snapshot_boundaries->list[left - 1] != snapshot_boundaries->list[i])
-            snapshot_boundaries->list[left++] = snapshot_boundaries->list[i];
-    }
-    snapshot_boundaries->count = left;
-    snapshot_boundaries->is_sorted = true;
-}
-
 void aion_deferred_add(const struct aion_taking *taking, const struct aion_accepted *accepted)
 {
     struct iso_aion *engine = taking->engine;
@@ -200,7 +159,7 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
     bool reads = has_reads(history, t), has_session = engine->options.session_order &&
                                                       history->txns.session[t] != ISO_NONE &&
                                                       deferred->level != ISO_STALE_READS;
-    aion_snapshot_boundaries_add(&deferred->snapshot_boundaries, history, t);
+    iso_boundaries_add(&deferred->boundaries, history, t);
     if (!reads && !has_session)
         return;
     uint64_t origin = engine->options.host.origin_is_index ? t : history->txns.origin[t];
@@ -231,10 +190,9 @@ void aion_deferred_add(const struct aion_taking *taking, const struct aion_accep
 
 /* ---- the transaction at hand ---- */
 
-/* What others may have read of it, as the front says it. */
-void aion_deferred_version_query(struct iso_aion *engine, const struct aion_deferred_member *member,
-                                 const struct aion_deferred_read *read,
-                                 struct aion_query *version_query)
+/* The read as a query to the key's shard: without the elements that the reader appended itself. */
+void aion_deferred_query(struct iso_aion *engine, const struct aion_deferred_member *member,
+                         const struct aion_deferred_read *read, struct aion_query *query)
 {
     struct aion_holding *deferred = &engine->deferred;
     const struct iso_history *history = &deferred->history;
@@ -243,8 +201,8 @@ void aion_deferred_version_query(struct iso_aion *engine, const struct aion_defe
                                  read->has_own};
     const iso_atom *elements = &history->ops.value[read->operation];
     uint32_t count = 1;
-    *version_query = (struct aion_query){.snapshot_boundaries = &deferred->snapshot_boundaries,
-                                         .are_positions = deferred->are_positions};
+    *query = (struct aion_query){.boundaries = &deferred->boundaries,
+                                 .are_positions = deferred->are_positions};
     if (read->prefix != ISO_NONE) {
         bool null = iso_kind_of(history, read->operation) == ISO_READ;
         count = null ? 0 : read->prefix;
@@ -252,21 +210,22 @@ void aion_deferred_version_query(struct iso_aion *engine, const struct aion_defe
                                history->lists.first[history->ops.value[read->operation]]
                          : NULL;
     }
-    aion_version_query_begin(version_query, engine->shards.list[key->shard], key->number - 1,
-                             &reader, &history->atoms, elements, count);
+    aion_query_begin(query, engine->shards.list[key->shard], key->number - 1, &reader,
+                     &history->atoms, elements, count);
 }
 
 void aion_deferred_soften(const struct iso_aion *engine, struct aion_deferred_read *read,
-                          const struct aion_query *version_query)
+                          const struct aion_query *query)
 {
-    bool has_log = engine->deferred.snapshot_boundaries.is_on || !engine->deferred.are_positions;
-    if (read->outcome != AION_DEFERRED_WRONG || has_log || !aion_list_is_tied(version_query))
+    bool has_log = engine->deferred.boundaries.is_on || !engine->deferred.are_positions;
+    if (read->outcome != AION_DEFERRED_WRONG || has_log || !aion_list_is_tied(query))
         return;
     read->outcome = AION_DEFERRED_UNSURE;
     read->reason = ISO_UNJUDGED_VERSION_ORDER;
 }
 
-/* Of the transaction at hand what each key has of both: its access keeps count. */
+/* Reads of the transaction at hand that are wrong or unsure, counted by key: its access keeps
+ * count. */
 static void count_flagged(struct iso_aion *engine)
 {
     struct aion_deferred_reads *reads = &engine->deferred.reads;
@@ -287,15 +246,16 @@ static void count_unsure(struct iso_aion *engine, const struct aion_deferred_rea
     engine->stats.unjudged[read->reason]++;
 }
 
-/* Of one without any time nothing says that who is earlier in its session has come, or is still
- * known: where not all is kept it is right about nothing. */
+/* Nothing says of a transaction without any time that those earlier in its session have come, or
+ * are still known: where not all is kept, it is right about nothing. */
 static void lose_reads(struct aion_deferred_reads *reads)
 {
     for (uint32_t i = 0; i < reads->count; i++)
         reads->list[i].outcome = AION_DEFERRED_LOST;
 }
 
-/* What could not be looked at may be the row of a cell, and then the cell is not judged (row.c). */
+/* A read that could not be looked at may be one of a cell's row, and then the cell is not judged
+ * (row.c). */
 static void lose_cells(struct aion_holding *deferred)
 {
     const struct iso_history *history = &deferred->history;
@@ -364,7 +324,7 @@ static bool begin_transaction(struct iso_aion *engine, const struct aion_deferre
                                  .flags = ISO_COMMITTED,
                                  .times = member->times,
                                  .what = AION_TAKE_READS};
-    aion_snapshot_boundaries_sort(&deferred->snapshot_boundaries);
+    iso_boundaries_sort(&deferred->boundaries);
     deferred->reads.count = 0;
     for (uint32_t o = history->txns.first_op[t]; o < history->txns.first_op[t + 1]; o++)
         aion_cached_key(engine, &deferred->cache, history->ops.key[o]);
@@ -384,7 +344,7 @@ static void end_transaction(struct iso_aion *engine, struct aion_deferred_member
     member->transaction = ISO_NONE;
     engine->deferred.dead++;
     if (steps_on_the_way(engine) >= FLUSH)
-        aion_sorted_chunks_batches(engine, false);
+        aion_run_batches(engine, false);
 }
 
 /* ---- rc and stale ---- */
@@ -405,19 +365,18 @@ find_next_start(const struct aion_deferred_session *session, uint32_t at)
 static uint64_t start_of(const struct iso_aion *engine, const struct aion_deferred_session *session,
                          uint32_t at)
 {
-    const struct aion_snapshot_boundaries *snapshot_boundaries =
-        &engine->deferred.snapshot_boundaries;
+    const struct iso_boundaries *boundaries = &engine->deferred.boundaries;
     const struct aion_deferred_member *member = &session->members[at];
     uint64_t written = session->written;
     if (member->flags & ISO_HAS_STS)
-        return aion_above(aion_moment_of_snapshot(snapshot_boundaries, member->times.sts));
+        return aion_above(iso_boundaries_snapshot(boundaries, member->times.sts));
     for (uint32_t i = at; i-- > 0;) {
         if (session->members[i].flags & ISO_WRITES) {
             written = aion_above(session->members[i].times.cts);
             break;
         }
     }
-    return written ? aion_above(aion_moment_of_commit(snapshot_boundaries, written - 1)) : 1;
+    return written ? aion_above(iso_boundaries_commit(boundaries, written - 1)) : 1;
 }
 
 /* `last`: the last timestamp below the moment `high`, or UINT64_MAX. */
@@ -448,8 +407,7 @@ static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, u
 {
     struct aion_deferred_session *session = &engine->deferred.sessions[number];
     struct aion_deferred_member *member = &session->members[at];
-    const struct aion_snapshot_boundaries *snapshot_boundaries =
-        &engine->deferred.snapshot_boundaries;
+    const struct iso_boundaries *boundaries = &engine->deferred.boundaries;
     uint64_t limit = engine->time.limit;
     bool is_past = engine->deferred.ended || member->moment < limit;
     *is_forced = member->moment < engine->time.floor;
@@ -458,19 +416,17 @@ static bool is_complete(struct iso_aion *engine, uint32_t number, uint32_t at, u
         const struct aion_deferred_member *next = find_next_start(session, at);
         is_past = engine->deferred.ended || (is_past && next && next->moment < limit);
         if (next)
-            *high =
-                aion_above(aion_moment_of_snapshot(snapshot_boundaries, *last = next->times.sts));
+            *high = aion_above(iso_boundaries_snapshot(boundaries, *last = next->times.sts));
         if (!is_past && !*is_forced && !member->queued && member->moment < limit) {
             member->queued = true;
             push_due(engine, &engine->deferred.floors, member->moment, number, member);
         }
     } else {
-        *high = aion_above(aion_moment_of_commit(snapshot_boundaries, *last = member->times.cts));
+        *high = aion_above(iso_boundaries_commit(boundaries, *last = member->times.cts));
     }
     *is_forced &= !is_past;
     if (*is_forced) /* what may have been read later is not there yet */
-        *high =
-            aion_above(aion_moment_of_commit(snapshot_boundaries, *last = limit ? limit - 1 : 0));
+        *high = aion_above(iso_boundaries_commit(boundaries, *last = limit ? limit - 1 : 0));
     return is_past || *is_forced;
 }
 
@@ -480,7 +436,7 @@ static void try_moments(struct iso_aion *engine, uint32_t number, uint32_t at)
     struct aion_deferred_session *session = &engine->deferred.sessions[number];
     uint64_t high, last;
     bool is_forced;
-    aion_snapshot_boundaries_sort(&engine->deferred.snapshot_boundaries);
+    iso_boundaries_sort(&engine->deferred.boundaries);
     if (session->members[at].judged || !is_complete(engine, number, at, &high, &last, &is_forced))
         return;
     session = &engine->deferred.sessions[number];
@@ -627,19 +583,17 @@ static void process(struct iso_aion *engine, struct aion_deferred_due due)
 }
 
 /* Snapshots below the floor tell nothing apart that is kept, but for one. */
-static void trim_snapshot_boundaries(struct aion_snapshot_boundaries *snapshot_boundaries,
-                                     uint64_t floor)
+static void trim_snapshot_boundaries(struct iso_boundaries *boundaries, uint64_t floor)
 {
     uint32_t count = 0;
-    if (snapshot_boundaries->count < REBUILD_FROM ||
-        snapshot_boundaries->list[snapshot_boundaries->count / 2] >= floor ||
-        !snapshot_boundaries->is_sorted)
+    if (boundaries->count < REBUILD_FROM || boundaries->list[boundaries->count / 2] >= floor ||
+        !boundaries->is_sorted)
         return;
-    while (snapshot_boundaries->list[count + 1] < floor)
+    while (boundaries->list[count + 1] < floor)
         count++;
-    snapshot_boundaries->count -= count;
-    memmove(snapshot_boundaries->list, snapshot_boundaries->list + count,
-            snapshot_boundaries->count * sizeof *snapshot_boundaries->list);
+    boundaries->count -= count;
+    memmove(boundaries->list, boundaries->list + count,
+            boundaries->count * sizeof *boundaries->list);
 }
 
 /* Once most of what is kept was judged, the others move to a new history. */
@@ -667,8 +621,8 @@ static void rebuild_history(struct aion_holding *deferred)
 /* Everything that was sent is applied, and final by what has passed. */
 static void finish(struct iso_aion *engine)
 {
-    aion_sorted_chunks_batches(engine, false);
-    trim_snapshot_boundaries(&engine->deferred.snapshot_boundaries, engine->time.floor);
+    aion_run_batches(engine, false);
+    trim_snapshot_boundaries(&engine->deferred.boundaries, engine->time.floor);
     rebuild_history(&engine->deferred);
     aion_key_cache_forget(&engine->deferred.cache);
 }
@@ -708,7 +662,7 @@ uint64_t aion_deferred_bytes(const struct iso_aion *engine)
         bytes += (uint64_t)deferred->sessions[s].count * sizeof *deferred->sessions[s].members +
                  (uint64_t)deferred->sessions[s].known_count * sizeof *deferred->sessions[s].known;
     return bytes + iso_history_size(&deferred->history) +
-           deferred->snapshot_boundaries.count * sizeof *deferred->snapshot_boundaries.list +
+           deferred->boundaries.count * sizeof *deferred->boundaries.list +
            (deferred->moments.count + deferred->floors.count) * sizeof *deferred->moments.list;
 }
 
@@ -723,7 +677,7 @@ void aion_holding_release(struct iso_aion *engine)
     iso_number_map_release(&deferred->by_digest);
     iso_free(deferred->moments.list);
     iso_free(deferred->floors.list);
-    iso_free(deferred->snapshot_boundaries.list);
+    iso_free(deferred->boundaries.list);
     iso_free(deferred->reads.list);
     aion_key_cache_release(&deferred->cache);
     iso_history_release(&deferred->history);
@@ -772,9 +726,9 @@ void aion_deferred_archive(struct iso_archive *archive, struct iso_aion *engine)
                     deferred->moments.count, deferred->moments.capacity);
     ISO_ARCHIVE_ANY(archive, "floors", ISO_ARCHIVE_HEAP, deferred->floors.list,
                     deferred->floors.count, deferred->floors.capacity);
-    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_HEAP, deferred->snapshot_boundaries.list,
-                    deferred->snapshot_boundaries.count, deferred->snapshot_boundaries.capacity);
-    ISO_ARCHIVE_VALUE(archive, deferred->snapshot_boundaries.is_sorted);
+    ISO_ARCHIVE_ANY(archive, "snapshots", ISO_ARCHIVE_HEAP, deferred->boundaries.list,
+                    deferred->boundaries.count, deferred->boundaries.capacity);
+    ISO_ARCHIVE_VALUE(archive, deferred->boundaries.is_sorted);
     if (archive->restoring && archive->error->status == ISO_OK)
         refill(deferred);
 }

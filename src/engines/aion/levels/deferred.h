@@ -3,7 +3,7 @@
  * At these levels a read has a choice: of moments, or of writers. So what is right cannot be told
  * version by version. A transaction's writes, and all that concerns it alone, go their way at once;
  * with its reads it is *held* until the watermark has reached it, and then judged once, in front,
- * by asking the shards what they keep of each key (version_query.h). Only reads that no choice
+ * by asking the shards what they keep of each key (query.h). Only reads that no choice
  * explains go to their shards, where they become pending verdicts like any other that the watermark
  * has passed: they are explained, counted, wait for unknown outcomes, and are reported as final.
  *
@@ -49,13 +49,7 @@ void aion_holding_release(struct iso_aion *engine);
 void aion_deferred_archive(struct iso_archive *archive, struct iso_aion *engine);
 void aion_deferred_validate(const struct aion_holding *deferred);
 
-/* Where a committed transaction looked from, if that tells commits apart; then they must be sorted
- * again. */
-void aion_snapshot_boundaries_add(struct aion_snapshot_boundaries *snapshot_boundaries,
-                                  const struct iso_history *history, uint32_t transaction);
-void aion_snapshot_boundaries_sort(struct aion_snapshot_boundaries *snapshot_boundaries);
-
-/* moment.c: rc and stale. `low` and `high` are moments that are left (version_query.h). */
+/* moment.c: rc and stale. `low` and `high` are moments that are left (query.h). */
 struct aion_moments {
     struct iso_aion *engine;
     const struct aion_deferred_member *member;
@@ -78,9 +72,8 @@ void aion_forget_known(struct iso_aion *engine, struct aion_deferred_session *se
 
 /* An accusation is none where nobody knows the order of a list's versions. */
 void aion_deferred_soften(const struct iso_aion *engine, struct aion_deferred_read *read,
-                          const struct aion_query *version_query);
+                          const struct aion_query *query);
 
 /* The look of a read of the transaction at hand. */
-void aion_deferred_version_query(struct iso_aion *engine, const struct aion_deferred_member *member,
-                                 const struct aion_deferred_read *read,
-                                 struct aion_query *version_query);
+void aion_deferred_query(struct iso_aion *engine, const struct aion_deferred_member *member,
+                         const struct aion_deferred_read *read, struct aion_query *query);

@@ -4,7 +4,7 @@
 
 #include "aion/front/group_state.h"
 #include "aion/front/key_cache_state.h"
-#include "aion/levels/version_query.h"
+#include "aion/levels/query.h"
 #include "base/number_map.h"
 
 /* A committed transaction, in its session's order. */
@@ -66,10 +66,10 @@ struct aion_deferred_read {
         AION_DEFERRED_UNSURE,
         AION_DEFERRED_LOST
     } outcome;
-    enum iso_unjudged reason;       /* UNSURE */
-    uint64_t version_query, before; /* WRONG: what it had to see lies below; transactions that it
-                                       may rest on began below */
-    uint16_t newer;                 /* as a step's */
+    enum iso_unjudged reason; /* UNSURE */
+    uint64_t moment, before;  /* WRONG: what it had to see lies below; transactions that it
+                                        may rest on began below */
+    uint16_t newer;           /* as a step's */
 };
 
 struct aion_deferred_reads {
@@ -89,7 +89,7 @@ struct aion_holding {
     uint32_t free; /* + 1, chained by `waiting` */
     struct iso_number_map by_digest;
     struct aion_deferred_dues moments, floors; /* by watermarks; by the floor */
-    struct aion_snapshot_boundaries snapshot_boundaries;
+    struct iso_boundaries boundaries;
     struct aion_deferred_reads reads;
     uint32_t waiting; /* members that were not judged */
     bool ended;

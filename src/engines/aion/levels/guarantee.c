@@ -1,5 +1,6 @@
-/* Of whom a session's reads have to know: ryw, its own earlier writers; mr, the writers of what it
- * has read (docs/semantics.md). Members come in the session's order. */
+/* Levels about sessions: the writers that a session's reads have to know of. ryw: its own earlier
+ * writers; mr: the writers of what it has read (docs/semantics.md). Members come in the session's
+ * order. */
 #include "aion/levels/deferred.h"
 
 #include <string.h>
@@ -90,17 +91,17 @@ static uint64_t horizon_of(const struct knowledge *knowledge)
 
 /* ---- a read ---- */
 
-static uint64_t required(struct knowledge *knowledge, const struct aion_query *version_query,
-                         uint64_t than, bool *lost, uint16_t *newer)
+static uint64_t required(struct knowledge *knowledge, const struct aion_query *query, uint64_t than,
+                         bool *lost, uint16_t *newer)
 {
     uint64_t horizon = horizon_of(knowledge);
     if (knowledge->session->forgotten > horizon)
         horizon = knowledge->session->forgotten;
-    return aion_newest_known(version_query, than, horizon, knowledge->session->forgotten, knows,
-                             knowledge, lost, newer);
+    return aion_newest_known(query, than, horizon, knowledge->session->forgotten, knows, knowledge,
+                             lost, newer);
 }
 
-/* Of whom it is taken to be, and whether nobody else could be meant. */
+/* The writer that a read is taken to be of, and whether nobody else could be meant. */
 struct meant {
     uint64_t cts; /* + 1; 0: the initial version */
     uint32_t writer;
@@ -120,22 +121,21 @@ static struct meant meant_by(const struct aion_source *source, uint64_t limit)
 
 static struct meant judge_read(struct knowledge *knowledge,
                                const struct aion_deferred_member *member,
-                               struct aion_deferred_read *read,
-                               const struct aion_query *version_query, uint64_t limit,
-                               bool is_complete)
+                               struct aion_deferred_read *read, const struct aion_query *query,
+                               uint64_t limit, bool is_complete)
 {
     struct aion_source source;
     bool lost = false;
     uint16_t newer, other;
-    aion_find_source(version_query, aion_above(member->times.sts), limit, &source);
+    aion_find_source(query, aion_above(member->times.sts), limit, &source);
     struct meant meant = meant_by(&source, limit);
     knowledge->by_guess = false;
-    uint64_t newest = required(knowledge, version_query, source.newest_cts, &lost, &newer);
+    uint64_t newest = required(knowledge, query, source.newest_cts, &lost, &newer);
     /* then it may have the cts of the first that is kept */
     bool is_gone = !source.count && source.is_lost;
     if (is_gone ? newest > source.kept_from : newest || !source.count) {
         read->outcome = is_complete ? AION_DEFERRED_WRONG : AION_DEFERRED_LOST;
-        read->version_query = newest;
+        read->moment = newest;
         read->newer = newest ? newer : 0;
         read->before = limit;
         return meant;
@@ -145,7 +145,7 @@ static struct meant judge_read(struct knowledge *knowledge,
         return meant;
     }
     knowledge->by_guess = true;
-    read->outcome = meant.is_tied || required(knowledge, version_query, meant.cts, &lost, &other)
+    read->outcome = meant.is_tied || required(knowledge, query, meant.cts, &lost, &other)
                         ? AION_DEFERRED_UNSURE
                         : AION_DEFERRED_RIGHT;
     read->reason = meant.is_tied ? ISO_UNJUDGED_VERSION_ORDER : ISO_UNJUDGED_REPEATED_VALUE;
@@ -161,16 +161,16 @@ void aion_judge_guarantee(struct iso_aion *engine, struct aion_deferred_session 
     struct aion_query *looks = iso_allocate(((size_t)reads->count + 1) * sizeof *looks);
     struct meant *meant = iso_allocate(((size_t)reads->count + 1) * sizeof *meant);
     for (uint32_t i = 0; i < reads->count; i++) {
-        aion_deferred_version_query(engine, member, &reads->list[i], &looks[i]);
+        aion_deferred_query(engine, member, &reads->list[i], &looks[i]);
         meant[i] = judge_read(&knowledge, member, &reads->list[i], &looks[i], limit, is_complete);
         aion_deferred_soften(engine, &reads->list[i], &looks[i]);
     }
     for (uint32_t i = 0; i < reads->count; i++) {
         if (engine->deferred.level == ISO_MR && meant[i].writer != ISO_NONE && !meant[i].is_tied)
             add_known(engine, session, iso_aion_shard_atoms(looks[i].shard),
-                      aion_version_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1,
+                      aion_query_tid(&looks[i], meant[i].writer), meant[i].cts - 1,
                       !meant[i].is_certain);
-        aion_version_query_end(&looks[i]);
+        aion_query_end(&looks[i]);
     }
     iso_free(looks);
     iso_free(meant);

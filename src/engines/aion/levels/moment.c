@@ -18,59 +18,40 @@ static uint64_t own_visible_below(const struct aion_moments *moments,
     const struct aion_times *times = &moments->member->times;
     uint8_t bits = own_time(moments->engine, read);
     if (bits & ISO_OPERATION_OTS)
-        return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries,
+        return aion_above(iso_boundaries_snapshot(&deferred->boundaries,
                                                   deferred->history.ops.ots[read->operation]));
     if (bits && times->point)
-        return aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries, times->cts));
-    return bits ? aion_moment_of_commit(&deferred->snapshot_boundaries, times->cts)
-                : aion_above(aion_moment_of_snapshot(&deferred->snapshot_boundaries, times->sts));
+        return aion_above(iso_boundaries_snapshot(&deferred->boundaries, times->cts));
+    return bits ? iso_boundaries_commit(&deferred->boundaries, times->cts)
+                : aion_above(iso_boundaries_snapshot(&deferred->boundaries, times->sts));
 }
 
 static void accuse(const struct aion_moments *moments, struct aion_deferred_read *read,
                    uint64_t low, uint64_t high)
 {
-    const struct aion_snapshot_boundaries *snapshot_boundaries =
-        &moments->engine->deferred.snapshot_boundaries;
+    const struct iso_boundaries *boundaries = &moments->engine->deferred.boundaries;
     read->outcome = AION_DEFERRED_WRONG;
-    read->version_query = aion_time_of_moment(snapshot_boundaries, low);
-    read->before = snapshot_boundaries->is_on ? aion_time_of_moment(snapshot_boundaries, high)
-                   : high == moments->end     ? moments->last
-                                              : high - 1;
+    read->moment = aion_time_of_moment(boundaries, low);
+    read->before = boundaries->is_on      ? aion_time_of_moment(boundaries, high)
+                   : high == moments->end ? moments->last
+                                          : high - 1;
 }
 
 /* No moment was found: is it wrong for sure? */
 static void doubt(const struct aion_moments *moments, struct aion_deferred_read *read,
-                  const struct aion_query *version_query, bool is_doubtful, uint64_t low,
-                  uint64_t high)
+                  const struct aion_query *query, bool is_doubtful, uint64_t low, uint64_t high)
 {
     uint64_t unsure;
-    if (aion_first_unsure(version_query, low, high, &unsure, &read->reason))
+    if (aion_first_unsure(query, low, high, &unsure, &read->reason))
         read->outcome = AION_DEFERRED_UNSURE;
     else if (is_doubtful || !moments->is_complete)
         read->outcome = AION_DEFERRED_LOST;
     else
         accuse(moments, read, low, high);
-    aion_deferred_soften(moments->engine, read, version_query);
+    aion_deferred_soften(moments->engine, read, query);
 }
 
 /* ---- rc ---- */
-
-/* The moments that a read may have; true: it moves the moment on. */
-static bool bounds_of(const struct aion_moments *moments, const struct aion_deferred_read *read,
-                      uint64_t *low, uint64_t *high)
-{
-    uint8_t bits = own_time(moments->engine, read);
-    uint64_t own = own_visible_below(moments, read);
-    *low = moments->low;
-    *high = moments->high;
-    if (bits & ISO_OPERATION_OTS)
-        *low = own > *low ? own : *low;
-    if (bits == ISO_OPERATION_OTS || *high < *low)
-        *high = *low;
-    if (bits == ISO_OPERATION_LOCK && !moments->member->times.point)
-        *low = *high = own + moments->engine->deferred.are_positions;
-    return !(bits & ISO_OPERATION_LOCK);
-}
 
 void aion_judge_committed(struct aion_moments *moments)
 {
@@ -78,16 +59,20 @@ void aion_judge_committed(struct aion_moments *moments)
     bool is_doubtful = false;
     for (uint32_t i = 0; i < reads->count; i++) {
         struct aion_deferred_read *read = &reads->list[i];
-        struct aion_query version_query;
+        struct aion_query query;
         uint64_t low, high, found;
-        bool moves = bounds_of(moments, read, &low, &high);
+        low = moments->low;
+        high = moments->high;
+        bool moves = iso_read_moments(
+            own_time(moments->engine, read), own_visible_below(moments, read),
+            moments->member->times.point, moments->engine->deferred.are_positions, &low, &high);
         found = low;
-        aion_deferred_version_query(moments->engine, moments->member, read, &version_query);
-        enum aion_found is = low == high ? aion_right_at(&version_query, low)
-                                         : aion_first_right(&version_query, low, high, &found);
+        aion_deferred_query(moments->engine, moments->member, read, &query);
+        enum aion_found is =
+            low == high ? aion_right_at(&query, low) : aion_first_right(&query, low, high, &found);
         uint64_t unsure;
         if ((is != AION_FOUND || found != low) &&
-            aion_first_unsure(&version_query, low, is == AION_FOUND ? found - 1 : high, &unsure,
+            aion_first_unsure(&query, low, is == AION_FOUND ? found - 1 : high, &unsure,
                               &read->reason)) {
             read->outcome = AION_DEFERRED_UNSURE;
             moments->low = moves ? unsure : moments->low;
@@ -96,13 +81,13 @@ void aion_judge_committed(struct aion_moments *moments)
         else if (is == AION_LOST)
             read->outcome = AION_DEFERRED_LOST;
         else if (is == AION_NOT)
-            doubt(moments, read, &version_query, is_doubtful, low, high);
+            doubt(moments, read, &query, is_doubtful, low, high);
         is_doubtful |=
             read->outcome == AION_DEFERRED_LOST ||
             (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
         if (moments->high < moments->low)
             moments->high = moments->low;
-        aion_version_query_end(&version_query);
+        aion_query_end(&query);
     }
 }
 
@@ -112,31 +97,31 @@ void aion_judge_committed(struct aion_moments *moments)
 static enum aion_found common_visible_below(const struct aion_query *looks, uint32_t count,
                                             uint64_t high, uint64_t *found)
 {
-    const struct aion_query *version_query = &looks[count];
-    enum aion_found is = aion_last_right(version_query, high, found);
+    const struct aion_query *query = &looks[count];
+    enum aion_found is = aion_last_right(query, high, found);
     for (uint32_t i = 0; is == AION_FOUND && i < count; i++) {
         uint64_t suits;
         is = aion_last_right(&looks[i], *found, &suits);
         if (is != AION_FOUND || suits == *found)
             continue;
-        is = aion_last_right(version_query, suits, found);
+        is = aion_last_right(query, suits, found);
         i = UINT32_MAX; /* from the first one again */
     }
     return is;
 }
 
 static void judge_fixed(const struct aion_moments *moments, struct aion_deferred_read *read,
-                        const struct aion_query *version_query, bool is_doubtful)
+                        const struct aion_query *query, bool is_doubtful)
 {
     bool is_lock = !(own_time(moments->engine, read) & ISO_OPERATION_OTS);
     uint64_t visible_below =
         own_visible_below(moments, read) +
         (is_lock && !moments->member->times.point && moments->engine->deferred.are_positions);
-    enum aion_found is = aion_right_at(version_query, visible_below);
+    enum aion_found is = aion_right_at(query, visible_below);
     if (is == AION_LOST)
         read->outcome = AION_DEFERRED_LOST;
     else if (is == AION_NOT)
-        doubt(moments, read, version_query, is_doubtful, visible_below, visible_below);
+        doubt(moments, read, query, is_doubtful, visible_below, visible_below);
 }
 
 void aion_judge_stale(struct aion_moments *moments)
@@ -148,12 +133,12 @@ void aion_judge_stale(struct aion_moments *moments)
     bool is_doubtful = false;
     for (uint32_t i = 0; i < reads->count; i++) {
         struct aion_deferred_read *read = &reads->list[i];
-        struct aion_query *version_query = &looks[taken];
+        struct aion_query *query = &looks[taken];
         uint64_t found;
-        aion_deferred_version_query(moments->engine, moments->member, read, version_query);
+        aion_deferred_query(moments->engine, moments->member, read, query);
         if (own_time(moments->engine, read)) {
-            judge_fixed(moments, read, version_query, is_doubtful);
-            aion_version_query_end(version_query);
+            judge_fixed(moments, read, query, is_doubtful);
+            aion_query_end(query);
             continue;
         }
         enum aion_found is = common_visible_below(looks, taken, moments->low, &found);
@@ -165,13 +150,13 @@ void aion_judge_stale(struct aion_moments *moments)
         if (is == AION_LOST)
             read->outcome = AION_DEFERRED_LOST;
         else
-            doubt(moments, read, version_query, is_doubtful, moments->low, start);
+            doubt(moments, read, query, is_doubtful, moments->low, start);
         is_doubtful |=
             read->outcome == AION_DEFERRED_LOST ||
             (read->outcome == AION_DEFERRED_UNSURE && read->reason != ISO_UNJUDGED_VERSION_ORDER);
-        aion_version_query_end(version_query);
+        aion_query_end(query);
     }
     while (taken)
-        aion_version_query_end(&looks[--taken]);
+        aion_query_end(&looks[--taken]);
     iso_free(looks);
 }

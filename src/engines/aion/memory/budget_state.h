@@ -1,9 +1,9 @@
-/* What of the memory limit is the engine's (spill.c, fit.c). */
+/* The engine's share of the memory limit (spill.c, fit.c). */
 #pragma once
 
 #include "base/error.h"
 
-/* What of the memory limit is the engine's (spill.c). */
+/* The engine's share of the memory limit (spill.c). */
 struct aion_budget {
     uint64_t limit; /* of anonymous memory; 0: none */
     uint64_t most;  /* bytes that were in use at some time: so much the process has taken for the

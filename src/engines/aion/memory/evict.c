@@ -14,6 +14,8 @@
  * came, three times at most (a clock with two bits). Most keys that come are not asked for again
  * soon: they go first. A key whose record in the spill file is still good is only forgotten.
  */
+#include <assert.h>
+
 #include "aion/memory/record.h"
 #include "base/fetch.h"
 
@@ -74,6 +76,7 @@ void aion_add_spilt(const struct iso_aion_shard *shard, struct iso_aion_spilt *s
 
 void iso_aion_shard_pin(struct iso_aion_shard *shard, uint32_t key, bool pinned)
 {
+    assert(key < shard->keys.count);
     uint32_t *flags = &shard->keys.list[key].flags;
     *flags = pinned ? *flags | AION_KEY_PINNED : *flags & ~AION_KEY_PINNED;
 }
@@ -108,7 +111,7 @@ static bool is_referred_to(struct iso_aion_shard *shard, struct aion_key *key)
     const struct aion_cold *cold = &shard->cold.list[key->cold];
     return cold->first_pending || cold->idle.count || aion_keeps_overlap_count(shard, key) ||
            (cold->nonversions.count &&
-            aion_is_unknown(aion_sorted_chunks_last(&shard->pool, &cold->nonversions)));
+            aion_is_unknown(aion_chunks_last(&shard->pool, &cold->nonversions)));
 }
 
 /* ---- who goes ---- */
@@ -145,10 +148,10 @@ void aion_entry_forget(struct iso_aion_shard *shard, const struct aion_key *key,
 static void empty_sorted_chunks(struct iso_aion_shard *shard, struct aion_key *key,
                                 struct aion_sorted_chunks *sorted_chunks, bool nonversions)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_sorted_chunks_get(&shard->pool, sorted_chunks, place));
-         aion_sorted_chunks_next(&shard->pool, sorted_chunks, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, sorted_chunks, place));
+         aion_chunks_next(&shard->pool, sorted_chunks, &place)) {
         if (nonversions) {
             aion_values_drop(&shard->values, entry->value);
             aion_transaction_drop(shard, entry->transaction);
@@ -156,7 +159,7 @@ static void empty_sorted_chunks(struct iso_aion_shard *shard, struct aion_key *k
             aion_entry_forget(shard, key, entry);
         }
     }
-    aion_sorted_chunks_drop(&shard->pool, sorted_chunks, sorted_chunks->count);
+    aion_chunks_drop(&shard->pool, sorted_chunks, sorted_chunks->count);
 }
 
 static void forget_key(struct iso_aion_shard *shard, struct aion_key *key)
@@ -166,7 +169,7 @@ static void forget_key(struct iso_aion_shard *shard, struct aion_key *key)
     if (key->cold) {
         struct aion_cold *cold = &shard->cold.list[key->cold];
         empty_sorted_chunks(shard, key, &cold->nonversions, true);
-        aion_sorted_chunks_release(&shard->pool, &cold->pages);
+        aion_chunks_release(&shard->pool, &cold->pages);
         if (cold->base != ISO_ABSENT)
             aion_value_drop(shard, key, cold->base);
         if (cold->initial != shard->keys.initial)
@@ -205,13 +208,12 @@ static const struct aion_key *key_going(const struct iso_aion_shard *shard, uint
     return (stays && key->versions.count < FETCH_VERSIONS) || !key->versions.at ? NULL : key;
 }
 
-/* What the first versions of a run name. */
+/* Fetches the transactions that the first versions of a run name. */
 ISO_FETCH fetch_named(const struct iso_aion_shard *shard,
                       const struct aion_sorted_chunks *sorted_chunks, bool leaving)
 {
     uint32_t count;
-    const struct aion_entry *versions =
-        aion_sorted_chunks_chunk(&shard->pool, sorted_chunks, 0, &count);
+    const struct aion_entry *versions = aion_chunks_chunk(&shard->pool, sorted_chunks, 0, &count);
     aion_fetch_versions(shard, versions, count < FETCH_VERSIONS ? count : FETCH_VERSIONS, leaving);
 }
 
@@ -227,23 +229,23 @@ ISO_FETCH fetch_going(const struct iso_aion_shard *shard, uint32_t clock_hand)
         aion_values_fetch_entry(&shard->values, key->atom);
     }
     if ((key = key_going(shard, clock_hand + 2 * FETCH_STRIDE)) &&
-        aion_sorted_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
+        aion_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, false);
         aion_values_fetch_leave(&shard->values, key->atom);
         iso_index_fetch(&shard->keys.index, aion_value_hash(&shard->values, key->atom));
     }
     if ((key = key_going(shard, clock_hand + FETCH_STRIDE)) &&
-        aion_sorted_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
+        aion_chunks_chunks(&key->versions) <= 1 && !aion_key_is_list(key)) {
         fetch_named(shard, &key->versions, true);
         iso_spill_fetch(shard->paging.store, aion_key_digest(shard, key));
     }
 }
 
-/* Of the hand: who was asked for most often goes after three, and some that stayed may go by
- * then. */
+/* The hand goes round so often: keys that were asked for most often go after three rounds, and some
+ * that stayed may go by then. */
 enum { ROUNDS = 5 };
 
-/* What else is in use does not change here. */
+/* Bytes in use beside these do not change here. */
 uint64_t iso_aion_shard_key_bytes(const struct iso_aion_shard *shard)
 {
     return shard->pool.in_use + aion_values_bytes(&shard->values) +

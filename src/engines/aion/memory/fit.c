@@ -30,8 +30,8 @@ static uint64_t dedup_bytes(const struct iso_aion *engine)
     return engine->dedup.slots ? (engine->dedup.mask + 1) * sizeof *engine->dedup.slots : 0;
 }
 
-/* What the process has beside the engine. What the engine had at most it keeps, but for the table
- * of tids, which goes back to the system. */
+/* The process's memory beside the engine. The most that the engine ever had counts as kept, but for
+ * the table of tids, which goes back to the system. */
 static void measure_process(struct iso_aion *engine)
 {
     struct aion_budget *budget = &engine->budget;
@@ -41,14 +41,14 @@ static void measure_process(struct iso_aion *engine)
         budget->beside = less(engine->options.host.memory_in_use(), budget->kept + dedup);
 }
 
-/* What goes where the floor rises: all but the spill file's own. */
+/* Bytes that go where the floor rises: all but the spill file's own. */
 static uint64_t own_bytes(const struct iso_aion *engine)
 {
     return less(aion_bytes(engine),
                 engine->options.spill ? (uint64_t)engine->shards.count * ISO_SPILL_BUFFERS : 0);
 }
 
-/* What of it does not go to the spill file. */
+/* Bytes of the engine that do not go to the spill file. */
 static uint64_t bytes_beside_keys(const struct iso_aion *engine)
 {
     uint64_t with_keys = 0, bytes = own_bytes(engine);
@@ -146,7 +146,8 @@ static void forget_timeless(struct iso_aion *engine)
         aion_dedup_rebuild(&engine->dedup, engine->time.floor > 1 ? engine->time.floor : 1);
 }
 
-/* What is more of it: below what was reached, or above. */
+/* Whether the time above what was reached, up to the middle of what came lately, is longer than the
+ * time below it, down to the floor. */
 static bool lies_above(const struct iso_aion *engine)
 {
     uint64_t from = reached(engine), to = middle(engine);

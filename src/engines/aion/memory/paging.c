@@ -32,7 +32,7 @@ static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     const uint8_t *record = NULL;
     uint32_t size;
-    *serial = pages->count ? aion_sorted_chunks_last(&shard->pool, pages)->detail
+    *serial = pages->count ? aion_chunks_last(&shard->pool, pages)->detail
                            : (uint32_t)(aion_mix(time) >> 43);
     do {
         ++*serial;
@@ -50,7 +50,7 @@ enum { LEAST = 3 };
  * of the only one all but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(&key->versions),
+    uint32_t chunks = aion_chunks_chunks(&key->versions),
              least = shard->paging.eager ? 3 : LEAST + 2, count, old = 0;
     const struct aion_cold *cold = key->cold ? &shard->cold.list[key->cold] : NULL;
     /* reads of it look for who wrote a value */
@@ -59,11 +59,11 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
         key->versions.count < least)
         return 0;
     const struct aion_entry *versions =
-        aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
+        aion_chunks_chunk(&shard->pool, &key->versions, chunks < 2 ? 0 : 1, &count);
     if (chunks >= 2 && (count < 2 || versions[1].time >= shard->time.passed))
         return 0;
     if (chunks >= 2) {
-        aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &count);
+        aion_chunks_chunk(&shard->pool, &key->versions, 0, &count);
         return count;
     }
     while (old < count && versions[old].time < shard->time.passed)
@@ -71,21 +71,19 @@ static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_
     return old >= least ? old - 2 : 0;
 }
 
-/* Of the first chunk. */
+/* Stores the versions of the first chunk. */
 static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
 {
     uint32_t all, serial;
     aion_cold_of(shard, key);
-    const struct aion_entry *versions =
-        aion_sorted_chunks_chunk(&shard->pool, &key->versions, 0, &all);
+    const struct aion_entry *versions = aion_chunks_chunk(&shard->pool, &key->versions, 0, &all);
     if (!next_serial(shard, key, versions->time, &serial))
         return false;
     aion_fetch_versions(shard, versions, count, false);
     aion_fetch_versions(shard, versions, count, true);
     struct aion_entry cut = {.time = versions->time, .start = versions->time, .detail = serial};
-    uint64_t behind = count < all
-                          ? versions[count].time
-                          : aion_sorted_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
+    uint64_t behind = count < all ? versions[count].time
+                                  : aion_chunks_chunk(&shard->pool, &key->versions, 1, &all)->time;
     struct iso_spill_record record =
         aion_segment_write(shard, key, serial, versions, count, behind, &shard->paging.record);
     if (shard->paging.record.size > iso_spill_most(shard->paging.store) ||
@@ -94,11 +92,10 @@ static bool store_versions(struct iso_aion_shard *shard, struct aion_key *key, u
         return false;
     for (uint32_t i = 0; i < count; i++)
         aion_entry_forget(shard, key, &versions[i]);
-    aion_sorted_chunks_drop(&shard->pool, &key->versions, count);
+    aion_chunks_drop(&shard->pool, &key->versions, count);
     shard->stats.versions -= count;
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    aion_sorted_chunks_insert(&shard->pool, pages, aion_sorted_chunks_end(&shard->pool, pages),
-                              &cut);
+    aion_chunks_insert(&shard->pool, pages, aion_chunks_end(&shard->pool, pages), &cut);
     key->flags |= AION_KEY_PAGED | AION_KEY_CHANGED;
     shard->stats.spilt.paged_out++;
     return true;
@@ -120,14 +117,14 @@ void aion_pages_trim(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
     while (pages->count) {
-        struct aion_place place = aion_sorted_chunks_begin();
-        const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
-        aion_sorted_chunks_next(&shard->pool, pages, &place);
+        struct aion_place place = aion_chunks_begin();
+        const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, place);
+        aion_chunks_next(&shard->pool, pages, &place);
         if (pages->count > 1)
-            next = aion_sorted_chunks_get(&shard->pool, pages, place);
+            next = aion_chunks_get(&shard->pool, pages, place);
         if (next->time >= shard->time.floor)
             return;
-        aion_sorted_chunks_drop(&shard->pool, pages, 1);
+        aion_chunks_drop(&shard->pool, pages, 1);
         key->flags |= AION_KEY_DROPPED;
     }
     key->flags &= ~AION_KEY_PAGED;
@@ -138,10 +135,10 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
                           struct aion_sorted_chunks *sorted_chunks)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *cut;
-    for (; (cut = aion_sorted_chunks_get(&shard->pool, pages, place));
-         aion_sorted_chunks_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_chunks_get(&shard->pool, pages, place));
+         aion_chunks_next(&shard->pool, pages, &place)) {
         const uint8_t *record = NULL;
         uint32_t size = 0, serial = cut->detail;
         uint64_t digest = digest_of(shard, key, serial);
@@ -162,27 +159,26 @@ static bool read_segments(struct iso_aion_shard *shard, const struct aion_key *k
 void aion_page_in_all(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_sorted_chunks whole = {0};
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *version;
     aion_pages_trim(shard, key); /* of what is left then all is there */
     if (!(key->flags & AION_KEY_PAGED))
         return;
     if (!read_segments(shard, key, &whole)) {
-        while ((version = aion_sorted_chunks_get(&shard->pool, &whole, place))) {
+        while ((version = aion_chunks_get(&shard->pool, &whole, place))) {
             aion_entry_forget(shard, key, version);
-            aion_sorted_chunks_drop(&shard->pool, &whole, 1);
+            aion_chunks_drop(&shard->pool, &whole, 1);
         }
         key->flags |= AION_KEY_DROPPED;
     }
     shard->stats.versions += whole.count;
-    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
+         aion_chunks_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry copy = *version;
-        aion_sorted_chunks_insert(&shard->pool, &whole,
-                                  aion_sorted_chunks_end(&shard->pool, &whole), &copy);
+        aion_chunks_insert(&shard->pool, &whole, aion_chunks_end(&shard->pool, &whole), &copy);
     }
-    aion_sorted_chunks_release(&shard->pool, &key->versions);
-    aion_sorted_chunks_release(&shard->pool, &shard->cold.list[key->cold].pages);
+    aion_chunks_release(&shard->pool, &key->versions);
+    aion_chunks_release(&shard->pool, &shard->cold.list[key->cold].pages);
     key->versions = whole;
     key->flags = (key->flags & ~AION_KEY_PAGED) | AION_KEY_CHANGED;
     shard->stats.spilt.paged_in++;
@@ -193,14 +189,13 @@ bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
                       uint64_t visible_below, const struct iso_atoms *atoms, iso_atom value)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, pages, visible_below);
+    struct aion_place place = aion_chunks_lower(&shard->pool, pages, visible_below);
     const uint8_t *record = NULL;
     uint32_t size = 0;
-    if (aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time <
-            visible_below ||
-        !aion_sorted_chunks_before(&shard->pool, pages, &place))
+    if (aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin())->time < visible_below ||
+        !aion_chunks_before(&shard->pool, pages, &place))
         return false;
-    uint32_t serial = aion_sorted_chunks_get(&shard->pool, pages, place)->detail;
+    uint32_t serial = aion_chunks_get(&shard->pool, pages, place)->detail;
     if (iso_spill_get(shard->paging.store, digest_of(shard, key, serial), &record, &size,
                       &shard->paging.failure) != ISO_OK ||
         !record || !aion_segment_agrees(record, size, visible_below, atoms, value))

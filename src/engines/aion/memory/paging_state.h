@@ -1,4 +1,4 @@
-/* What leaves memory: the spill file of a shard, and what is on its way there. */
+/* Keys leave memory through these: the spill file of a shard, and records on their way there. */
 #pragma once
 
 #include <stdbool.h>

@@ -17,7 +17,7 @@ static void put_near(struct aion_bytes *record, uint64_t number, uint64_t other)
     put(record, (uint64_t)difference << 1 ^ (uint64_t)(difference >> 63));
 }
 
-/* What the low bits of an atom's first number say. */
+/* The low bits of an atom's first number say how it is written. */
 enum { SMALL, TEXT, UNSIGNED, NEGATIVE, ABSENT, KINDS = 8 };
 
 void aion_put_atom(struct aion_bytes *record, const struct iso_atoms *atoms, iso_atom atom)
@@ -73,12 +73,12 @@ static void put_versions(const struct iso_aion_shard *shard, const struct aion_k
                          struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     bool list = aion_key_is_list(key);
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, key->versions.count);
     for (size_t last = bytes->size, stays = 0;
-         (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+         (entry = aion_chunks_get(&shard->pool, &key->versions, place));
+         aion_chunks_next(&shard->pool, &key->versions, &place)) {
         if (entry->time < shard->time.passed && bytes->size > last)
             note_expiring(record, bytes->size - last - stays, entry->time);
         last = bytes->size;
@@ -90,11 +90,11 @@ static void put_nonversions(const struct iso_aion_shard *shard, struct aion_byte
                             const struct aion_sorted_chunks *nonversions,
                             struct iso_spill_record *record)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     put(bytes, nonversions->count);
-    for (; (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place));
-         aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, nonversions, place));
+         aion_chunks_next(&shard->pool, nonversions, &place)) {
         size_t first = bytes->size;
         put_entry(shard, bytes, entry, false);
         if (entry->time < shard->time.passed)
@@ -107,13 +107,12 @@ static void put_pages(const struct iso_aion_shard *shard, const struct aion_key 
                       struct aion_bytes *bytes, struct iso_spill_record *record)
 {
     const struct aion_sorted_chunks *pages = &shard->cold.list[key->cold].pages;
-    struct aion_place place = aion_sorted_chunks_begin();
-    const struct aion_entry *cut,
-        *behind = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_chunks_begin();
+    const struct aion_entry *cut, *behind = aion_chunks_get(&shard->pool, &key->versions, place);
     size_t first = bytes->size;
     put(bytes, pages->count);
-    for (; (cut = aion_sorted_chunks_get(&shard->pool, pages, place));
-         aion_sorted_chunks_next(&shard->pool, pages, &place)) {
+    for (; (cut = aion_chunks_get(&shard->pool, pages, place));
+         aion_chunks_next(&shard->pool, pages, &place)) {
         put(bytes, cut->time);
         put(bytes, cut->detail);
     }
@@ -239,8 +238,7 @@ static void take_sorted_chunks(struct cursor *cursor, struct aion_sorted_chunks 
     struct aion_pool *pool = &cursor->shard->pool;
     for (uint32_t left = take_count(cursor, ENTRY_LEAST); left && cursor->at; left--) {
         struct aion_entry entry = take_entry(cursor, list);
-        aion_sorted_chunks_insert(pool, sorted_chunks, aion_sorted_chunks_end(pool, sorted_chunks),
-                                  &entry);
+        aion_chunks_insert(pool, sorted_chunks, aion_chunks_end(pool, sorted_chunks), &entry);
     }
 }
 
@@ -251,7 +249,7 @@ static void take_pages(struct cursor *cursor, struct aion_sorted_chunks *pages)
         struct aion_entry cut = {.time = take(cursor)};
         cut.start = cut.time;
         cut.detail = (uint32_t)take(cursor);
-        aion_sorted_chunks_insert(pool, pages, aion_sorted_chunks_end(pool, pages), &cut);
+        aion_chunks_insert(pool, pages, aion_chunks_end(pool, pages), &cut);
     }
 }
 
@@ -297,7 +295,7 @@ bool aion_record_read(struct iso_aion_shard *shard, struct aion_key *key, const 
                         : key->cold ? shard->cold.list[key->cold].initial
                                     : shard->keys.initial;
     if (key->versions.count) {
-        const struct aion_entry *newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
+        const struct aion_entry *newest = aion_chunks_last(&shard->pool, &key->versions);
         key->newest_time = newest->time;
         key->newest_value = newest->value;
     }

@@ -27,7 +27,7 @@ struct iso_spill_record aion_record_write(const struct iso_aion_shard *shard,
 bool aion_record_is_of(const uint8_t *record, uint32_t size, const struct iso_atoms *atoms,
                        iso_atom name);
 
-/* The same of a segment: `count` versions of a register, behind which there is one more. */
+/* A segment as a record: `count` versions of a register, behind which there is one more. */
 struct iso_spill_record aion_segment_write(const struct iso_aion_shard *shard,
                                            const struct aion_key *key, uint32_t serial,
                                            const struct aion_entry *versions, uint32_t count,

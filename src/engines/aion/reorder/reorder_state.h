@@ -1,4 +1,4 @@
-/* What waits for its turn: parts in a shard, and members in front of the shards. */
+/* Parts in a shard, and members in front of the shards, wait here for their turn. */
 #pragma once
 
 #include "aion/front/batch.h"

@@ -76,5 +76,5 @@ static inline void aion_reorder_window_note(struct aion_reorder_window *window, 
         aion_reorder_window_learn(window);
 }
 
-/* What is to be judged now: everything up to this cts. */
+/* Everything up to this cts is to be judged now. */
 uint64_t aion_reorder_window_until(struct aion_reorder_window *window, uint64_t now);

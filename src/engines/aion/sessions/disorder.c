@@ -22,10 +22,9 @@ static struct aion_disorder *disorder_of(struct iso_aion *engine,
 static void take_member(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
                         struct aion_place *place)
 {
-    uint32_t number =
-        aion_sorted_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
+    uint32_t number = aion_chunks_get(&engine->sessions.pool, sorted_chunks, *place)->transaction;
     engine->stats.steps++;
-    aion_sorted_chunks_take(&engine->sessions.pool, sorted_chunks, place);
+    aion_chunks_take(&engine->sessions.pool, sorted_chunks, place);
     if (!--engine->sessions.members.list[number].uses)
         aion_member_free(engine, number);
 }
@@ -37,9 +36,9 @@ static void put_member(struct iso_aion *engine, struct aion_sorted_chunks *sorte
                                .start = start,
                                .transaction = entrant->member,
                                .operation = entrant->number};
-    aion_sorted_chunks_insert(
-        &engine->sessions.pool, sorted_chunks,
-        aion_session_place(engine, sorted_chunks, entrant->sno, entrant->number), &entry);
+    aion_chunks_insert(&engine->sessions.pool, sorted_chunks,
+                       aion_session_place(engine, sorted_chunks, entrant->sno, entrant->number),
+                       &entry);
     engine->sessions.members.list[entrant->member].uses++;
 }
 
@@ -65,17 +64,16 @@ static void judge_behind(struct iso_aion *engine, struct aion_session *session,
     struct aion_place place = aion_session_place(engine, unreported, entrant->sno, entrant->number);
     uint64_t cts = engine->sessions.members.list[entrant->member].cts;
     for (;;) {
-        engine->stats.steps += aion_sorted_chunks_skip(&engine->sessions.pool, unreported, &place,
-                                                       cts < UINT64_MAX ? cts + 1 : cts) +
+        engine->stats.steps += aion_chunks_skip(&engine->sessions.pool, unreported, &place,
+                                                cts < UINT64_MAX ? cts + 1 : cts) +
                                1;
-        const struct aion_entry *entry =
-            aion_sorted_chunks_get(&engine->sessions.pool, unreported, place);
+        const struct aion_entry *entry = aion_chunks_get(&engine->sessions.pool, unreported, place);
         if (!entry || (until && is_behind(entry, until)))
             return;
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
         if (aion_session_judge(engine, session, member,
                                &engine->sessions.members.list[entrant->member]))
-            aion_sorted_chunks_next(&engine->sessions.pool, unreported, &place);
+            aion_chunks_next(&engine->sessions.pool, unreported, &place);
         else
             take_member(engine, unreported, &place);
     }
@@ -88,7 +86,7 @@ static void add_record(struct iso_aion *engine, struct aion_session *session,
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     struct aion_place place = aion_session_place(engine, records, entrant->sno, entrant->number);
     const struct aion_entry *next;
-    while ((next = aion_sorted_chunks_get(&engine->sessions.pool, records, place)) &&
+    while ((next = aion_chunks_get(&engine->sessions.pool, records, place)) &&
            !aion_is_larger(engine, &engine->sessions.members.list[next->transaction], member))
         take_member(engine, records, &place);
     struct aion_entry until = next ? *next : (struct aion_entry){.time = 0};
@@ -105,10 +103,9 @@ void aion_disorder_add(struct iso_aion *engine, struct aion_session *session,
     const struct aion_member *earlier = NULL;
     bool in_order = true;
     member->uses = 1; /* while it is looked at */
-    if (records->count && aion_sorted_chunks_before(&engine->sessions.pool, records, &before))
+    if (records->count && aion_chunks_before(&engine->sessions.pool, records, &before))
         earlier = &engine->sessions.members
-                       .list[aion_sorted_chunks_get(&engine->sessions.pool, records, before)
-                                 ->transaction];
+                       .list[aion_chunks_get(&engine->sessions.pool, records, before)->transaction];
     if (earlier)
         in_order = aion_session_judge(engine, session, member, earlier);
     aion_session_doubt(engine, session, entrant, in_order);
@@ -138,7 +135,7 @@ static uint32_t new_disorder(struct aion_sessions *sessions)
 
 void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     session->disorder = new_disorder(&engine->sessions);
     struct aion_disorder *disorder = disorder_of(engine, session);
@@ -146,13 +143,13 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
                               before `lost` */
         const struct aion_member *pinned = &engine->sessions.members.list[session->pinned - 1];
         struct aion_entrant first = {.sno = session->lost, .member = session->pinned - 1};
-        entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place);
+        entry = aion_chunks_get(&engine->sessions.pool, &session->members, place);
         first.number = entry ? entry->operation - 1 : 0;
         engine->sessions.members.list[first.member].uses = 0;
         put_member(engine, &disorder->records, &first, pinned->cts);
     }
-    for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place)) {
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &place)) {
         struct aion_member *member = &engine->sessions.members.list[entry->transaction];
         struct aion_entrant entrant = {
             .sno = entry->time, .member = entry->transaction, .number = entry->operation};
@@ -164,24 +161,24 @@ void aion_disorder_begin(struct iso_aion *engine, struct aion_session *session)
         if (!member->uses)
             aion_member_free(engine, entry->transaction);
     }
-    aion_sorted_chunks_release(&engine->sessions.pool, &session->members);
+    aion_chunks_release(&engine->sessions.pool, &session->members);
     session->pinned = session->rescan_cost = 0;
 }
 
 /* ---- letting go ---- */
 
-/* What is not `kept` goes, up to `until` (NULL: all of it); the last sno and the largest position
- * that go. */
+/* Members that are not `kept` go, up to `until` (NULL: all of them); the last sno and the largest
+ * position of those that go. */
 static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sorted_chunks,
                          const struct aion_entry *until, uint32_t kept, uint64_t *sno,
                          uint64_t *cts)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
-    while ((entry = aion_sorted_chunks_get(&engine->sessions.pool, sorted_chunks, place)) &&
+    while ((entry = aion_chunks_get(&engine->sessions.pool, sorted_chunks, place)) &&
            (!until || is_behind(until, entry))) {
         if (entry->transaction == kept) {
-            aion_sorted_chunks_next(&engine->sessions.pool, sorted_chunks, &place);
+            aion_chunks_next(&engine->sessions.pool, sorted_chunks, &place);
             continue;
         }
         uint64_t position = engine->sessions.members.list[entry->transaction].cts;
@@ -196,12 +193,12 @@ static void drop_members(struct iso_aion *engine, struct aion_sorted_chunks *sor
 void aion_disorder_trim(struct iso_aion *engine, struct aion_session *session)
 {
     struct aion_disorder *disorder = disorder_of(engine, session);
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *record, *last = NULL;
     uint64_t sno = 0, cts = 0;
-    for (; (record = aion_sorted_chunks_get(&engine->sessions.pool, &disorder->records, place)) &&
+    for (; (record = aion_chunks_get(&engine->sessions.pool, &disorder->records, place)) &&
            record->start < engine->time.floor;
-         aion_sorted_chunks_next(&engine->sessions.pool, &disorder->records, &place))
+         aion_chunks_next(&engine->sessions.pool, &disorder->records, &place))
         last = record;
     if (!last)
         return;
@@ -221,8 +218,8 @@ void aion_disorder_empty(struct iso_aion *engine, struct aion_session *session)
     drop_members(engine, &disorder->records, NULL, ISO_NONE, &sno, &cts);
     drop_members(engine, &disorder->unreported, NULL, ISO_NONE, &sno, &cts);
     aion_session_lose(engine, session, sno, cts);
-    aion_sorted_chunks_release(&engine->sessions.pool, &disorder->records);
-    aion_sorted_chunks_release(&engine->sessions.pool, &disorder->unreported);
+    aion_chunks_release(&engine->sessions.pool, &disorder->records);
+    aion_chunks_release(&engine->sessions.pool, &disorder->unreported);
     disorder->next_free = engine->sessions.free_disorder;
     engine->sessions.free_disorder = session->disorder;
     session->disorder = 0;

@@ -69,10 +69,10 @@ void aion_member_free(struct iso_aion *engine, uint32_t number)
 static uint32_t count_below_floor(const struct iso_aion *engine,
                                   const struct aion_sorted_chunks *members)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(members), below = 0, count;
+    uint32_t chunks = aion_chunks_chunks(members), below = 0, count;
     for (uint32_t chunk = 0; chunk < chunks; chunk++) {
         const struct aion_entry *entries =
-            aion_sorted_chunks_chunk(&engine->sessions.pool, members, chunk, &count);
+            aion_chunks_chunk(&engine->sessions.pool, members, chunk, &count);
         if (entries[count - 1].start >= engine->time.floor) {
             while (entries->start < engine->time.floor) {
                 entries++;
@@ -89,10 +89,10 @@ static uint32_t count_below_floor(const struct iso_aion *engine,
 static void unpin_member(struct iso_aion *engine, struct aion_session *session)
 {
     uint32_t number = session->pinned - 1;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
-    for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place)) {
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &place)) {
         engine->stats.steps++;
         if (entry->detail == number)
             return;
@@ -109,8 +109,8 @@ static bool has_much_below_floor(const struct iso_aion *engine,
                                  const struct aion_sorted_chunks *members)
 {
     uint32_t count;
-    const struct aion_entry *entries = aion_sorted_chunks_chunk(
-        &engine->sessions.pool, members, aion_sorted_chunks_chunks(members) / 4, &count);
+    const struct aion_entry *entries =
+        aion_chunks_chunk(&engine->sessions.pool, members, aion_chunks_chunks(members) / 4, &count);
     return entries[count - 1].start < engine->time.floor;
 }
 
@@ -128,7 +128,7 @@ void aion_session_lose(const struct iso_aion *engine, struct aion_session *sessi
  * of all of them. Of a long session once that is much: what is counted each time is let go too. */
 void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 {
-    bool is_long = aion_sorted_chunks_chunks(&session->members) > 1;
+    bool is_long = aion_chunks_chunks(&session->members) > 1;
     if (session->disorder) {
         aion_disorder_trim(engine, session);
         return;
@@ -138,19 +138,18 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
     uint32_t count = count_below_floor(engine, &session->members), chunk = 0, left, entries_here;
     if (count < 2 || (!is_long && count * 4 < session->members.count))
         return;
-    struct aion_place last = aion_sorted_chunks_begin();
+    struct aion_place last = aion_chunks_begin();
     for (left = count - 1;; left -= entries_here, last.chunk++) {
-        aion_sorted_chunks_chunk(&engine->sessions.pool, &session->members, last.chunk,
-                                 &entries_here);
+        aion_chunks_chunk(&engine->sessions.pool, &session->members, last.chunk, &entries_here);
         if (left < entries_here)
             break;
     }
     last.index = left;
-    uint32_t kept = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, last)->detail,
+    uint32_t kept = aion_chunks_get(&engine->sessions.pool, &session->members, last)->detail,
              pin = session->pinned;
     for (left = count - 1; left; chunk++) {
-        const struct aion_entry *entry = aion_sorted_chunks_chunk(
-            &engine->sessions.pool, &session->members, chunk, &entries_here);
+        const struct aion_entry *entry =
+            aion_chunks_chunk(&engine->sessions.pool, &session->members, chunk, &entries_here);
         for (; entries_here && left; entry++, entries_here--, left--) {
             if (entry->transaction == kept)
                 pin = kept + 1;
@@ -158,11 +157,11 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
                 aion_member_free(engine, entry->transaction);
         }
     }
-    aion_sorted_chunks_before(&engine->sessions.pool, &session->members, &last);
+    aion_chunks_before(&engine->sessions.pool, &session->members, &last);
     const struct aion_entry *gone =
-        aion_sorted_chunks_get(&engine->sessions.pool, &session->members, last);
+        aion_chunks_get(&engine->sessions.pool, &session->members, last);
     aion_session_lose(engine, session, gone->time, gone->start);
-    aion_sorted_chunks_drop(&engine->sessions.pool, &session->members, count - 1);
+    aion_chunks_drop(&engine->sessions.pool, &session->members, count - 1);
     if (session->pinned && pin != session->pinned)
         aion_member_free(engine, session->pinned - 1);
     session->pinned = pin;
@@ -172,24 +171,23 @@ void aion_session_trim(struct iso_aion *engine, struct aion_session *session)
 
 void aion_session_empty(struct iso_aion *engine, struct aion_session *session)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *entry;
     if (session->disorder) {
         aion_disorder_empty(engine, session);
         return;
     }
     if (session->members.count) {
-        const struct aion_entry *last =
-            aion_sorted_chunks_last(&engine->sessions.pool, &session->members);
+        const struct aion_entry *last = aion_chunks_last(&engine->sessions.pool, &session->members);
         aion_session_lose(engine, session, last->time, last->start);
     }
-    for (; (entry = aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place));
-         aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place))
+    for (; (entry = aion_chunks_get(&engine->sessions.pool, &session->members, place));
+         aion_chunks_next(&engine->sessions.pool, &session->members, &place))
         aion_member_free(engine, entry->transaction);
     if (session->pinned)
         aion_member_free(engine, session->pinned - 1);
     session->pinned = 0;
-    aion_sorted_chunks_release(&engine->sessions.pool, &session->members);
+    aion_chunks_release(&engine->sessions.pool, &session->members);
 }
 
 /* ---- judging ---- */
@@ -278,9 +276,9 @@ static void pass_latest_on(struct iso_aion *engine, struct aion_session *session
                            struct aion_place place, uint32_t number)
 {
     for (;;) {
-        aion_sorted_chunks_next(&engine->sessions.pool, &session->members, &place);
+        aion_chunks_next(&engine->sessions.pool, &session->members, &place);
         struct aion_entry *entry =
-            aion_sorted_chunks_get(&engine->sessions.pool, &session->members, place);
+            aion_chunks_get(&engine->sessions.pool, &session->members, place);
         if (!entry)
             return;
         struct aion_member *member = &engine->sessions.members.list[number];
@@ -316,9 +314,9 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
     uint32_t number = entrant->member, latest = number;
     bool in_order = true;
     if (session->members.count &&
-        aion_sorted_chunks_before(&engine->sessions.pool, &session->members, &before)) {
+        aion_chunks_before(&engine->sessions.pool, &session->members, &before)) {
         uint32_t earlier =
-            aion_sorted_chunks_get(&engine->sessions.pool, &session->members, before)->detail;
+            aion_chunks_get(&engine->sessions.pool, &session->members, before)->detail;
         in_order = aion_session_judge(engine, session, &engine->sessions.members.list[number],
                                       &engine->sessions.members.list[earlier]);
         if (!aion_is_larger(engine, &engine->sessions.members.list[number],
@@ -331,7 +329,7 @@ static void insert_member(struct iso_aion *engine, struct aion_session *session,
                                .transaction = number,
                                .detail = latest,
                                .operation = entrant->number};
-    place = aion_sorted_chunks_insert(&engine->sessions.pool, &session->members, place, &entry);
+    place = aion_chunks_insert(&engine->sessions.pool, &session->members, place, &entry);
     if (latest == number)
         pass_latest_on(engine, session, place, number);
     if (session->pinned)
@@ -357,13 +355,12 @@ static bool append_member(struct iso_aion *engine, struct aion_session *session,
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     if (!session->members.count)
         return false;
-    const struct aion_entry *last =
-        aion_sorted_chunks_last(&engine->sessions.pool, &session->members);
+    const struct aion_entry *last = aion_chunks_last(&engine->sessions.pool, &session->members);
     bool follows_member = engine->options.level == ISO_SER || member->sts >= last->start;
     if (last->time >= entrant->sno || member->cts <= last->start || !follows_member)
         return false;
     struct aion_entry *entry =
-        aion_sorted_chunks_append(&engine->sessions.pool, &session->members, member->cts);
+        aion_chunks_append(&engine->sessions.pool, &session->members, member->cts);
     if (!entry)
         return false;
     *entry = entry_of(entrant, member);
@@ -378,7 +375,7 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
     const struct aion_member *member = &engine->sessions.members.list[entrant->member];
     struct aion_near near;
     if (!session->members.count ||
-        !aion_sorted_chunks_near(&engine->sessions.pool, &session->members, entrant->sno, &near) ||
+        !aion_chunks_near(&engine->sessions.pool, &session->members, entrant->sno, &near) ||
         !near.has_room || !near.index || near.index == near.count)
         return false;
     const struct aion_entry *before = &near.entries[near.index - 1], *after = before + 1;
@@ -389,7 +386,7 @@ static bool insert_member_near(struct iso_aion *engine, struct aion_session *ses
         (si ? next->sts < member->cts : next->cts <= member->cts))
         return false;
     struct aion_entry entry = entry_of(entrant, member);
-    aion_sorted_chunks_put_near(&engine->sessions.pool, &session->members, &near, &entry);
+    aion_chunks_put_near(&engine->sessions.pool, &session->members, &near, &entry);
     return true;
 }
 
@@ -403,10 +400,9 @@ struct aion_place aion_session_place(const struct iso_aion *engine,
                                      uint32_t number)
 {
     if (!sorted_chunks->count ||
-        aion_sorted_chunks_last(&engine->sessions.pool, sorted_chunks)->time < sno)
-        return aion_sorted_chunks_end(&engine->sessions.pool, sorted_chunks);
-    return aion_sorted_chunks_among(&engine->sessions.pool, sorted_chunks, sno, came_before,
-                                    &number);
+        aion_chunks_last(&engine->sessions.pool, sorted_chunks)->time < sno)
+        return aion_chunks_end(&engine->sessions.pool, sorted_chunks);
+    return aion_chunks_among(&engine->sessions.pool, sorted_chunks, sno, came_before, &number);
 }
 
 void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entrant)
@@ -421,7 +417,7 @@ void aion_session_add(struct iso_aion *engine, const struct aion_entrant *entran
     if (is_clear(engine, session, entrant) &&
         (append_member(engine, session, entrant) || insert_member_near(engine, session, entrant)))
         return;
-    if (aion_sorted_chunks_full(&engine->sessions.pool, &session->members))
+    if (aion_chunks_full(&engine->sessions.pool, &session->members))
         aion_session_trim(engine, session);
     insert_member(engine, session,
                   aion_session_place(engine, &session->members, entrant->sno, entrant->number),

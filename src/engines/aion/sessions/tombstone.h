@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What is left of a session that was forgotten. */
+/* The rest of a session that was forgotten. */
 struct aion_tombstone {
     uint64_t name; /* digest; 0: free */
     uint64_t arrived, lost, below;
@@ -22,7 +22,7 @@ enum { AION_TOMBSTONE_SET = 8, AION_TOMBSTONES_MOST = 1 << 18 };
 void aion_tombstone_add(struct aion_tombstones *tombstones, const struct aion_tombstone *tombstone);
 bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name,
                          struct aion_tombstone *tombstone); /* false: not known */
-/* What is to be assumed of a session whose name is not known; true: it may be one of those that had
- * to make room. */
+/* To be assumed of a session whose name is not known; true: it may be one of those that had to make
+ * room. */
 bool aion_tombstone_assume(const struct aion_tombstones *tombstones,
                            struct aion_tombstone *tombstone);

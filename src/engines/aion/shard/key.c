@@ -123,16 +123,16 @@ void aion_key_free(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_key *key = &shard->keys.list[number];
     assert(!key->versions.count && !key->reads.count);
-    aion_sorted_chunks_release(&shard->pool, &key->versions);
-    aion_sorted_chunks_release(&shard->pool, &key->reads);
+    aion_chunks_release(&shard->pool, &key->versions);
+    aion_chunks_release(&shard->pool, &key->reads);
     if (key->cold) {
         struct aion_cold *cold = &shard->cold.list[key->cold];
         assert(!cold->first_pending && !cold->nonversions.count);
-        aion_sorted_chunks_release(&shard->pool, &cold->nonversions);
-        aion_sorted_chunks_release(&shard->pool, &cold->idle);
+        aion_chunks_release(&shard->pool, &cold->nonversions);
+        aion_chunks_release(&shard->pool, &cold->idle);
         aion_overlap_count_free(cold->overlap_count);
         cold->overlap_count = NULL;
-        aion_sorted_chunks_release(&shard->pool, &cold->value_writers);
+        aion_chunks_release(&shard->pool, &cold->value_writers);
         cold->first_pending = shard->cold.free;
         shard->cold.free = key->cold;
         shard->cold.in_use--;
@@ -198,11 +198,13 @@ void aion_keys_shrink(struct iso_aion_shard *shard)
 
 uint8_t iso_aion_shard_use(const struct iso_aion_shard *shard, uint32_t key)
 {
+    assert(key < shard->keys.count);
     return shard->keys.list[key].flags & AION_KEY_USE;
 }
 
 void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t use)
 {
+    assert(key < shard->keys.count);
     struct aion_key *entry = &shard->keys.list[key];
     bool turns = (use & ISO_KEY_LIST) && !aion_key_is_list(entry);
     if (turns && !entry->versions.count)
@@ -283,9 +285,9 @@ static uint64_t reads_above(const struct iso_aion_shard *shard, const struct aio
 {
     uint64_t count = 0;
     struct aion_place place =
-        aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
-    for (; aion_sorted_chunks_get(&shard->pool, &key->reads, place);
-         aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
+        aion_chunks_lower(&shard->pool, &key->reads, aion_above(visible_below));
+    for (; aion_chunks_get(&shard->pool, &key->reads, place);
+         aion_chunks_next(&shard->pool, &key->reads, &place))
         count++;
     return count;
 }

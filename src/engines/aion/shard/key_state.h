@@ -93,7 +93,7 @@ struct aion_keys {
     bool have_cells;     /* some key was a cell's */
 };
 
-/* What few keys have; the first is nobody's. */
+/* The cold parts of keys, which few keys have; the first is nobody's. */
 struct aion_colds {
     struct aion_cold *list;
     uint32_t count, capacity, in_use;

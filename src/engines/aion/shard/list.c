@@ -102,19 +102,19 @@ struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct
     struct aion_near near;
     if (!key->versions.count)
         return NULL;
-    if (aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) && near.index &&
+    if (aion_chunks_near(&shard->pool, &key->versions, visible_below, &near) && near.index &&
         near.entries[near.index - 1].transaction != own)
         return &near.entries[near.index - 1];
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, visible_below);
-    while (aion_sorted_chunks_before(&shard->pool, &key->versions, &place)) {
-        struct aion_entry *version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, visible_below);
+    while (aion_chunks_before(&shard->pool, &key->versions, &place)) {
+        struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
         if (version->transaction != own)
             return version;
     }
     return NULL;
 }
 
-/* What a read had to see; `own`: but of that transaction. */
+/* The version that a read had to see; `own`: not that transaction's. */
 const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
                                        const struct aion_key *key,
                                        const struct aion_observed *observed, uint32_t own)
@@ -123,10 +123,10 @@ const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
     const struct aion_entry *version = aion_visible(shard, key, observed->visible_below, own);
     if (shard->deferred_level == ISO_SI || !observed->newer)
         return version;
-    place = aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    place = aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
     for (uint32_t left = observed->newer + 1u;
-         left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place);) {
-        version = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+         left && aion_chunks_before(&shard->pool, &key->versions, &place);) {
+        version = aion_chunks_get(&shard->pool, &key->versions, place);
         left -= version->transaction != own;
     }
     return version;
@@ -161,8 +161,7 @@ struct layers {
 static struct layers layers_of(const struct iso_aion_shard *shard, const struct aion_key *key,
                                const struct aion_observed *observed, uint32_t own)
 {
-    struct layers layers = {shard, key,  aion_sorted_chunks_begin(), observed->visible_below,
-                            NULL,  false};
+    struct layers layers = {shard, key, aion_chunks_begin(), observed->visible_below, NULL, false};
     if (own != ISO_NONE || observed->newer) {
         layers.last = aion_required(shard, key, observed, own);
         layers.done = !layers.last;
@@ -174,11 +173,11 @@ static const struct aion_entry *next_layer(struct layers *layers)
 {
     const struct aion_sorted_chunks *versions = &layers->key->versions;
     const struct aion_entry *version =
-        aion_sorted_chunks_get(&layers->shard->pool, versions, layers->place);
+        aion_chunks_get(&layers->shard->pool, versions, layers->place);
     if (layers->done || !version || version->time >= layers->visible_below)
         return NULL;
     layers->done = version == layers->last;
-    aion_sorted_chunks_next(&layers->shard->pool, versions, &layers->place);
+    aion_chunks_next(&layers->shard->pool, versions, &layers->place);
     return version;
 }
 
@@ -191,7 +190,7 @@ static enum aion_state compare_list(const struct iso_aion_shard *shard, const st
     uint32_t count = read ? read->count : 0;
     struct layers layers = layers_of(shard, key, observed, own);
     const struct aion_entry *version =
-        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
+        aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin());
     if ((key->flags & AION_KEY_DROPPED) && (!version || version->time >= observed->visible_below))
         return AION_UNDECIDED;
     if (key->cold && !take_prefix(shard, shard->cold.list[key->cold].base, &elements, &count))
@@ -273,7 +272,7 @@ struct aion_words aion_value_words(struct iso_aion_shard *shard, const struct ai
     return words;
 }
 
-/* What the read should have returned: the frontier, and behind it the reader's own appends. */
+/* The read should have returned this: the frontier, and behind it the reader's own appends. */
 struct aion_words aion_expected_words(struct iso_aion_shard *shard, const struct aion_key *key,
                                       const struct aion_observed *observed, uint32_t own)
 {

@@ -94,7 +94,7 @@ static uint32_t ones_before(const struct bits *row, uint32_t place)
     return bits->ones + (uint32_t)__builtin_popcountll(below);
 }
 
-/* Of the first `count` points those whose rank is not below `rank`. */
+/* How many of the first `count` points have a rank that is not below `rank`. */
 static uint64_t count_from(const struct level *level, uint32_t count, uint32_t rank)
 {
     uint32_t low = 0, high = count;

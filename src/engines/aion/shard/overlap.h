@@ -20,7 +20,7 @@ void aion_overlaps_free(struct aion_overlaps *overlaps); /* or NULL */
 /* `counts`: the others may overlap it; else only that it is there is known. */
 void aion_overlaps_add(struct aion_overlaps *overlaps, uint64_t start_bound, uint64_t time,
                        int counts);
-/* Of those whose time lies from `from` to `to`. */
+/* Counts only intervals whose time lies from `from` to `to`. */
 uint64_t aion_overlaps_count(const struct aion_overlaps *overlaps, uint64_t start_bound,
                              uint64_t time, uint64_t from, uint64_t to);
 uint32_t aion_overlaps_size(const struct aion_overlaps *overlaps);  /* how many were added */

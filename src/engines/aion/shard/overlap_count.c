@@ -76,6 +76,7 @@ static bool is_judged(const struct aion_entry *version)
 
 static uint64_t tid_of(const struct iso_aion_shard *shard, uint32_t transaction)
 {
+    assert(transaction < shard->transactions.count);
     uint64_t digest =
         aion_atom_digest(&shard->values.atoms, shard->transactions.list[transaction].tid);
     return digest ? digest : 1;
@@ -93,9 +94,9 @@ static const struct aion_entry *version_of(const struct iso_aion_shard *shard,
         tid_of(shard, writer->transaction) != writer->tid)
         return NULL;
     struct aion_place place = aion_place_of_version(shard, key, &version);
-    if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &place))
+    if (!aion_chunks_before(&shard->pool, &key->versions, &place))
         return NULL;
-    const struct aion_entry *found = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    const struct aion_entry *found = aion_chunks_get(&shard->pool, &key->versions, place);
     return found->transaction == writer->transaction ? found : NULL;
 }
 
@@ -190,7 +191,7 @@ static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
 {
     assert(key->cold && !(key->flags & AION_KEY_FREE));
     struct aion_cold *cold = &shard->cold.list[key->cold];
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     const struct aion_entry *version;
     if (cold->overlap_count && aion_overlaps_size(cold->overlap_count->all) == key->versions.count)
         return cold->overlap_count;
@@ -198,8 +199,8 @@ static struct aion_overlap_count *overlap_count_of(struct iso_aion_shard *shard,
     cold->overlap_count = iso_allocate_zeroed(1, sizeof *cold->overlap_count);
     cold->overlap_count->all = aion_overlaps_new();
     cold->overlap_count->doubted = aion_overlaps_new();
-    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place))
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place));
+         aion_chunks_next(&shard->pool, &key->versions, &place))
         add_to_overlap_count(shard, key, cold->overlap_count, version);
     return cold->overlap_count;
 }
@@ -243,7 +244,7 @@ static void index_key(struct iso_aion_shard *shard, const struct aion_key *key)
     overlap_count_of(shard, key);
 }
 
-/* Of the key some pairs were counted, and not reported. */
+/* Some pairs of the key's writers were counted, and not reported. */
 void aion_note_unlisted(struct iso_aion_shard *shard, struct aion_key *key)
 {
     struct aion_cold *cold = aion_cold_of(shard, key);
@@ -325,7 +326,7 @@ void iso_aion_shard_doubt(struct iso_aion_shard *shard, const struct iso_atoms *
     iso_free(list);
 }
 
-void aion_crowds_release(struct iso_aion_shard *shard)
+void aion_overlap_counts_release(struct iso_aion_shard *shard)
 {
     for (uint32_t i = 1; shard->cold.list && i < shard->cold.count; i++) {
         aion_overlap_count_free(shard->cold.list[i].overlap_count);

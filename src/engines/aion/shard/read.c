@@ -2,6 +2,8 @@
  * again then.
  */
 
+#include <assert.h>
+
 #include "aion/shard/shard_private.h"
 #include "base/memory.h"
 #include "verdict/unjudged.h"
@@ -29,16 +31,16 @@ static bool may_be_written(const struct iso_aion_shard *shard,
                            uint64_t before)
 {
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, nonversions, time);
-    const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
+    struct aion_place place = aion_chunks_lower(&shard->pool, nonversions, time);
+    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
     if (!nonversion || nonversion->time != time)
         return false;
     if (nonversion->detail == AION_NONVERSION_UNKNOWN) {
         if (list && started_below(nonversion, before))
             return true;
-        nonversion = aion_sorted_chunks_get(
-            &shard->pool, nonversions,
-            aion_sorted_chunks_among(&shard->pool, nonversions, time, is_not_final, NULL));
+        nonversion =
+            aion_chunks_get(&shard->pool, nonversions,
+                            aion_chunks_among(&shard->pool, nonversions, time, is_not_final, NULL));
     }
     return nonversion && nonversion->time == time && started_below(nonversion, before);
 }
@@ -48,11 +50,10 @@ static bool may_be_written(const struct iso_aion_shard *shard,
 static bool has_writer(const struct iso_aion_shard *shard, const struct aion_key *key,
                        uint32_t value)
 {
-    struct aion_place place = aion_sorted_chunks_end(&shard->pool, &key->versions);
-    for (int left = WRITERS;
-         left && aion_sorted_chunks_before(&shard->pool, &key->versions, &place); left--) {
-        const struct aion_entry *version =
-            aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_chunks_end(&shard->pool, &key->versions);
+    for (int left = WRITERS; left && aion_chunks_before(&shard->pool, &key->versions, &place);
+         left--) {
+        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
         if (version->value == value)
             return true;
         if (version->time < shard->time.floor)
@@ -74,10 +75,10 @@ static bool is_aged(const struct iso_aion_shard *shard, const struct aion_key *k
     if (key->newest_time < observed->visible_below)
         return key->newest_time <= aged;
     struct aion_place place =
-        aion_sorted_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
-    if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &place))
+        aion_chunks_lower(&shard->pool, &key->versions, observed->visible_below);
+    if (!aion_chunks_before(&shard->pool, &key->versions, &place))
         return true;
-    return aion_sorted_chunks_get(&shard->pool, &key->versions, place)->time <= aged;
+    return aion_chunks_get(&shard->pool, &key->versions, place)->time <= aged;
 }
 
 /* True if a transaction of unknown outcome may have written what was read. */
@@ -89,7 +90,7 @@ static bool is_deferred(const struct iso_aion_shard *shard, const struct aion_ke
     const struct aion_sorted_chunks *nonversions =
         key->cold ? &shard->cold.list[key->cold].nonversions : NULL;
     if (!nonversions || !nonversions->count ||
-        !aion_is_unknown(aion_sorted_chunks_last(&shard->pool, nonversions)))
+        !aion_is_unknown(aion_chunks_last(&shard->pool, nonversions)))
         return false;
     if (!aion_key_is_list(key))
         return may_be_written(shard, nonversions, false, observed->value, observed->before);
@@ -117,6 +118,7 @@ bool aion_is_unknown_value(const struct iso_aion_shard *shard, const struct aion
                            const struct aion_observed *observed, uint32_t transaction,
                            enum iso_unjudged *reason, bool *waits)
 {
+    assert(transaction == ISO_NONE || transaction < shard->transactions.count);
     const struct iso_atoms *atoms = &shard->values.atoms;
     *waits = false;
     if (aion_key_is_list(key))
@@ -178,15 +180,15 @@ static void keep_read(struct iso_aion_shard *shard, struct aion_key *key,
                                .detail = detail,
                                .operation =
                                    observed->operation | (observed->own ? AION_READ_OWN : 0)};
-    if (aion_sorted_chunks_full(&shard->pool, &key->reads)) {
+    if (aion_chunks_full(&shard->pool, &key->reads)) {
         aion_trim_reads(shard, key);
-        aion_sorted_chunks_make_room(&shard->pool, &key->reads);
+        aion_chunks_make_room(&shard->pool, &key->reads);
     }
     struct aion_place place =
         observed->visible_below >= key->last_read
-            ? aion_sorted_chunks_end(&shard->pool, &key->reads)
-            : aion_sorted_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
-    aion_sorted_chunks_insert(&shard->pool, &key->reads, place, &entry);
+            ? aion_chunks_end(&shard->pool, &key->reads)
+            : aion_chunks_lower(&shard->pool, &key->reads, observed->visible_below);
+    aion_chunks_insert(&shard->pool, &key->reads, place, &entry);
     key->last_read =
         observed->visible_below > key->last_read ? observed->visible_below : key->last_read;
     if (observed->own)
@@ -204,10 +206,9 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
     if (shard->options.level != ISO_SER || (reader->flags & ISO_POINT) ||
         key->newest_time < reader->cts)
         return;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
-    for (;; aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
-        const struct aion_entry *version =
-            aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
+    for (;; aion_chunks_next(&shard->pool, &key->versions, &place)) {
+        const struct aion_entry *version = aion_chunks_get(&shard->pool, &key->versions, place);
         if (!version || version->time != reader->cts)
             return;
         if (version->transaction != transaction) {
@@ -223,7 +224,7 @@ static void note_tie(struct iso_aion_shard *shard, const struct aion_key *key, u
 static inline void drop_all_reads(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (!key->reads.count || !aion_may_drop_read(shard, key->last_read) ||
-        (key->flags & AION_KEY_ENTRIES) || aion_sorted_chunks_chunks(&key->reads) > 1)
+        (key->flags & AION_KEY_ENTRIES) || aion_chunks_chunks(&key->reads) > 1)
         return;
     shard->stats.open_reads -= key->reads.count;
     key->reads.count = 0;
@@ -245,7 +246,7 @@ static inline bool read_newest(struct iso_aion_shard *shard, const struct aion_p
     drop_all_reads(shard, key);
     if (part->visible_below < key->last_read)
         return false;
-    struct aion_entry *entry = aion_sorted_chunks_append(&shard->pool, &key->reads, part->before);
+    struct aion_entry *entry = aion_chunks_append(&shard->pool, &key->reads, part->before);
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = part->visible_below,
@@ -302,7 +303,7 @@ static inline bool value_near(const struct iso_aion_shard *shard, const struct a
     if (key->newest_time < visible_below)
         return true;
     if (!key->versions.count ||
-        !aion_sorted_chunks_near(&shard->pool, &key->versions, visible_below, &near) || !near.index)
+        !aion_chunks_near(&shard->pool, &key->versions, visible_below, &near) || !near.index)
         return false;
     *value = near.entries[near.index - 1].value;
     return true;
@@ -324,15 +325,14 @@ static inline bool read_near(struct iso_aion_shard *shard, const struct aion_par
     if (aion_may_drop_read(shard, part->visible_below))
         return true;
     if (!key->reads.count ||
-        !aion_sorted_chunks_near(&shard->pool, &key->reads, part->visible_below, &near) ||
-        !near.has_room)
+        !aion_chunks_near(&shard->pool, &key->reads, part->visible_below, &near) || !near.has_room)
         return false;
     struct aion_entry entry = {.time = part->visible_below,
                                .start = part->before,
                                .value = step->value,
                                .transaction = transaction,
                                .operation = step->operation};
-    aion_sorted_chunks_put_near(&shard->pool, &key->reads, &near, &entry);
+    aion_chunks_put_near(&shard->pool, &key->reads, &near, &entry);
     key->last_read = part->visible_below > key->last_read ? part->visible_below : key->last_read;
     aion_note_reader(shard, part->visible_below);
     shard->stats.open_reads++;
@@ -393,11 +393,11 @@ static uint32_t find_reader(const struct iso_aion_shard *shard, const struct aio
                             uint32_t transaction)
 {
     const struct aion_transaction *reader = &shard->transactions.list[transaction];
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->versions, reader->cts);
+    struct aion_place place = aion_chunks_lower(&shard->pool, &key->versions, reader->cts);
     const struct aion_entry *version;
-    for (; (version = aion_sorted_chunks_get(&shard->pool, &key->versions, place)) &&
+    for (; (version = aion_chunks_get(&shard->pool, &key->versions, place)) &&
            version->time == reader->cts;
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+         aion_chunks_next(&shard->pool, &key->versions, &place)) {
         if (shard->transactions.list[version->transaction].tid == reader->tid)
             return version->transaction;
     }
@@ -409,6 +409,7 @@ static void read_flagged(struct iso_aion_shard *shard, const struct aion_batch *
                          const struct aion_part *part, const struct aion_step *step,
                          uint32_t transaction)
 {
+    assert(transaction == ISO_NONE || transaction < shard->transactions.count);
     struct aion_key *key = &shard->keys.list[step->key];
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
@@ -440,7 +441,7 @@ void aion_read(struct iso_aion_shard *shard, const struct aion_batch *batch,
 
 /* ---- judging again ---- */
 
-/* What a pending verdict says of a read that was judged again. */
+/* A read of a pending verdict was judged again. */
 static void recheck_pending(struct iso_aion_shard *shard, struct aion_entry *read,
                             uint32_t operation, enum aion_state state, uint32_t cause)
 {
@@ -504,14 +505,13 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
     uint64_t from = version->time < shard->time.passed ? shard->time.passed : version->time;
     uint32_t cause = version->transaction;
     struct aion_near near;
-    if (!all && aion_sorted_chunks_near(&shard->pool, &key->reads, aion_above(from), &near)) {
+    if (!all && aion_chunks_near(&shard->pool, &key->reads, aion_above(from), &near)) {
         recheck_near(shard, key, &near, version, successor);
         return;
     }
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, aion_above(from));
-    for (uint32_t scanned = 0;;
-         scanned++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_place place = aion_chunks_lower(&shard->pool, &key->reads, aion_above(from));
+    for (uint32_t scanned = 0;; scanned++, aion_chunks_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
         if (!read || (!all && read->time > successor)) {
             if (scanned > aion_many(shard))
                 aion_note_rechecks(shard, key, place, scanned);
@@ -522,7 +522,7 @@ void aion_recheck_version(struct iso_aion_shard *shard, struct aion_key *key,
     }
 }
 
-/* What transactions of unknown outcome wrote has changed. */
+/* The writes of transactions of unknown outcome have changed. */
 void aion_recheck_pending(struct iso_aion_shard *shard, struct aion_key *key, uint32_t cause)
 {
     if (!key->cold)
@@ -555,11 +555,11 @@ void aion_recheck_initial(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->flags & AION_KEY_PAGED)
         aion_page_in_all(shard, key);
-    struct aion_place place = aion_sorted_chunks_begin();
-    const struct aion_entry *first = aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    struct aion_place place = aion_chunks_begin();
+    const struct aion_entry *first = aion_chunks_get(&shard->pool, &key->versions, place);
     uint64_t until = first && !(key->flags & AION_KEY_OWN) ? first->time : UINT64_MAX;
-    for (;; aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
-        struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+    for (;; aion_chunks_next(&shard->pool, &key->reads, &place)) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
         if (!read || read->time > until)
             break;
         if (!aion_may_drop_read(shard, read->time))

@@ -163,6 +163,7 @@ void aion_row_join(struct iso_aion_shard *shard, uint32_t number)
 static void free_row(struct iso_aion_shard *shard, uint32_t at, uint32_t transaction,
                      struct iso_json_text name)
 {
+    assert(transaction < shard->transactions.count);
     struct aion_rows *rows = &shard->pending.rows;
     iso_index_remove(&rows->index, hash_of(shard, transaction, name), at);
     rows->list[at] = (struct aion_row){.cells = rows->free};

@@ -36,7 +36,7 @@ void iso_aion_shard_free(struct iso_aion_shard *shard)
     for (uint32_t i = 0; i < shard->pending.count; i++)
         iso_free(shard->pending.list[i].more);
     iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
-    aion_crowds_release(shard);
+    aion_overlap_counts_release(shard);
     iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
     iso_column_free(shard->transactions.list,
                     shard->transactions.capacity * sizeof *shard->transactions.list);
@@ -182,14 +182,13 @@ struct aion_due aion_dues_pop(struct aion_dues *dues)
 ISO_FETCH fetch_end(const struct iso_aion_shard *shard,
                     const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (!sorted_chunks->at)
         return;
     if (chunks > 1)
         __builtin_prefetch(
             (const struct aion_ref *)aion_pool_at(&shard->pool, sorted_chunks->at) + chunks - 1, 1);
-    else if (aion_sorted_chunks_full(&shard->pool,
-                                     sorted_chunks)) /* it will be trimmed: from its start */
+    else if (aion_chunks_full(&shard->pool, sorted_chunks)) /* it will be trimmed: from its start */
         __builtin_prefetch(aion_pool_at(&shard->pool, sorted_chunks->at), 1);
     else
         __builtin_prefetch(
@@ -205,11 +204,11 @@ static inline bool looks_back(const struct aion_part *part, const struct aion_st
     return step->kind == AION_READ && part->visible_below <= key->newest_time;
 }
 
-/* Of a run with a directory: the end of its last chunk. */
+/* Fetches the end of a run's last chunk, if the run has a directory. */
 ISO_FETCH fetch_last_chunk(const struct iso_aion_shard *shard,
                            const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (chunks < 2)
         return;
     const struct aion_ref *ref =
@@ -430,6 +429,7 @@ const struct iso_atoms *iso_aion_shard_atoms(const struct iso_aion_shard *shard)
 
 iso_atom iso_aion_shard_key_atom(const struct iso_aion_shard *shard, uint32_t key)
 {
+    assert(key < shard->keys.count);
     return shard->keys.list[key].atom;
 }
 

@@ -52,8 +52,8 @@ struct aion_finding {
     struct aion_words expected, actual;
 };
 
-/* Of the engine's options a shard heeds the level, the times of verdicts, how much is listed, and
- * what it asks of values and of pairs. */
+/* A shard heeds these of the engine's options: the level, the times of verdicts, how much is
+ * listed, and what it asks of values and of pairs. */
 /* `deferred_level`: the level, if the engine holds transactions back (aion/levels/deferred.h), else
  * SI. */
 struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options,
@@ -66,7 +66,7 @@ void iso_aion_shard_initial(struct iso_aion_shard *shard, const struct iso_atoms
 void iso_aion_shard_initial_key(struct iso_aion_shard *shard, uint32_t key,
                                 const struct iso_atoms *atoms, iso_atom value, bool is_append);
 
-/* The same of a register at any time: its open reads are judged again. */
+/* As iso_aion_shard_initial_key, of a register, at any time: its open reads are judged again. */
 void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t key,
                                 const struct iso_atoms *atoms, iso_atom value);
 
@@ -75,7 +75,7 @@ void iso_aion_shard_set_initial(struct iso_aion_shard *shard, uint32_t key,
 uint32_t iso_aion_shard_key(struct iso_aion_shard *shard, const struct iso_atoms *atoms,
                             iso_atom key, uint64_t digest);
 
-/* The same of many, in this order, each fetched ahead. */
+/* Many keys looked up in this order, each fetched ahead. */
 struct aion_wanted {
     uint64_t digest;
     uint32_t hash; /* aion_atom_hash */
@@ -104,10 +104,10 @@ void iso_aion_shard_set_use(struct iso_aion_shard *shard, uint32_t key, uint8_t 
 
 void iso_aion_shard_apply(struct iso_aion_shard *shard, const struct aion_batch *batch);
 
-/* The same in two steps: parts of committed transactions wait in the shard, all others are applied
- * at once; then those with cts <= `until` go, in the order of cts, and those that started at or
- * below `start`. The shard may take the batch's columns and leave others in their place; what is in
- * it then is nobody's. */
+/* As iso_aion_shard_apply, in two steps: parts of committed transactions wait in the shard, all
+ * others are applied at once; then those with cts <= `until` go, in the order of cts, and those
+ * that started at or below `start`. The shard may take the batch's columns and leave others in
+ * their place; what is in it then is nobody's. */
 void iso_aion_shard_keep(struct iso_aion_shard *shard, struct aion_batch *batch);
 void iso_aion_shard_release(struct iso_aion_shard *shard, uint64_t until, uint64_t start,
                             uint64_t now);

@@ -9,7 +9,7 @@
 static void forget_initial(struct iso_aion_shard *shard)
 {
     iso_column_free(shard->keys.list, shard->keys.capacity * sizeof *shard->keys.list);
-    aion_crowds_release(shard);
+    aion_overlap_counts_release(shard);
     iso_column_free(shard->cold.list, shard->cold.capacity * sizeof *shard->cold.list);
     iso_index_release(&shard->keys.index);
     shard->keys.list = NULL;

@@ -1,4 +1,4 @@
-/* What the files of a shard share. README.md draws it. */
+/* Shared by the files of a shard. README.md draws it. */
 #pragma once
 
 #include "aion/shard/key_state.h"
@@ -28,7 +28,7 @@ struct aion_shard_time {
     bool ended, thorough;          /* nothing comes any more; every entry that may go goes */
 };
 
-/* What a shard has to report. */
+/* Findings that the shard has to report. */
 struct aion_findings {
     struct aion_finding *list;
     uint32_t count, capacity;
@@ -100,9 +100,9 @@ static inline bool aion_may_drop_read(const struct iso_aion_shard *shard, uint64
                                            : visible_below <= shard->time.passed;
 }
 
-/* What was committed from here on came too late for the read. Where it had a choice of moments
- * (deferred.h), `bound` is the one that it is told by, and transactions that it may rest on started
- * before the last one. */
+/* Commits from here on came too late for the read. Where it had a choice of moments (deferred.h),
+ * `bound` is the one that it is told by, and transactions that it may rest on started before the
+ * last one. */
 static inline uint64_t aion_last_visible_below(const struct iso_aion_shard *shard,
                                                const struct aion_observed *observed)
 {
@@ -147,8 +147,7 @@ bool aion_reads_paged(struct iso_aion_shard *shard, const struct aion_key *key,
 static inline void aion_page_in(struct iso_aion_shard *shard, struct aion_key *key, uint64_t time)
 {
     if (key->flags & AION_KEY_PAGED &&
-        aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin())->time >=
-            time)
+        aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin())->time >= time)
         aion_page_in_all(shard, key);
 }
 
@@ -184,14 +183,14 @@ uint32_t aion_value_reference(struct iso_aion_shard *shard, const struct aion_ke
                               uint32_t value);
 void aion_value_drop(struct iso_aion_shard *shard, const struct aion_key *key, uint32_t value);
 void aion_list_fold(struct iso_aion_shard *shard, struct aion_key *key, struct aion_entry *version);
-/* What a read of a register had to see. */
+/* The value that a read of a register had to see. */
 uint32_t aion_expected(const struct iso_aion_shard *shard, const struct aion_key *key,
                        const struct aion_observed *observed, uint32_t transaction);
 enum aion_state aion_compare(struct iso_aion_shard *shard, const struct aion_key *key,
                              const struct aion_observed *observed, uint32_t transaction);
 struct aion_entry *aion_visible(const struct iso_aion_shard *shard, const struct aion_key *key,
                                 uint64_t visible_below, uint32_t own);
-/* What it had to see; `own`: but of that transaction. */
+/* The version that a read had to see; `own`: not that transaction's. */
 const struct aion_entry *aion_required(const struct iso_aion_shard *shard,
                                        const struct aion_key *key,
                                        const struct aion_observed *observed, uint32_t own);
@@ -241,7 +240,7 @@ struct aion_pairs aion_count_pairs(struct iso_aion_shard *shard, struct aion_key
 void aion_overlap_count_add(struct iso_aion_shard *shard, const struct aion_key *key,
                             const struct aion_entry *version);
 void aion_overlap_count_free(struct aion_overlap_count *overlap_count);
-void aion_crowds_release(struct iso_aion_shard *shard);
+void aion_overlap_counts_release(struct iso_aion_shard *shard);
 
 struct aion_commits aion_window_of(const struct iso_aion_shard *shard, const struct aion_key *key,
                                    uint64_t cts);
@@ -249,7 +248,7 @@ bool aion_is_doubted(const struct iso_aion_shard *shard, const struct aion_entry
 
 /* throttled.c: reads that are judged again too often wait until they are final */
 enum { AION_MANY = 64, AION_RECHECKS = 16, AION_TENTATIVES = 8 };
-/* What is more is more than is looked at each time. */
+/* More reads than these are not looked at again one by one each time (throttled.c). */
 static inline uint32_t aion_many(const struct iso_aion_shard *shard)
 {
     return shard->options.forced.throttles_soon ? 1 : AION_MANY;
@@ -264,7 +263,7 @@ static inline bool aion_is_stale(const struct iso_aion_shard *shard,
 }
 
 /* pending.c */
-/* What it has to say now, if that is not known. */
+/* Judges a stale pending verdict again, so that it says how its reads are now. */
 void aion_pending_refresh(struct iso_aion_shard *shard, uint32_t number);
 uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                           const struct aion_observed *observed);
@@ -289,7 +288,7 @@ void aion_pending_tick(struct iso_aion_shard *shard);
  * verdict's. */
 void aion_pending_excuse(struct iso_aion_shard *shard, uint32_t number,
                          struct aion_observed *observed, bool row_is_wrong, uint32_t cause);
-/* What it waited for may be there. */
+/* Makes a pending verdict final if it waited for something that may be there now. */
 void aion_pending_settle(struct iso_aion_shard *shard, uint32_t number);
 
 /* row.c: rows and their cells */
@@ -329,7 +328,7 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
                              struct aion_value_writers *found);
 
 /* kind.c */
-/* The same of one that is not listed, of a register. */
+/* Explains a violation that is not listed, of a register. */
 void aion_explain_unlisted(struct iso_aion_shard *shard, const struct aion_pending *subject,
                            const struct aion_observed *observed, struct aion_finding *finding);
 void aion_explain(struct iso_aion_shard *shard, const struct aion_pending *subject,

@@ -14,16 +14,15 @@
 
 /* Sorted by time; the directory says of each chunk where it begins, how many it has, and a bound of
  * their starts. */
-void aion_sorted_chunks_validate(const struct aion_pool *pool,
-                                 const struct aion_sorted_chunks *sorted_chunks)
+void aion_chunks_validate(const struct aion_pool *pool,
+                          const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), found = 0;
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), found = 0;
     uint64_t last = 0;
     assert(!sorted_chunks->count || sorted_chunks->at);
     for (uint32_t chunk = 0; sorted_chunks->count && chunk < (chunks > 1 ? chunks : 1); chunk++) {
         uint32_t count;
-        const struct aion_entry *entries =
-            aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
+        const struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, chunk, &count);
         const struct aion_ref *ref =
             chunks > 1 ? (const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at) + chunk
                        : NULL;
@@ -56,9 +55,9 @@ static void name_transaction(struct census *census, uint32_t transaction)
 static void name_all(struct census *census, const struct aion_sorted_chunks *sorted_chunks)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_sorted_chunks_begin();
-    for (; (entry = aion_sorted_chunks_get(&census->shard->pool, sorted_chunks, place));
-         aion_sorted_chunks_next(&census->shard->pool, sorted_chunks, &place))
+    struct aion_place place = aion_chunks_begin();
+    for (; (entry = aion_chunks_get(&census->shard->pool, sorted_chunks, place));
+         aion_chunks_next(&census->shard->pool, sorted_chunks, &place))
         name_transaction(census, entry->transaction);
 }
 
@@ -67,16 +66,16 @@ static void name_all(struct census *census, const struct aion_sorted_chunks *sor
 static void validate_newest(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
     const struct aion_entry *entry;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     if (!key->versions.count) {
         assert(!key->newest_time);
         return;
     }
-    entry = aion_sorted_chunks_last(&shard->pool, &key->versions);
+    entry = aion_chunks_last(&shard->pool, &key->versions);
     assert(key->newest_time == entry->time);
     assert(aion_key_is_list(key) || key->newest_value == entry->value);
-    for (; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place))
+    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, place));
+         aion_chunks_next(&shard->pool, &key->versions, &place))
         assert(entry->time <= entry->start || entry->time - entry->start <= key->span);
 }
 
@@ -99,16 +98,16 @@ static void validate_cold(struct census *census, uint32_t number, const struct a
     const struct aion_cold *cold = &shard->cold.list[key->cold];
     uint32_t unknown = 0;
     const struct aion_entry *entry;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     assert(key->cold < shard->cold.count);
-    aion_sorted_chunks_validate(&shard->pool, &cold->nonversions);
-    aion_sorted_chunks_validate(&shard->pool, &cold->pages);
-    aion_sorted_chunks_validate(&shard->pool, &cold->idle);
-    aion_sorted_chunks_validate(&shard->pool, &cold->value_writers);
+    aion_chunks_validate(&shard->pool, &cold->nonversions);
+    aion_chunks_validate(&shard->pool, &cold->pages);
+    aion_chunks_validate(&shard->pool, &cold->idle);
+    aion_chunks_validate(&shard->pool, &cold->value_writers);
     validate_chain(shard, number, cold);
     name_all(census, &cold->nonversions);
-    for (; (entry = aion_sorted_chunks_get(&shard->pool, &cold->nonversions, place));
-         aion_sorted_chunks_next(&shard->pool, &cold->nonversions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, &cold->nonversions, place));
+         aion_chunks_next(&shard->pool, &cold->nonversions, &place)) {
         assert(!unknown || aion_is_unknown(entry)); /* they stand behind all others */
         unknown += aion_is_unknown(entry);
     }
@@ -121,11 +120,11 @@ static void validate_key(struct census *census, uint32_t number)
 {
     const struct iso_aion_shard *shard = census->shard;
     const struct aion_key *key = &shard->keys.list[number];
-    aion_sorted_chunks_validate(&shard->pool, &key->versions);
-    aion_sorted_chunks_validate(&shard->pool, &key->reads);
+    aion_chunks_validate(&shard->pool, &key->versions);
+    aion_chunks_validate(&shard->pool, &key->reads);
     validate_newest(shard, key);
     assert(!key->reads.count ||
-           aion_sorted_chunks_last(&shard->pool, &key->reads)->time <= key->last_read);
+           aion_chunks_last(&shard->pool, &key->reads)->time <= key->last_read);
     assert(!(key->flags & AION_KEY_PAGED) ||
            (key->cold && shard->cold.list[key->cold].pages.count));
     name_all(census, &key->versions);

@@ -33,15 +33,15 @@ static struct aion_pending *pending_of(struct iso_aion_shard *shard, struct aion
 
 static void retire_read(struct iso_aion_shard *shard, struct aion_key *key, struct aion_place place)
 {
-    struct aion_entry read = *aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_entry read = *aion_chunks_get(&shard->pool, &key->reads, place);
     shard->pending.list[read.detail - 1].throttled = true;
     if (shard->options.level == ISO_SER) {
         struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
         struct aion_entry entry = {.time = read.time, .transaction = read.transaction};
-        aion_sorted_chunks_insert(&shard->pool, idle,
-                                  aion_sorted_chunks_lower(&shard->pool, idle, read.time), &entry);
+        aion_chunks_insert(&shard->pool, idle, aion_chunks_lower(&shard->pool, idle, read.time),
+                           &entry);
     }
-    aion_sorted_chunks_remove(&shard->pool, &key->reads, place);
+    aion_chunks_remove(&shard->pool, &key->reads, place);
     aion_value_drop(shard, key, read.value);
     shard->stats.open_reads--;
 }
@@ -52,8 +52,8 @@ void aion_note_rechecks(struct iso_aion_shard *shard, struct aion_key *key, stru
                         uint32_t scanned)
 {
     struct aion_place place = end;
-    for (; scanned && aion_sorted_chunks_before(&shard->pool, &key->reads, &place); scanned--) {
-        struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+    for (; scanned && aion_chunks_before(&shard->pool, &key->reads, &place); scanned--) {
+        struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
         shard->stats.steps++;
         struct aion_pending *subject = pending_of(shard, key, read);
         if (++subject->rechecks >= (shard->options.forced.throttles_soon ? 2 : AION_RECHECKS))
@@ -71,10 +71,10 @@ void aion_trim_idle(struct iso_aion_shard *shard, struct aion_key *key)
     uint32_t gone = 0, count;
     if (!idle || !idle->count)
         return;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, idle, shard->time.passed);
+    struct aion_place place = aion_chunks_lower(&shard->pool, idle, shard->time.passed);
     for (uint32_t chunk = 0; chunk < place.chunk; chunk++, gone += count)
-        aion_sorted_chunks_chunk(&shard->pool, idle, chunk, &count);
+        aion_chunks_chunk(&shard->pool, idle, chunk, &count);
     gone += place.index;
     if (gone)
-        aion_sorted_chunks_drop(&shard->pool, idle, gone);
+        aion_chunks_drop(&shard->pool, idle, gone);
 }

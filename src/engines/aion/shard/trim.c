@@ -9,7 +9,7 @@ static uint32_t position(const struct iso_aion_shard *shard,
 {
     uint32_t before = place.index, count;
     for (uint32_t i = 0; i < place.chunk; i++) {
-        aion_sorted_chunks_chunk(&shard->pool, sorted_chunks, i, &count);
+        aion_chunks_chunk(&shard->pool, sorted_chunks, i, &count);
         before += count;
     }
     return before;
@@ -20,7 +20,7 @@ static uint32_t position(const struct iso_aion_shard *shard,
 static bool is_too_little(const struct iso_aion_shard *shard,
                           const struct aion_sorted_chunks *sorted_chunks, uint64_t first_kept)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (shard->time.thorough)
         return false;
     if (chunks > 1)
@@ -40,17 +40,16 @@ void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
     aion_trim_idle(shard, key);
     if (!key->reads.count || is_too_little(shard, &key->reads, first_kept))
         return;
-    struct aion_place place = aion_sorted_chunks_begin();
-    uint32_t count = position(shard, &key->reads,
-                              aion_sorted_chunks_lower(&shard->pool, &key->reads, first_kept));
+    struct aion_place place = aion_chunks_begin();
+    uint32_t count =
+        position(shard, &key->reads, aion_chunks_lower(&shard->pool, &key->reads, first_kept));
     if (!count)
         return;
     bool entries = key->flags & AION_KEY_ENTRIES;
     for (uint32_t i = 0; entries && i < count;
-         i++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place))
-        aion_value_drop(shard, key,
-                        aion_sorted_chunks_get(&shard->pool, &key->reads, place)->value);
-    aion_sorted_chunks_drop(&shard->pool, &key->reads, count);
+         i++, aion_chunks_next(&shard->pool, &key->reads, &place))
+        aion_value_drop(shard, key, aion_chunks_get(&shard->pool, &key->reads, place)->value);
+    aion_chunks_drop(&shard->pool, &key->reads, count);
     shard->stats.open_reads -= count;
     if (!key->reads.count) {
         key->flags &= ~(AION_KEY_OWN | AION_KEY_ENTRIES);
@@ -61,10 +60,10 @@ void aion_trim_reads(struct iso_aion_shard *shard, struct aion_key *key)
 /* The elements of the first `count` versions of a list become part of its base. */
 static void fold_versions(struct iso_aion_shard *shard, struct aion_key *key, uint32_t count)
 {
-    struct aion_place place = aion_sorted_chunks_begin();
-    for (; count; count--, aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
-        aion_list_fold(shard, key, aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-        aion_sorted_chunks_get(&shard->pool, &key->versions, place)->value = ISO_ABSENT;
+    struct aion_place place = aion_chunks_begin();
+    for (; count; count--, aion_chunks_next(&shard->pool, &key->versions, &place)) {
+        aion_list_fold(shard, key, aion_chunks_get(&shard->pool, &key->versions, place));
+        aion_chunks_get(&shard->pool, &key->versions, place)->value = ISO_ABSENT;
     }
 }
 
@@ -72,9 +71,8 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (key->versions.count < 2 || is_too_little(shard, &key->versions, shard->time.floor))
         return;
-    uint32_t old =
-        position(shard, &key->versions,
-                 aion_sorted_chunks_lower(&shard->pool, &key->versions, shard->time.floor));
+    uint32_t old = position(shard, &key->versions,
+                            aion_chunks_lower(&shard->pool, &key->versions, shard->time.floor));
     if (old < 2)
         return;
     if (key->flags & AION_KEY_PAGED)
@@ -85,7 +83,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
     uint32_t left = old - 1, count;
     for (uint32_t chunk = 0; left; chunk++) {
         const struct aion_entry *version =
-            aion_sorted_chunks_chunk(&shard->pool, &key->versions, chunk, &count);
+            aion_chunks_chunk(&shard->pool, &key->versions, chunk, &count);
         if (!aion_key_is_list(key) && aion_value_is_entry(version->value)) {
             aion_fetch_versions(shard, version, count < left ? count : left, false);
             aion_fetch_versions(shard, version, count < left ? count : left, true);
@@ -98,7 +96,7 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
             aion_transaction_drop_later(shard, version->transaction);
         }
     }
-    aion_sorted_chunks_drop(&shard->pool, &key->versions, old - 1);
+    aion_chunks_drop(&shard->pool, &key->versions, old - 1);
     shard->stats.versions -= old - 1;
     key->flags |= AION_KEY_DROPPED;
 }
@@ -106,11 +104,10 @@ static void trim_versions(struct iso_aion_shard *shard, struct aion_key *key)
 static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key *key)
 {
     struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     uint32_t count = 0;
-    for (;; aion_sorted_chunks_next(&shard->pool, nonversions, &place), count++) {
-        const struct aion_entry *nonversion =
-            aion_sorted_chunks_get(&shard->pool, nonversions, place);
+    for (;; aion_chunks_next(&shard->pool, nonversions, &place), count++) {
+        const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
         if (!nonversion || nonversion->time >= shard->time.floor || aion_is_unknown(nonversion))
             break;
         aion_value_writers_drop(shard, key, nonversion, false);
@@ -118,7 +115,7 @@ static void trim_nonversions(struct iso_aion_shard *shard, const struct aion_key
         aion_transaction_drop_later(shard, nonversion->transaction);
     }
     if (count)
-        aion_sorted_chunks_drop(&shard->pool, nonversions, count);
+        aion_chunks_drop(&shard->pool, nonversions, count);
 }
 
 void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
@@ -133,7 +130,7 @@ void aion_trim(struct iso_aion_shard *shard, struct aion_key *key)
 static void sweep_key(struct iso_aion_shard *shard, struct aion_key *key)
 {
     if (!key->reads.count && key->reads.at)
-        aion_sorted_chunks_release(&shard->pool, &key->reads);
+        aion_chunks_release(&shard->pool, &key->reads);
     aion_trim(shard, key);
 }
 

@@ -28,10 +28,10 @@ struct aion_place aion_place_of_version(const struct iso_aion_shard *shard,
                                         const struct aion_entry *version)
 {
     if (!key->versions.count || key->newest_time < version->time)
-        return aion_sorted_chunks_end(&shard->pool, &key->versions);
+        return aion_chunks_end(&shard->pool, &key->versions);
     struct standing standing = {shard, version};
-    return aion_sorted_chunks_among(&shard->pool, &key->versions, version->time, stands_before_it,
-                                    &standing);
+    return aion_chunks_among(&shard->pool, &key->versions, version->time, stands_before_it,
+                             &standing);
 }
 
 /* ---- NOCONFLICT ---- */
@@ -113,11 +113,11 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
     const struct aion_entry *version = meeting->version, *other;
     struct aion_place at = place;
     for (;;) {
-        if (!aion_sorted_chunks_before(&shard->pool, &key->versions, &at)) {
+        if (!aion_chunks_before(&shard->pool, &key->versions, &at)) {
             shard->stats.writes_undecided += (key->flags & AION_KEY_DROPPED) != 0;
             break;
         }
-        other = aion_sorted_chunks_get(&shard->pool, &key->versions, at);
+        other = aion_chunks_get(&shard->pool, &key->versions, at);
         if (other->time < version->start)
             break;
         meet_writer(meeting, other);
@@ -126,12 +126,12 @@ static void meet_around(struct meeting *meeting, struct aion_place place)
         return;
     uint64_t last =
         version->time + key->span < version->time ? UINT64_MAX : version->time + key->span;
-    for (at = place;; aion_sorted_chunks_next(&shard->pool, &key->versions, &at)) {
+    for (at = place;; aion_chunks_next(&shard->pool, &key->versions, &at)) {
         uint32_t skipped =
-            aion_sorted_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
+            aion_chunks_skip(&shard->pool, &key->versions, &at, aion_above(version->time));
         meeting->wasted += skipped;
         shard->stats.steps += skipped;
-        other = aion_sorted_chunks_get(&shard->pool, &key->versions, at);
+        other = aion_chunks_get(&shard->pool, &key->versions, at);
         if (!other || other->time > last)
             return;
         meet_writer(meeting, other);
@@ -147,12 +147,12 @@ static bool meet_by_counting(const struct meeting *meeting, struct aion_place pl
     struct aion_pairs met = aion_count_pairs(shard, key, version);
     if (met.count && !aion_list_is_full(shard, key))
         return true;
-    first = aion_sorted_chunks_get(&shard->pool, &key->versions, aion_sorted_chunks_begin());
+    first = aion_chunks_get(&shard->pool, &key->versions, aion_chunks_begin());
     if (key->flags & AION_KEY_DROPPED &&
         (first->time >= version->start || (!place.chunk && !place.index)))
         shard->stats.writes_undecided++;
     shard->stats.counts[ISO_NOCONFLICT] += met.count;
-    newest = aion_sorted_chunks_last(&shard->pool, &key->versions);
+    newest = aion_chunks_last(&shard->pool, &key->versions);
     if (met.count) {
         aion_note_unlisted(shard, key);
         emit_conflict(shard, key, version, is_overlap(version, newest) ? newest : NULL, &met);
@@ -185,18 +185,17 @@ static bool reader_shares(const struct iso_aion_shard *shard, const struct aion_
     const struct aion_entry *rested;
     if (key->cold && shard->cold.list[key->cold].idle.count) {
         const struct aion_sorted_chunks *idle = &shard->cold.list[key->cold].idle;
-        rested = aion_sorted_chunks_get(
-            &shard->pool, idle, aion_sorted_chunks_lower(&shard->pool, idle, version->time));
+        rested = aion_chunks_get(&shard->pool, idle,
+                                 aion_chunks_lower(&shard->pool, idle, version->time));
         if (rested && rested->time == version->time)
             return true; /* maybe: whoever reports the tie looks */
     }
     if (key->last_read < version->time || version->time < shard->readers.passed ||
         !key->reads.count)
         return false;
-    struct aion_place place = aion_sorted_chunks_lower(&shard->pool, &key->reads, version->time);
-    for (uint32_t looked = 0;;
-         looked++, aion_sorted_chunks_next(&shard->pool, &key->reads, &place)) {
-        const struct aion_entry *read = aion_sorted_chunks_get(&shard->pool, &key->reads, place);
+    struct aion_place place = aion_chunks_lower(&shard->pool, &key->reads, version->time);
+    for (uint32_t looked = 0;; looked++, aion_chunks_next(&shard->pool, &key->reads, &place)) {
+        const struct aion_entry *read = aion_chunks_get(&shard->pool, &key->reads, place);
         if (!read || read->time != version->time)
             return false;
         if (looked == aion_many(shard))
@@ -212,10 +211,10 @@ static void note_ties(struct iso_aion_shard *shard, const struct aion_key *key,
                       const struct aion_entry *version, struct aion_place place)
 {
     struct aion_place before = place;
-    const struct aion_entry *next = aion_sorted_chunks_get(&shard->pool, &key->versions, place),
+    const struct aion_entry *next = aion_chunks_get(&shard->pool, &key->versions, place),
                             *previous = NULL;
-    if (key->versions.count && aion_sorted_chunks_before(&shard->pool, &key->versions, &before))
-        previous = aion_sorted_chunks_get(&shard->pool, &key->versions, before);
+    if (key->versions.count && aion_chunks_before(&shard->pool, &key->versions, &before))
+        previous = aion_chunks_get(&shard->pool, &key->versions, before);
     if ((next && next->time == version->time) || (previous && previous->time == version->time) ||
         reader_shares(shard, key, version))
         aion_tie_note(shard, key, version->time);
@@ -272,8 +271,7 @@ static inline bool append_version(struct iso_aion_shard *shard, const struct aio
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
         overlaps || !key->versions.count || key->newest_time >= time || key->last_read >= time)
         return false;
-    struct aion_entry *entry =
-        aion_sorted_chunks_append(&shard->pool, &key->versions, part->start_bound);
+    struct aion_entry *entry = aion_chunks_append(&shard->pool, &key->versions, part->start_bound);
     if (!entry)
         return false;
     *entry = (struct aion_entry){.time = time,
@@ -300,8 +298,8 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
     struct aion_near near, ties;
     if (step->kind != AION_VERSION || step->detail || aion_value_is_entry(step->value) ||
         aion_key_is_list(key) || !key->versions.count ||
-        !aion_sorted_chunks_near(&shard->pool, &key->versions, part->cts, &near) ||
-        !near.has_room || !near.index)
+        !aion_chunks_near(&shard->pool, &key->versions, part->cts, &near) || !near.has_room ||
+        !near.index)
         return false;
     bool met = judges_overlaps(shard) && near.entries[near.index - 1].time >= part->start_bound;
     for (uint32_t i = near.index; i < near.count; i++)
@@ -310,7 +308,7 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
     if (met)
         return false;
     if (shard->options.level == ISO_SER && key->last_read >= part->cts && key->reads.count &&
-        (!aion_sorted_chunks_near(&shard->pool, &key->reads, part->cts, &ties) ||
+        (!aion_chunks_near(&shard->pool, &key->reads, part->cts, &ties) ||
          (ties.index < ties.count && ties.entries[ties.index].time == part->cts)))
         return false;
     struct aion_entry version = {.time = part->cts,
@@ -318,7 +316,7 @@ static inline bool insert_version_near(struct iso_aion_shard *shard, const struc
                                  .value = step->value,
                                  .transaction = aion_transaction_reference(shard, transaction),
                                  .operation = step->operation};
-    aion_sorted_chunks_put_near(&shard->pool, &key->versions, &near, &version);
+    aion_chunks_put_near(&shard->pool, &key->versions, &near, &version);
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
@@ -343,7 +341,7 @@ insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
         return;
     struct aion_entry version = version_of(shard, batch, part, step, transaction);
     aion_page_in(shard, key, version.start < version.time ? version.start : version.time);
-    if (aion_sorted_chunks_full(&shard->pool, &key->versions))
+    if (aion_chunks_full(&shard->pool, &key->versions))
         aion_trim(shard, key);
     struct aion_place place = aion_place_of_version(shard, key, &version);
     if (judges_overlaps(shard) && !(version.detail & AION_VERSION_UNJUDGED))
@@ -355,15 +353,14 @@ insert_version(struct iso_aion_shard *shard, const struct aion_batch *batch,
         aion_transaction_drop(shard, transaction);
         return;
     }
-    place = aion_sorted_chunks_insert(&shard->pool, &key->versions, place, &version);
+    place = aion_chunks_insert(&shard->pool, &key->versions, place, &version);
     note_version(shard, key, &version);
     key->flags |= AION_KEY_CHANGED;
     shard->stats.versions++;
     if (version.time > version.start && version.time - version.start > key->span)
         key->span = version.time - version.start;
-    aion_sorted_chunks_next(&shard->pool, &key->versions, &place);
-    const struct aion_entry *successor =
-        aion_sorted_chunks_get(&shard->pool, &key->versions, place);
+    aion_chunks_next(&shard->pool, &key->versions, &place);
+    const struct aion_entry *successor = aion_chunks_get(&shard->pool, &key->versions, place);
     if (!successor) {
         key->newest_time = version.time;
         key->newest_value = version.value;
@@ -393,8 +390,8 @@ static enum aion_nonversion nonversion_of(const struct aion_step *step, uint8_t 
     return step->flags & AION_FINAL_VALUE ? AION_NONVERSION_UNKNOWN_FINAL : AION_NONVERSION_UNKNOWN;
 }
 
-/* Of the non-version writes of unknown transactions that have one value: see may_be_written in
- * read.c. The tid tells apart what is left. */
+/* The order of the non-version writes of one value by unknown transactions: see may_be_written in
+ * read.c. The tid tells apart writes that are equal otherwise. */
 static bool stands_among_unknown(const void *context, const struct aion_entry *other)
 {
     const struct standing *standing = context;
@@ -413,9 +410,9 @@ static struct aion_place place_of_nonversion(const struct iso_aion_shard *shard,
 {
     struct standing standing = {shard, nonversion};
     if (!aion_is_unknown(nonversion))
-        return aion_sorted_chunks_lower(&shard->pool, nonversions, nonversion->time);
-    return aion_sorted_chunks_among(&shard->pool, nonversions, nonversion->time,
-                                    stands_among_unknown, &standing);
+        return aion_chunks_lower(&shard->pool, nonversions, nonversion->time);
+    return aion_chunks_among(&shard->pool, nonversions, nonversion->time, stands_among_unknown,
+                             &standing);
 }
 
 void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batch,
@@ -440,10 +437,10 @@ void aion_nonversion(struct iso_aion_shard *shard, const struct aion_batch *batc
         nonversion.time = has_sts ? transaction->sts : shard->time.passed;
     if (status != ISO_UNKNOWN && nonversion.time >= aion_unknown_time(0))
         nonversion.time = aion_unknown_time(0) - 1;
-    if (aion_sorted_chunks_full(&shard->pool, nonversions))
+    if (aion_chunks_full(&shard->pool, nonversions))
         aion_trim(shard, key);
-    aion_sorted_chunks_insert(&shard->pool, nonversions,
-                              place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
+    aion_chunks_insert(&shard->pool, nonversions,
+                       place_of_nonversion(shard, nonversions, &nonversion), &nonversion);
     aion_value_writers_add(shard, key, &nonversion, false);
     key->flags |= AION_KEY_CHANGED;
     if (status == ISO_UNKNOWN)
@@ -476,22 +473,22 @@ static void forget_write(struct iso_aion_shard *shard, struct aion_key *key,
         return;
     struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     uint64_t time = aion_unknown_time(value);
-    struct aion_place place = aion_sorted_chunks_among(&shard->pool, nonversions, time,
-                                                       stands_before_forgotten, forgotten);
-    const struct aion_entry *nonversion = aion_sorted_chunks_get(&shard->pool, nonversions, place);
+    struct aion_place place =
+        aion_chunks_among(&shard->pool, nonversions, time, stands_before_forgotten, forgotten);
+    const struct aion_entry *nonversion = aion_chunks_get(&shard->pool, nonversions, place);
     if (nonversion && nonversion->time == time && nonversion->detail == forgotten->detail &&
         nonversion->start == forgotten->start &&
         shard->transactions.list[nonversion->transaction].tid == forgotten->tid) {
         uint32_t transaction = nonversion->transaction;
         aion_values_drop(&shard->values, value);
-        aion_sorted_chunks_remove(&shard->pool, nonversions, place);
+        aion_chunks_remove(&shard->pool, nonversions, place);
         aion_transaction_drop(shard, transaction);
     }
     aion_recheck_pending(shard, key, ISO_NONE);
 }
 
-/* What it wrote is not known any more: it may be what a read saw that found nothing newer
- * (read.c). */
+/* The writes of an unknown transaction are forgotten: one may be what a read saw that found nothing
+ * newer (read.c). */
 static void note_aged(struct iso_aion_shard *shard, struct aion_key *key, uint64_t until)
 {
     if (key->flags & AION_KEY_PAGED)

@@ -23,10 +23,10 @@ static void set_block(struct aion_sorted_chunks *sorted_chunks, uint32_t at, uin
     sorted_chunks->chunks = chunks | size << AION_CHUNKS_BITS;
 }
 
-struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool,
-                                         const struct aion_sorted_chunks *sorted_chunks)
+struct aion_place aion_chunks_end(const struct aion_pool *pool,
+                                  const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (chunks <= 1)
         return (struct aion_place){0, sorted_chunks->count};
     return (struct aion_place){chunks - 1, refs_of(pool, sorted_chunks)[chunks - 1].count};
@@ -69,15 +69,13 @@ static uint32_t search(const struct aion_entry *entries, uint32_t count, uint64_
     return low;
 }
 
-struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
-                                           const struct aion_sorted_chunks *sorted_chunks,
-                                           uint64_t time)
+struct aion_place aion_chunks_lower(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), chunk = chunks ? chunks - 1 : 0,
-             count;
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), chunk = chunks ? chunks - 1 : 0, count;
     if (!sorted_chunks->count)
         return (struct aion_place){0, 0};
-    const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
+    const struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, chunk, &count);
     for (uint32_t near = 0; near < NEAR_END && near < count; near++) {
         if (entries[count - 1 - near].time < time)
             return (struct aion_place){chunk, count - near};
@@ -86,7 +84,7 @@ struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
     if (chunks > 1 && from >= time) {
         const struct aion_ref *refs = refs_of(pool, sorted_chunks);
         chunk = find_chunk(refs, chunks, time);
-        entries = aion_sorted_chunks_chunk(pool, sorted_chunks, chunk, &count);
+        entries = aion_chunks_chunk(pool, sorted_chunks, chunk, &count);
         from = refs[chunk].first;
         to = chunk + 1 < chunks ? refs[chunk + 1].first : to;
     }
@@ -96,29 +94,26 @@ struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
     return (struct aion_place){chunk, index};
 }
 
-struct aion_place aion_sorted_chunks_among(
+struct aion_place aion_chunks_among(
     const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
     bool (*stands_before)(const void *context, const struct aion_entry *entry), const void *context)
 {
-    struct aion_place place = aion_sorted_chunks_lower(pool, sorted_chunks, time);
-    const struct aion_entry *first = aion_sorted_chunks_get(pool, sorted_chunks, place);
+    struct aion_place place = aion_chunks_lower(pool, sorted_chunks, time);
+    const struct aion_entry *first = aion_chunks_get(pool, sorted_chunks, place);
     if (!first || first->time != time || !stands_before(context, first))
         return place;
     uint32_t low = place.chunk,
-             high = aion_sorted_chunks_chunks(sorted_chunks)
-                        ? aion_sorted_chunks_chunks(sorted_chunks)
-                        : 1,
+             high = aion_chunks_chunks(sorted_chunks) ? aion_chunks_chunks(sorted_chunks) : 1,
              count;
     while (high - low > 1) { /* the last chunk that begins with one of those before */
         uint32_t middle = low + (high - low) / 2;
-        const struct aion_entry *entry =
-            aion_sorted_chunks_chunk(pool, sorted_chunks, middle, &count);
+        const struct aion_entry *entry = aion_chunks_chunk(pool, sorted_chunks, middle, &count);
         if (entry->time == time && stands_before(context, entry))
             low = middle;
         else
             high = middle;
     }
-    const struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, low, &count);
+    const struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, low, &count);
     uint32_t from = low == place.chunk ? place.index : 0, end = count;
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
@@ -127,16 +122,16 @@ struct aion_place aion_sorted_chunks_among(
         else
             end = middle;
     }
-    if (from == count && low + 1 < aion_sorted_chunks_chunks(sorted_chunks))
+    if (from == count && low + 1 < aion_chunks_chunks(sorted_chunks))
         return (struct aion_place){low + 1, 0};
     return (struct aion_place){low, from};
 }
 
-uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool,
-                                 const struct aion_sorted_chunks *sorted_chunks,
-                                 struct aion_place *place, uint64_t start)
+uint32_t aion_chunks_skip(const struct aion_pool *pool,
+                          const struct aion_sorted_chunks *sorted_chunks, struct aion_place *place,
+                          uint64_t start)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), from = place->chunk;
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), from = place->chunk;
     if (chunks <= 1)
         return 0;
     const struct aion_ref *refs = refs_of(pool, sorted_chunks);
@@ -159,7 +154,7 @@ static void put_entry(struct aion_entry *entries, uint32_t count, uint32_t index
 
 static void widen_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
 {
-    unsigned size = aion_sorted_chunks_size(sorted_chunks);
+    unsigned size = aion_chunks_size(sorted_chunks);
     uint32_t wider = aion_pool_take(pool, size + 1);
     memcpy(aion_pool_at(pool, wider), aion_pool_at(pool, sorted_chunks->at),
            sorted_chunks->count * sizeof(struct aion_entry));
@@ -167,11 +162,11 @@ static void widen_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorte
     set_block(sorted_chunks, wider, 1, size + 1);
 }
 
-void aion_sorted_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
+void aion_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
 {
-    if (aion_sorted_chunks_chunks(sorted_chunks) == 1 &&
-        aion_sorted_chunks_size(sorted_chunks) < AION_CHUNK_SIZE &&
-        sorted_chunks->count > 1u << aion_sorted_chunks_size(sorted_chunks))
+    if (aion_chunks_chunks(sorted_chunks) == 1 &&
+        aion_chunks_size(sorted_chunks) < AION_CHUNK_SIZE &&
+        sorted_chunks->count > 1u << aion_chunks_size(sorted_chunks))
         widen_chunk(pool, sorted_chunks);
 }
 
@@ -205,7 +200,7 @@ static void start_directory(struct aion_pool *pool, struct aion_sorted_chunks *s
 static void widen_directory(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                             uint32_t chunks)
 {
-    unsigned size = aion_sorted_chunks_size(sorted_chunks);
+    unsigned size = aion_chunks_size(sorted_chunks);
     if ((chunks + 1) * sizeof(struct aion_ref) <= (size_t)AION_UNIT << size)
         return;
     uint32_t wider = aion_pool_take(pool, size + 1);
@@ -233,7 +228,7 @@ static void split_chunk(struct aion_pool *pool, struct aion_sorted_chunks *sorte
     describe_chunk(pool, &refs[chunk]);
     if (moved)
         describe_chunk(pool, &refs[chunk + 1]);
-    set_block(sorted_chunks, sorted_chunks->at, chunks + 1, aion_sorted_chunks_size(sorted_chunks));
+    set_block(sorted_chunks, sorted_chunks->at, chunks + 1, aion_chunks_size(sorted_chunks));
 }
 
 static struct aion_place insert_in_directory(struct aion_pool *pool,
@@ -241,7 +236,7 @@ static struct aion_place insert_in_directory(struct aion_pool *pool,
                                              struct aion_place place,
                                              const struct aion_entry *entry)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
     if (!place.index && place.chunk && refs[place.chunk].count == AION_CHUNK &&
         refs[place.chunk - 1].count < AION_CHUNK)
@@ -262,14 +257,14 @@ static struct aion_place insert_in_directory(struct aion_pool *pool,
     return place;
 }
 
-struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool,
-                                            struct aion_sorted_chunks *sorted_chunks,
-                                            struct aion_place place, const struct aion_entry *entry)
+struct aion_place aion_chunks_insert(struct aion_pool *pool,
+                                     struct aion_sorted_chunks *sorted_chunks,
+                                     struct aion_place place, const struct aion_entry *entry)
 {
     if (!sorted_chunks->at)
         set_block(sorted_chunks, aion_pool_take(pool, 0), 1, 0);
-    if (aion_sorted_chunks_chunks(sorted_chunks) == 1) {
-        unsigned size = aion_sorted_chunks_size(sorted_chunks);
+    if (aion_chunks_chunks(sorted_chunks) == 1) {
+        unsigned size = aion_chunks_size(sorted_chunks);
         if (sorted_chunks->count == 2u << size && size == AION_CHUNK_SIZE) {
             start_directory(pool, sorted_chunks);
             return insert_in_directory(pool, sorted_chunks, place, entry);
@@ -289,7 +284,7 @@ struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool,
 static void end_directory(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
 {
     struct aion_ref ref = refs_of(pool, sorted_chunks)[0];
-    aion_pool_give(pool, sorted_chunks->at, aion_sorted_chunks_size(sorted_chunks));
+    aion_pool_give(pool, sorted_chunks->at, aion_chunks_size(sorted_chunks));
     set_block(sorted_chunks, ref.at, 1, AION_CHUNK_SIZE);
 }
 
@@ -297,28 +292,27 @@ static void drop_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorte
                         uint32_t first, uint32_t count)
 {
     struct aion_ref *refs = refs_of(pool, sorted_chunks);
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     for (uint32_t i = first; i < first + count; i++)
         aion_pool_give(pool, refs[i].at, AION_CHUNK_SIZE);
     memmove(refs + first, refs + first + count, (chunks - first - count) * sizeof *refs);
-    set_block(sorted_chunks, sorted_chunks->at, chunks - count,
-              aion_sorted_chunks_size(sorted_chunks));
+    set_block(sorted_chunks, sorted_chunks->at, chunks - count, aion_chunks_size(sorted_chunks));
     if (chunks - count == 1)
         end_directory(pool, sorted_chunks);
 }
 
-void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                               struct aion_place place)
+void aion_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                        struct aion_place place)
 {
     uint32_t count;
-    struct aion_entry *entries = aion_sorted_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
+    struct aion_entry *entries = aion_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
     assert(place.index < count);
     memmove(entries + place.index, entries + place.index + 1,
             (count - place.index - 1) * sizeof *entries);
     sorted_chunks->count--;
     if (!sorted_chunks->count) {
-        aion_sorted_chunks_release(pool, sorted_chunks);
-    } else if (aion_sorted_chunks_chunks(sorted_chunks) > 1) {
+        aion_chunks_release(pool, sorted_chunks);
+    } else if (aion_chunks_chunks(sorted_chunks) > 1) {
         struct aion_ref *ref = &refs_of(pool, sorted_chunks)[place.chunk];
         if (--ref->count)
             ref->first = entries[0].time;
@@ -327,18 +321,18 @@ void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks
     }
 }
 
-void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                             struct aion_place *place)
+void aion_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                      struct aion_place *place)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), count;
-    aion_sorted_chunks_remove(pool, sorted_chunks, *place);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), count;
+    aion_chunks_remove(pool, sorted_chunks, *place);
     if (!sorted_chunks->count) {
-        *place = aion_sorted_chunks_begin();
-    } else if (aion_sorted_chunks_chunks(sorted_chunks) < chunks) { /* the chunk went, too */
+        *place = aion_chunks_begin();
+    } else if (aion_chunks_chunks(sorted_chunks) < chunks) { /* the chunk went, too */
         *place = place->chunk < chunks - 1 ? (struct aion_place){place->chunk, 0}
-                                           : aion_sorted_chunks_end(pool, sorted_chunks);
+                                           : aion_chunks_end(pool, sorted_chunks);
     } else {
-        aion_sorted_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
+        aion_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
         if (chunks > 1)
             describe_chunk(pool, &refs_of(pool, sorted_chunks)[place->chunk]);
         if (place->index >= count && place->chunk + 1 < chunks)
@@ -352,7 +346,7 @@ void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *
 static void narrow_sorted_chunks(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
                                  uint32_t left)
 {
-    unsigned size = aion_sorted_chunks_size(sorted_chunks),
+    unsigned size = aion_chunks_size(sorted_chunks),
              smaller = aion_pool_size(2 * sorted_chunks->count * sizeof(struct aion_entry));
     struct aion_entry *entries = aion_pool_at(pool, sorted_chunks->at);
     if (smaller + 1 > size) {
@@ -366,22 +360,22 @@ static void narrow_sorted_chunks(struct aion_pool *pool, struct aion_sorted_chun
     set_block(sorted_chunks, block, 1, smaller);
 }
 
-void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                             uint32_t count)
+void aion_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                      uint32_t count)
 {
     assert(count <= sorted_chunks->count);
-    if (count == sorted_chunks->count && aion_sorted_chunks_chunks(sorted_chunks) == 1 &&
-        aion_sorted_chunks_size(sorted_chunks) <= KEPT_SIZE) {
+    if (count == sorted_chunks->count && aion_chunks_chunks(sorted_chunks) == 1 &&
+        aion_chunks_size(sorted_chunks) <= KEPT_SIZE) {
         sorted_chunks->count = 0;
         return;
     }
     if (count == sorted_chunks->count) {
-        aion_sorted_chunks_release(pool, sorted_chunks);
+        aion_chunks_release(pool, sorted_chunks);
         return;
     }
     sorted_chunks->count -= count;
     uint32_t whole = 0, left = count;
-    if (aion_sorted_chunks_chunks(sorted_chunks) > 1) {
+    if (aion_chunks_chunks(sorted_chunks) > 1) {
         struct aion_ref *refs = refs_of(pool, sorted_chunks);
         while (left >= refs[whole].count)
             left -= refs[whole++].count;
@@ -393,17 +387,17 @@ void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *
             drop_chunks(pool, sorted_chunks, 0, whole);
         left = 0;
     }
-    if (aion_sorted_chunks_chunks(sorted_chunks) == 1)
+    if (aion_chunks_chunks(sorted_chunks) == 1)
         narrow_sorted_chunks(pool, sorted_chunks, left);
 }
 
-void aion_sorted_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
+void aion_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks)
 {
-    if (sorted_chunks->at && aion_sorted_chunks_chunks(sorted_chunks) > 1) {
-        for (uint32_t i = 0; i < aion_sorted_chunks_chunks(sorted_chunks); i++)
+    if (sorted_chunks->at && aion_chunks_chunks(sorted_chunks) > 1) {
+        for (uint32_t i = 0; i < aion_chunks_chunks(sorted_chunks); i++)
             aion_pool_give(pool, refs_of(pool, sorted_chunks)[i].at, AION_CHUNK_SIZE);
     }
     if (sorted_chunks->at)
-        aion_pool_give(pool, sorted_chunks->at, aion_sorted_chunks_size(sorted_chunks));
+        aion_pool_give(pool, sorted_chunks->at, aion_chunks_size(sorted_chunks));
     memset(sorted_chunks, 0, sizeof *sorted_chunks);
 }

@@ -48,23 +48,22 @@ struct aion_ref {
     uint32_t at, count;
 };
 
-static inline uint32_t aion_sorted_chunks_chunks(const struct aion_sorted_chunks *sorted_chunks)
+static inline uint32_t aion_chunks_chunks(const struct aion_sorted_chunks *sorted_chunks)
 {
     return sorted_chunks->chunks & ((1u << AION_CHUNKS_BITS) - 1);
 }
 
-static inline unsigned aion_sorted_chunks_size(const struct aion_sorted_chunks *sorted_chunks)
+static inline unsigned aion_chunks_size(const struct aion_sorted_chunks *sorted_chunks)
 {
     return sorted_chunks->chunks >> AION_CHUNKS_BITS;
 }
 
 /* Chunk `chunk` and how many entries it has. */
-static inline struct aion_entry *
-aion_sorted_chunks_chunk(const struct aion_pool *pool,
-                         const struct aion_sorted_chunks *sorted_chunks, uint32_t chunk,
-                         uint32_t *count)
+static inline struct aion_entry *aion_chunks_chunk(const struct aion_pool *pool,
+                                                   const struct aion_sorted_chunks *sorted_chunks,
+                                                   uint32_t chunk, uint32_t *count)
 {
-    if (aion_sorted_chunks_chunks(sorted_chunks) <= 1) {
+    if (aion_chunks_chunks(sorted_chunks) <= 1) {
         *count = sorted_chunks->count;
         return aion_pool_at(pool, sorted_chunks->at);
     }
@@ -74,43 +73,42 @@ aion_sorted_chunks_chunk(const struct aion_pool *pool,
     return aion_pool_at(pool, ref->at);
 }
 
-void aion_sorted_chunks_validate(
-    const struct aion_pool *pool,
-    const struct aion_sorted_chunks *sorted_chunks); /* shard_validate.c */
+void aion_chunks_validate(const struct aion_pool *pool,
+                          const struct aion_sorted_chunks *sorted_chunks); /* shard_validate.c */
 
 /* The entry at a place, or NULL at the end. */
-static inline struct aion_entry *
-aion_sorted_chunks_get(const struct aion_pool *pool, const struct aion_sorted_chunks *sorted_chunks,
-                       struct aion_place place)
+static inline struct aion_entry *aion_chunks_get(const struct aion_pool *pool,
+                                                 const struct aion_sorted_chunks *sorted_chunks,
+                                                 struct aion_place place)
 {
     uint32_t count;
     if (!sorted_chunks->count)
         return NULL;
-    struct aion_entry *chunk = aion_sorted_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
+    struct aion_entry *chunk = aion_chunks_chunk(pool, sorted_chunks, place.chunk, &count);
     return place.index < count ? chunk + place.index : NULL;
 }
 
-static inline struct aion_place aion_sorted_chunks_begin(void)
+static inline struct aion_place aion_chunks_begin(void)
 {
     return (struct aion_place){0, 0};
 }
-struct aion_place aion_sorted_chunks_end(const struct aion_pool *pool,
-                                         const struct aion_sorted_chunks *sorted_chunks);
+struct aion_place aion_chunks_end(const struct aion_pool *pool,
+                                  const struct aion_sorted_chunks *sorted_chunks);
 
 /* Steps to the next entry (or the end), and to the one before; false if there is none before. */
-static inline void aion_sorted_chunks_next(const struct aion_pool *pool,
-                                           const struct aion_sorted_chunks *sorted_chunks,
-                                           struct aion_place *place)
+static inline void aion_chunks_next(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks,
+                                    struct aion_place *place)
 {
     uint32_t count;
-    aion_sorted_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
-    if (++place->index >= count && place->chunk + 1 < aion_sorted_chunks_chunks(sorted_chunks))
+    aion_chunks_chunk(pool, sorted_chunks, place->chunk, &count);
+    if (++place->index >= count && place->chunk + 1 < aion_chunks_chunks(sorted_chunks))
         *place = (struct aion_place){place->chunk + 1, 0};
 }
 
-static inline bool aion_sorted_chunks_before(const struct aion_pool *pool,
-                                             const struct aion_sorted_chunks *sorted_chunks,
-                                             struct aion_place *place)
+static inline bool aion_chunks_before(const struct aion_pool *pool,
+                                      const struct aion_sorted_chunks *sorted_chunks,
+                                      struct aion_place *place)
 {
     if (place->index) {
         place->index--;
@@ -119,63 +117,60 @@ static inline bool aion_sorted_chunks_before(const struct aion_pool *pool,
     if (!place->chunk)
         return false;
     uint32_t count;
-    aion_sorted_chunks_chunk(pool, sorted_chunks, place->chunk - 1, &count);
+    aion_chunks_chunk(pool, sorted_chunks, place->chunk - 1, &count);
     *place = (struct aion_place){place->chunk - 1, count - 1};
     return true;
 }
 
 /* The last entry; the run is not empty. */
-static inline struct aion_entry *
-aion_sorted_chunks_last(const struct aion_pool *pool,
-                        const struct aion_sorted_chunks *sorted_chunks)
+static inline struct aion_entry *aion_chunks_last(const struct aion_pool *pool,
+                                                  const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t count, chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t count, chunks = aion_chunks_chunks(sorted_chunks);
     struct aion_entry *chunk =
-        aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
+        aion_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
     return chunk + count - 1;
 }
 
 /* The first entry whose time is not below `time`. */
-struct aion_place aion_sorted_chunks_lower(const struct aion_pool *pool,
-                                           const struct aion_sorted_chunks *sorted_chunks,
-                                           uint64_t time);
+struct aion_place aion_chunks_lower(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time);
 
-/* Of entries of one time, which the caller has put into an order of its own: the first that does
+/* Among entries of one time, which the caller has put into an order of its own: the first that does
  * not stand before what `context` is. However many share the time, it looks at few. */
-struct aion_place
-aion_sorted_chunks_among(const struct aion_pool *pool,
-                         const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
-                         bool (*stands_before)(const void *context, const struct aion_entry *entry),
-                         const void *context);
+struct aion_place aion_chunks_among(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
+                                    bool (*stands_before)(const void *context,
+                                                          const struct aion_entry *entry),
+                                    const void *context);
 
 /* Steps over chunks in which no entry starts below `start`, and says over how many; stays where it
  * is if that chunk may have one. */
-uint32_t aion_sorted_chunks_skip(const struct aion_pool *pool,
-                                 const struct aion_sorted_chunks *sorted_chunks,
-                                 struct aion_place *place, uint64_t start);
+uint32_t aion_chunks_skip(const struct aion_pool *pool,
+                          const struct aion_sorted_chunks *sorted_chunks, struct aion_place *place,
+                          uint64_t start);
 
 /* True if the next insert at the end needs memory: the time to drop what is no longer needed. */
-static inline bool aion_sorted_chunks_full(const struct aion_pool *pool,
-                                           const struct aion_sorted_chunks *sorted_chunks)
+static inline bool aion_chunks_full(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (chunks <= 1)
-        return sorted_chunks->count == (2u << aion_sorted_chunks_size(sorted_chunks)) ||
+        return sorted_chunks->count == (2u << aion_chunks_size(sorted_chunks)) ||
                !sorted_chunks->at;
     return ((const struct aion_ref *)aion_pool_at(pool, sorted_chunks->at))[chunks - 1].count ==
            AION_CHUNK;
 }
 
 /* An entry more at the end where the last chunk has room for it, or NULL: then it takes
- * aion_sorted_chunks_insert. The caller fills it in. */
-static inline struct aion_entry *aion_sorted_chunks_append(const struct aion_pool *pool,
-                                                           struct aion_sorted_chunks *sorted_chunks,
-                                                           uint64_t start)
+ * aion_chunks_insert. The caller fills it in. */
+static inline struct aion_entry *aion_chunks_append(const struct aion_pool *pool,
+                                                    struct aion_sorted_chunks *sorted_chunks,
+                                                    uint64_t start)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     if (chunks <= 1) {
-        if (!sorted_chunks->at ||
-            sorted_chunks->count == 2u << aion_sorted_chunks_size(sorted_chunks))
+        if (!sorted_chunks->at || sorted_chunks->count == 2u << aion_chunks_size(sorted_chunks))
             return NULL;
         return (struct aion_entry *)aion_pool_at(pool, sorted_chunks->at) + sorted_chunks->count++;
     }
@@ -196,30 +191,30 @@ struct aion_near {
 };
 enum { AION_NEAR = 8 };
 
-/* False if the place is not there: then it takes aion_sorted_chunks_lower. The run is not empty. */
-static inline bool aion_sorted_chunks_near(const struct aion_pool *pool,
-                                           const struct aion_sorted_chunks *sorted_chunks,
-                                           uint64_t time, struct aion_near *near)
+/* False if the place is not there: then it takes aion_chunks_lower. The run is not empty. */
+static inline bool aion_chunks_near(const struct aion_pool *pool,
+                                    const struct aion_sorted_chunks *sorted_chunks, uint64_t time,
+                                    struct aion_near *near)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks), count;
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks), count;
     const struct aion_entry *entries =
-        aion_sorted_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
+        aion_chunks_chunk(pool, sorted_chunks, chunks ? chunks - 1 : 0, &count);
     uint32_t index = count, least = count > AION_NEAR ? count - AION_NEAR : 0;
     while (index > least && entries[index - 1].time >= time)
         index--;
     *near = (struct aion_near){
         (struct aion_entry *)entries, index, count,
-        count < (chunks > 1 ? (uint32_t)AION_CHUNK : 2u << aion_sorted_chunks_size(sorted_chunks))};
+        count < (chunks > 1 ? (uint32_t)AION_CHUNK : 2u << aion_chunks_size(sorted_chunks))};
     return index > least || (!index && chunks <= 1);
 }
 
 /* Puts an entry into a place that has room, before all or before others in the same chunk. */
-static inline void aion_sorted_chunks_put_near(const struct aion_pool *pool,
-                                               struct aion_sorted_chunks *sorted_chunks,
-                                               const struct aion_near *near,
-                                               const struct aion_entry *entry)
+static inline void aion_chunks_put_near(const struct aion_pool *pool,
+                                        struct aion_sorted_chunks *sorted_chunks,
+                                        const struct aion_near *near,
+                                        const struct aion_entry *entry)
 {
-    uint32_t chunks = aion_sorted_chunks_chunks(sorted_chunks);
+    uint32_t chunks = aion_chunks_chunks(sorted_chunks);
     for (uint32_t i = near->count; i > near->index; i--)
         near->entries[i] = near->entries[i - 1];
     near->entries[near->index] = *entry;
@@ -233,23 +228,22 @@ static inline void aion_sorted_chunks_put_near(const struct aion_pool *pool,
 }
 
 /* Puts an entry before `place`; says where it is now. */
-struct aion_place aion_sorted_chunks_insert(struct aion_pool *pool,
-                                            struct aion_sorted_chunks *sorted_chunks,
-                                            struct aion_place place,
-                                            const struct aion_entry *entry);
+struct aion_place aion_chunks_insert(struct aion_pool *pool,
+                                     struct aion_sorted_chunks *sorted_chunks,
+                                     struct aion_place place, const struct aion_entry *entry);
 
 /* Widens the only chunk of a run if it is more than half full: it would have to be trimmed again
  * soon. */
-void aion_sorted_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
+void aion_chunks_make_room(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
 
 /* Takes out the entry at `place`, which is then that of the one behind. */
-void aion_sorted_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                             struct aion_place *place);
+void aion_chunks_take(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                      struct aion_place *place);
 
 /* Takes out the entry at `place`; and the first `count` entries. A small run that has become empty
- * keeps its chunk for those to come: aion_sorted_chunks_release gives it back. */
-void aion_sorted_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                               struct aion_place place);
-void aion_sorted_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
-                             uint32_t count);
-void aion_sorted_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);
+ * keeps its chunk for those to come: aion_chunks_release gives it back. */
+void aion_chunks_remove(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                        struct aion_place place);
+void aion_chunks_drop(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks,
+                      uint32_t count);
+void aion_chunks_release(struct aion_pool *pool, struct aion_sorted_chunks *sorted_chunks);

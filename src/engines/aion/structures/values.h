@@ -44,7 +44,7 @@ static inline bool aion_value_is_entry(uint32_t value)
     return (value & ISO_ATOM_TABLE) && value != ISO_ABSENT;
 }
 
-/* Of an atom of the table's own the caller has a reference already, and passes it on. */
+/* Where the atom is the table's own, the caller has a reference already and passes it on. */
 static inline uint32_t aion_values_take(struct aion_values *values, const struct iso_atoms *from,
                                         iso_atom atom)
 {
@@ -72,10 +72,10 @@ bool aion_atoms_same(const struct iso_atoms *left, iso_atom one, const struct is
 
 /* A digest of an atom's text, the same in every table and every run. */
 uint64_t aion_atom_digest(const struct iso_atoms *atoms, iso_atom atom);
-/* Of a key of that digest: the same, but of a cell's that of its row's key. */
+/* The digest of a key; for a cell's key, the digest of its row's key. */
 uint64_t aion_row_digest(const struct iso_atoms *atoms, iso_atom key, uint64_t digest);
 
-/* The same for tables: of this process only (base/hash.h). */
+/* A hash for tables in this process only (base/hash.h). */
 uint32_t aion_atom_hash(const struct iso_atoms *atoms, iso_atom atom);
 
 static inline uint32_t aion_value_hash(const struct aion_values *values, uint32_t value)

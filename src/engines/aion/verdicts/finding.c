@@ -1,10 +1,13 @@
 /* Findings: what a shard has to report. They refer to the texts that they name. */
+#include <assert.h>
+
 #include "aion/shard/shard_private.h"
 #include "base/memory.h"
 
 struct aion_finding *aion_finding_new(struct iso_aion_shard *shard, enum aion_finding_what what,
                                       uint32_t key)
 {
+    assert(key < shard->keys.count);
     ISO_GROW(shard->findings.list, shard->findings.count, shard->findings.capacity);
     struct aion_finding *finding = &shard->findings.list[shard->findings.count++];
     struct aion_party nobody = {.tid = ISO_ABSENT};

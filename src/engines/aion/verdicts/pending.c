@@ -14,6 +14,8 @@ static struct aion_observed *observed_of(struct aion_pending *subject)
 uint32_t aion_pending_new(struct iso_aion_shard *shard, uint32_t key, uint32_t transaction,
                           const struct aion_observed *observed)
 {
+    assert(key < shard->keys.count);
+    assert(transaction < shard->transactions.count);
     struct aion_cold *cold = aion_cold_of(shard, &shard->keys.list[key]);
     uint32_t number = shard->pending.free - 1, generation = 0;
     if (shard->pending.free) {
@@ -125,8 +127,8 @@ static void fill_finding(struct iso_aion_shard *shard, struct aion_pending *subj
         aion_explain(shard, subject, observed, finding);
 }
 
-/* What one that is not listed rests on, at a cost that does not grow with its key. Of a list that
- * is all of it. */
+/* The grounds of a verdict that is not listed, at a cost that does not grow with its key. For a
+ * list only that it is one. */
 static void fill_provenance(struct iso_aion_shard *shard, struct aion_pending *subject,
                             const struct aion_observed *observed, struct aion_finding *finding)
 {
@@ -352,8 +354,8 @@ static void stop_waiting(struct iso_aion_shard *shard, struct aion_pending *subj
     *(subject->initial ? &shard->stats.waiting_initial : &shard->stats.waiting_unknown) -= 1;
 }
 
-/* What stood there before the stream began, and no stream will say: what the read lowest in
- * position saw. Reads become final in that order. */
+/* A register's value before the stream began, which no stream will say, is assumed to be what the
+ * read lowest in position saw. Reads become final in that order. */
 static void assume_initial(struct iso_aion_shard *shard, uint32_t number)
 {
     struct aion_pending *subject = &shard->pending.list[number];
@@ -540,8 +542,8 @@ static void schedule_pending(struct iso_aion_shard *shard, struct aion_pending *
         aion_dues_push(&shard->pending.deadlines, subject->deadline, number, subject->generation);
 }
 
-/* What was opened or went wrong since the last time and was not set right; the rest stays among the
- * fresh. */
+/* Reports verdicts that were opened or went wrong since the last time and were not set right; the
+ * rest stays among the fresh. */
 void aion_pending_emit_fresh(struct iso_aion_shard *shard)
 {
     uint32_t left = 0;

@@ -45,7 +45,7 @@ struct aion_pending {
     bool is_cell;
 };
 
-/* What is pending of one transaction on one row (row.c). */
+/* Pending verdicts of one transaction on one row (row.c). */
 struct aion_row {
     uint32_t itself; /* + 1: the pending verdict on the row's key */
     uint32_t cells;  /* + 1: those on cells, chained; of a free one: the next free one */

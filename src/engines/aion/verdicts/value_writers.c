@@ -49,8 +49,8 @@ static void add_writer(struct iso_aion_shard *shard, struct aion_sorted_chunks *
                        const struct aion_entry *entry)
 {
     struct aion_place place =
-        aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
-    aion_sorted_chunks_insert(&shard->pool, writers, place, entry);
+        aion_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    aion_chunks_insert(&shard->pool, writers, place, entry);
     shard->stats.steps++;
 }
 
@@ -58,12 +58,12 @@ static void remove_writer(struct iso_aion_shard *shard, struct aion_sorted_chunk
                           const struct aion_entry *entry)
 {
     struct aion_place place =
-        aion_sorted_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
-    const struct aion_entry *found = aion_sorted_chunks_get(&shard->pool, writers, place);
+        aion_chunks_among(&shard->pool, writers, entry->time, stands_before, entry);
+    const struct aion_entry *found = aion_chunks_get(&shard->pool, writers, place);
     assert(found && found->time == entry->time && found->start == entry->start &&
            found->transaction == entry->transaction);
     if (found)
-        aion_sorted_chunks_remove(&shard->pool, writers, place);
+        aion_chunks_remove(&shard->pool, writers, place);
     shard->stats.steps++;
 }
 
@@ -92,17 +92,16 @@ static struct aion_sorted_chunks *make_value_writers(struct iso_aion_shard *shar
     struct aion_sorted_chunks *writers = &aion_cold_of(shard, key)->value_writers;
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
     const struct aion_entry *entry;
-    struct aion_place place = aion_sorted_chunks_begin();
+    struct aion_place place = aion_chunks_begin();
     assert(!(key->flags & AION_KEY_PAGED) && !aion_key_is_list(key));
-    for (; (entry = aion_sorted_chunks_get(&shard->pool, &key->versions, place));
-         aion_sorted_chunks_next(&shard->pool, &key->versions, &place)) {
+    for (; (entry = aion_chunks_get(&shard->pool, &key->versions, place));
+         aion_chunks_next(&shard->pool, &key->versions, &place)) {
         struct aion_entry version = entry_of(entry, VERSION);
         add_writer(shard, writers, &version);
     }
-    for (place = aion_sorted_chunks_begin();
-         (entry = aion_sorted_chunks_get(&shard->pool, nonversions, place)) &&
-         !aion_is_unknown(entry);
-         aion_sorted_chunks_next(&shard->pool, nonversions, &place)) {
+    for (place = aion_chunks_begin();
+         (entry = aion_chunks_get(&shard->pool, nonversions, place)) && !aion_is_unknown(entry);
+         aion_chunks_next(&shard->pool, nonversions, &place)) {
         struct aion_entry nonversion = entry_of(entry, class_of(entry));
         add_writer(shard, writers, &nonversion);
     }
@@ -114,8 +113,8 @@ static uint32_t last_before(const struct iso_aion_shard *shard,
                             const struct aion_sorted_chunks *writers, struct aion_place place,
                             uint64_t order, uint32_t reader)
 {
-    while (writers->count && aion_sorted_chunks_before(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
+    while (writers->count && aion_chunks_before(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, place);
         if (entry->time != order)
             break;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -127,16 +126,16 @@ static uint32_t last_before(const struct iso_aion_shard *shard,
 static uint32_t last_of(const struct iso_aion_shard *shard,
                         const struct aion_sorted_chunks *writers, uint64_t order, uint32_t reader)
 {
-    return last_before(shard, writers, aion_sorted_chunks_lower(&shard->pool, writers, order + 1),
-                       order, reader);
+    return last_before(shard, writers, aion_chunks_lower(&shard->pool, writers, order + 1), order,
+                       reader);
 }
 
 static uint32_t first_from(const struct iso_aion_shard *shard,
                            const struct aion_sorted_chunks *writers, struct aion_place place,
                            uint64_t order, uint32_t reader)
 {
-    for (;; aion_sorted_chunks_next(&shard->pool, writers, &place)) {
-        const struct aion_entry *entry = aion_sorted_chunks_get(&shard->pool, writers, place);
+    for (;; aion_chunks_next(&shard->pool, writers, &place)) {
+        const struct aion_entry *entry = aion_chunks_get(&shard->pool, writers, place);
         if (!entry || entry->time != order)
             return ISO_NONE;
         if (!aion_is_same(shard, entry->transaction, reader))
@@ -148,9 +147,9 @@ static uint32_t unknown_of(const struct iso_aion_shard *shard, const struct aion
                            uint32_t value)
 {
     const struct aion_sorted_chunks *nonversions = &shard->cold.list[key->cold].nonversions;
-    const struct aion_entry *nonversion = aion_sorted_chunks_get(
-        &shard->pool, nonversions,
-        aion_sorted_chunks_lower(&shard->pool, nonversions, aion_unknown_time(value)));
+    const struct aion_entry *nonversion =
+        aion_chunks_get(&shard->pool, nonversions,
+                        aion_chunks_lower(&shard->pool, nonversions, aion_unknown_time(value)));
     return nonversion && nonversion->time == aion_unknown_time(value) ? nonversion->transaction
                                                                       : ISO_NONE;
 }
@@ -162,8 +161,8 @@ void aion_find_value_writers(struct iso_aion_shard *shard, struct aion_key *key,
     struct aion_entry visible_below = {.time = place_in_order(observed->value, VERSION),
                                        .start = aion_last_visible_below(shard, observed)};
     writers = writers ? writers : make_value_writers(shard, key);
-    struct aion_place place = aion_sorted_chunks_among(&shard->pool, writers, visible_below.time,
-                                                       stands_before, &visible_below);
+    struct aion_place place =
+        aion_chunks_among(&shard->pool, writers, visible_below.time, stands_before, &visible_below);
     found->visible = last_before(shard, writers, place, visible_below.time, reader);
     found->future = first_from(shard, writers, place, visible_below.time, reader);
     found->aborted = last_of(shard, writers, place_in_order(observed->value, ABORTED), reader);

@@ -340,7 +340,7 @@ static void push_variable(struct marking *marking, uint32_t variable)
     marking->stack[marking->count++] = marking->sources + variable;
 }
 
-/* What made a variable known: a clause, whose other variables were known before. */
+/* Goes on to the clause that made a variable known, whose other variables were known before. */
 static void pass_variable(struct marking *marking, uint32_t variable)
 {
     const struct derivation *derivation = marking->derivation;

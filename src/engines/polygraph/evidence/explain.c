@@ -10,6 +10,7 @@
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     return node_begin(engine, engine->reads.transaction[read]);
 }
 
@@ -113,7 +114,7 @@ static uint32_t candidates_at(const struct explanation *explanation, uint32_t re
     return first; /* ruled out ones stand behind, the first of them last */
 }
 
-/* What a fact rests on, all of it with smaller numbers. */
+/* Marks the facts that a fact rests on, all of them with smaller numbers. */
 static void mark_basis(struct explanation *explanation, const struct fact *fact, uint32_t number)
 {
     const struct engine *engine = explanation->engine;

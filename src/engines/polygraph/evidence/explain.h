@@ -1,5 +1,5 @@
-/* What the parts of an explanation share: paths.c finds paths of facts, pruned.c says why
- * candidates were not listed, explain.c writes the lemmas. */
+/* Shared by the parts of an explanation: paths.c finds paths of facts, pruned.c says why candidates
+ * were not listed, explain.c writes the lemmas. */
 #pragma once
 
 #include "base/number_map.h"

@@ -34,7 +34,7 @@ static void keep_path(struct explanation *search, uint32_t from, uint32_t to)
     }
 }
 
-/* What is derived is dear; a row of nodes of time is one edge in the end. */
+/* Derived facts are dear; a row of nodes of time is one edge in the end. */
 static uint64_t cost_of(const struct engine *engine, uint32_t fact)
 {
     return fact >= engine->graph.known_count

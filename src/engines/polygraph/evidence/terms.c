@@ -1,4 +1,6 @@
 /* The engine's transactions, versions and reads in the terms of evidence. */
+#include <assert.h>
+
 #include "polygraph/engine_private.h"
 #include "problem/placements.h"
 
@@ -10,6 +12,7 @@ uint32_t event_of(const struct engine *engine, uint32_t node)
 
 static uint32_t writer_of(const struct engine *engine, uint32_t version)
 {
+    assert(version == INITIAL || version < engine->versions.count);
     return version == INITIAL
                ? ISO_NONE
                : engine->transactions.in_history[engine->versions.transaction[version]];
@@ -17,12 +20,15 @@ static uint32_t writer_of(const struct engine *engine, uint32_t version)
 
 static uint32_t begin_of_read(const struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     return node_begin(engine, engine->reads.transaction[read]);
 }
 
 struct iso_literal literal_reads(const struct engine *engine, uint32_t read, uint32_t version,
                                  bool reads)
 {
+    assert(read < engine->reads.count);
+    assert(version == INITIAL || version < engine->versions.count);
     return (struct iso_literal){reads ? ISO_LITERAL_READS : ISO_LITERAL_NOT_READS,
                                 engine->transactions.in_history[engine->reads.transaction[read]],
                                 writer_of(engine, version), engine->reads.key[read], 0};
@@ -51,6 +57,8 @@ struct iso_edge edge_between(const struct engine *engine, enum iso_edge_kind kin
 
 struct iso_edge edge_wr(const struct engine *engine, uint32_t read, uint32_t version)
 {
+    assert(read < engine->reads.count);
+    assert(version == INITIAL || version < engine->versions.count);
     return edge_between(engine, ISO_EDGE_WR, version_commit(engine, version),
                         begin_of_read(engine, read), engine->reads.key[read]);
 }
@@ -64,6 +72,8 @@ struct iso_edge edge_ww(const struct engine *engine, uint32_t earlier, uint32_t 
 struct iso_edge edge_rw(const struct engine *engine, uint32_t read, uint32_t version,
                         uint32_t later)
 {
+    assert(read < engine->reads.count);
+    assert(version == INITIAL || version < engine->versions.count);
     struct iso_edge result = edge_between(engine, ISO_EDGE_RW, begin_of_read(engine, read),
                                           version_commit(engine, later), engine->reads.key[read]);
     result.via = writer_of(engine, version);

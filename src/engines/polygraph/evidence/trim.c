@@ -91,7 +91,7 @@ static int literal_of(struct trimmer *trimmer, struct iso_literal literal)
     }
 }
 
-/* What an edge needs, 0: nothing (more). */
+/* The literals that an edge rests on; 0: none, or no second one. */
 static void needs_of(struct trimmer *trimmer, const struct iso_edge *edge, int needs[2])
 {
     uint32_t from = edge->from / 2, to = edge->to / 2;

@@ -5,6 +5,8 @@
  * may follow any known predecessor that nobody else follows; that only ever lowers the number of
  * chains.
  */
+#include <assert.h>
+
 #include "polygraph/engine_private.h"
 
 uint32_t *session_predecessors(const struct engine *engine)
@@ -39,6 +41,7 @@ struct known {
 /* The one possible writer of a read, or ISO_NONE. */
 static uint32_t only_writer(const struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     uint32_t write = engine->reads.writer[read];
     return write == OPEN || write == INITIAL ? ISO_NONE : engine->writes.transaction[write];
 }

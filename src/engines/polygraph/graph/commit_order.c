@@ -1,5 +1,6 @@
 #include "polygraph/graph/commit_order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -151,7 +152,7 @@ static uint32_t count_visible(const struct engine *engine, uint32_t key,
     return low - commit_order->first[key];
 }
 
-/* Of the versions of one cts that end at `position`, whether one has the value; `*alone`: there is
+/* Whether one of the versions of one cts that end at `position` has the value; `*alone`: there is
  * only one. */
 static bool newest_has(const struct engine *engine, uint32_t position, uint32_t value, bool *alone)
 {
@@ -168,10 +169,11 @@ static bool newest_has(const struct engine *engine, uint32_t position, uint32_t 
            engine->writes.value[commit_order->order[commit_order->by_value[low]]] == value;
 }
 
-/* What a read saw; false: another value than what it had to see. */
+/* The version that a read saw; false: it saw another value than it had to. */
 static bool find_seen(const struct engine *engine, uint32_t read, const uint32_t *initial,
                       uint32_t *seen)
 {
+    assert(read < engine->reads.count);
     const struct iso_history *history = engine->history;
     const struct commit_order *commit_order = engine->commit_order;
     uint32_t t = engine->reads.transaction[read], key = engine->reads.key[read],

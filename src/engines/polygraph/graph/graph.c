@@ -1,5 +1,7 @@
 /* The graph of facts, and clocks: for each node and chain the latest node of the chain that reaches
  * it. */
+#include <assert.h>
+
 #include "polygraph/graph/commit_order.h"
 
 void graph_init(struct engine *engine)
@@ -117,6 +119,7 @@ uint64_t graph_merge_clock(struct engine *engine, uint32_t from, uint32_t to, ui
 
 void graph_note_successor(struct engine *engine, uint32_t version, uint32_t later)
 {
+    assert(version == INITIAL || version < engine->versions.count);
     ISO_GROW_COLUMN(engine->saturation.successors, engine->saturation.successor_count,
                     engine->saturation.successor_capacity);
     uint32_t successor = engine->saturation.successor_count;
@@ -143,6 +146,7 @@ static void add_sessions(struct engine *engine)
 /* An initial read comes before the first version of each span that is not the reader's own. */
 static void add_initial_read(struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     uint32_t key = engine->reads.key[read], reader = engine->reads.transaction[read];
     for (uint32_t span = engine->spans.first[key]; span < engine->spans.first[key + 1]; span++) {
         uint32_t version = engine->spans.version[span];

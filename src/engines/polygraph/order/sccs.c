@@ -24,7 +24,7 @@ static bool edge_of_version(const struct windows *windows, uint32_t i, uint32_t 
     return true;
 }
 
-/* What an open read sees, before it. */
+/* The edge from the writer that an open read sees to the read. */
 static bool edge_of_seen(const struct windows *windows, uint32_t read, uint32_t edge[2])
 {
     const struct engine *engine = windows->engine;

@@ -35,7 +35,7 @@ struct bound {
     int first, second;
 };
 
-/* What an open read may see. */
+/* One version that an open read may see. */
 struct choice {
     uint32_t read, version;
     int literal;
@@ -186,7 +186,7 @@ static void add_edge(struct window *window, uint32_t from, uint32_t to, int firs
         put_edge(window, from, to, first, second);
 }
 
-/* What is known of a pair of versions. */
+/* Adds the order of a pair of versions, as far as it is known. */
 static void look_at_pair(struct window *window, const struct block *block, uint32_t a, uint32_t b)
 {
     const struct engine *engine = window->engine;
@@ -231,7 +231,7 @@ static bool is_seen_later(const struct window *window, uint32_t version)
     return false;
 }
 
-/* What later reads see comes last. */
+/* In the proposed order the versions that later reads see come last. */
 static void look_at_block(struct window *window, const struct block *block)
 {
     const uint32_t *versions = window->windows->sorted + block->first;

@@ -73,7 +73,7 @@ static void sort_all_versions(struct windows *windows)
     iso_free(next);
 }
 
-/* Of the possible writers of a read, the last that commits before it; else the first of all. */
+/* The last possible writer of a read that commits before it; else the first of all. */
 static uint32_t choose_writer(const struct windows *windows, uint32_t read)
 {
     const struct engine *engine = windows->engine;

@@ -46,8 +46,8 @@ static uint32_t first_reached(const struct engine *engine, uint32_t low, uint32_
     return low;
 }
 
-/* Of each span of the read's key, the last version that commits before it, into saturation.latest;
- * false: there is none. */
+/* Puts the last version that commits before the read, for each span of its key, into
+ * saturation.latest; false: there is none. */
 static bool find_latest(struct engine *engine, uint32_t read)
 {
     uint32_t key = engine->reads.key[read], t = engine->reads.transaction[read];

@@ -24,6 +24,8 @@
  * by the order of the schedule, one to such a node from another is a conflict, and clocks do not
  * say anything of scheduled nodes.
  */
+#include <assert.h>
+
 #include "polygraph/engine_private.h"
 
 /* Adds an edge that is not known yet; none behind the one that closes a cycle. */
@@ -48,6 +50,7 @@ static void add_hides(struct engine *engine, uint32_t read, uint32_t hidden)
 
 void rules_add_rw(struct engine *engine, uint32_t read, uint32_t later)
 {
+    assert(read < engine->reads.count);
     uint32_t t = engine->reads.transaction[read], begin = node_begin(engine, t),
              commit = version_commit(engine, later);
     if (t == engine->versions.transaction[later] || reaches(engine, begin, commit))
@@ -215,6 +218,7 @@ static void apply_pair(struct engine *engine, uint32_t version, const uint64_t *
 void rules_prune(struct engine *engine, uint32_t read, uint32_t index, enum fact_kind kind,
                  uint32_t other)
 {
+    assert(read < engine->reads.count);
     uint32_t *candidates = engine->candidates.version + engine->candidates.first[read];
     uint32_t version = candidates[index], last = engine->candidates.count[read] - 1;
     engine_set(engine, &engine->candidates.count[read], last);
@@ -261,6 +265,8 @@ static uint32_t find_hiding(const struct engine *engine, uint32_t read, uint32_t
 bool rules_rule_out(const struct engine *engine, uint32_t read, uint32_t version,
                     struct fact *reason)
 {
+    assert(read < engine->reads.count);
+    assert(version == INITIAL || version < engine->versions.count);
     uint32_t begin = node_begin(engine, engine->reads.transaction[read]);
     *reason = (struct fact){
         .from = ISO_NONE, .to = ISO_NONE, .read = read, .version = version, .other = ISO_NONE};
@@ -306,6 +312,7 @@ static void add_rws_of_read(struct engine *engine, uint32_t read)
 /* Only one candidate is left. */
 void rules_resolve(struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     uint32_t version = engine->candidates.version[engine->candidates.first[read]];
     engine_set(engine, &engine->reads.writer[read], version);
     engine_set(engine, &engine->reads.open, engine->reads.open - 1);
@@ -425,6 +432,7 @@ static void apply_join(struct engine *engine, uint32_t read)
 
 bool rules_narrow(struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     prune_candidates(engine, read);
     uint32_t left = engine->candidates.count[read];
     if (left == 0)
@@ -436,6 +444,7 @@ bool rules_narrow(struct engine *engine, uint32_t read)
 
 bool rules_apply_open(struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     if (!rules_narrow(engine, read))
         return false;
     if (!engine->options->no_meet)

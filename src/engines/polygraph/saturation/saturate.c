@@ -77,7 +77,7 @@ static enum step_result pass_agenda(struct engine *engine)
     return STEP_DONE;
 }
 
-/* The same, in an order that fits the facts where much has to be looked at. */
+/* A round of the rules in an order that fits the facts, where much has to be looked at. */
 static enum step_result round_agenda(struct engine *engine)
 {
     if (engine->saturation.agenda.count > engine->graph.node_count / SORT_AGAIN &&

@@ -5,6 +5,8 @@
  * window comes to it. Only how early a conflict is seen depends on that: a node always knows its
  * direct predecessors.
  */
+#include <assert.h>
+
 #include "polygraph/search/search.h"
 
 void search_log(struct search *search, uint32_t *where)
@@ -35,7 +37,8 @@ static void log_moved(struct search *search, uint32_t node, uint64_t groups)
     search->moved[search->moved_count++] = (struct moved_entry){groups, node};
 }
 
-/* What waited for the window then waits again; what came to it since may wait too, for nothing. */
+/* Undone, nodes that waited for the window wait again; those that came to it since may wait too,
+ * for nothing. */
 void search_undo(struct search *search, const struct decision *decision)
 {
     struct engine *engine = search->engine;
@@ -120,6 +123,7 @@ void search_candidate_gone(struct engine *engine, uint32_t read, uint32_t versio
  */
 void search_decide_read(struct engine *engine, uint32_t read)
 {
+    assert(read < engine->reads.count);
     uint32_t key = engine->reads.key[read], open_writer = engine->scheduled.by->open_writer[key],
              version = engine->reads.writer[read];
     if (version == INITIAL || version >= engine->scheduled.waiting[engine->versions.span[version]])

@@ -242,7 +242,7 @@ static void search_release(struct search *search)
     iso_free(search->turn);
 }
 
-/* What is scheduled, then the rest as it stood: the order to propose. */
+/* Proposes the nodes that are scheduled, then the rest as it stood. */
 static void propose_order(struct search *search)
 {
     struct engine *engine = search->engine;

@@ -13,7 +13,7 @@ struct change {
     uint32_t *where, old;
 };
 
-/* The same for a vector of a clock. */
+/* A vector of a clock as it was before a change. */
 struct clock_change {
     stamp_vector *where, old;
 };

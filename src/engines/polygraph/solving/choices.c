@@ -97,7 +97,7 @@ static void add_rw(struct open *open, uint32_t read, uint32_t version, uint32_t 
                                      .later = later});
 }
 
-/* What follows if `version` comes before `later`. */
+/* Adds the edges that follow if `version` comes before `later`. */
 static void add_order(struct open *open, uint32_t version, uint32_t later, int literal)
 {
     const struct engine *engine = open->engine;

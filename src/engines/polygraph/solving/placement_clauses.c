@@ -119,8 +119,8 @@ static uint32_t rank_of(const struct placement_clauses *clauses_of_lists, uint32
         clauses_of_lists->open->engine, version_of_placement(clauses_of_lists, placement))];
 }
 
-/* Of the placements from `i` on that start at `at`: the first in the proposed order whose write has
- * none yet. */
+/* The first in the proposed order, among the placements from `i` on that start at `at`, whose write
+ * has none yet. */
 static uint32_t find_likely(const struct placement_clauses *clauses_of_lists, uint32_t i,
                             uint32_t at, const bool *placed)
 {

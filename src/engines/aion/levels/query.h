@@ -5,9 +5,8 @@
  * moments is judged once, when all that it may rest on is there, and not again by each version that
  * comes. What was dropped below the floor is not known: LOST.
  *
- * Moments are bounds, as in batch.h. Where commits are positions in a log (`gaps`), those between
- * the same two snapshots are one position: then bounds are numbers of snapshots and of the gaps
- * between them, and these functions translate (chronos has the same idea in code of its own).
+ * Moments are bounds, as in batch.h. Where commits are positions in a log, those between the same
+ * two snapshots are one moment (history/boundaries.h).
  *
  * Costs: the versions between what is asked for and what is found. Threads: none of the shards' may
  * run.
@@ -15,25 +14,15 @@
 #pragma once
 
 #include "aion/shard/shard.h"
+#include "history/boundaries.h"
 
-/* Where snapshots lie: sorted, each once. `is_on` false: timestamps are what they are. */
-struct aion_snapshot_boundaries {
-    uint64_t *list;
-    uint32_t count, capacity;
-    bool is_on, is_sorted;
-};
-uint64_t aion_moment_of_snapshot(const struct aion_snapshot_boundaries *snapshot_boundaries,
-                                 uint64_t time);
-uint64_t aion_moment_of_commit(const struct aion_snapshot_boundaries *snapshot_boundaries,
-                               uint64_t time);
 /* The exclusive limit of the timestamps that the moment shows. */
-uint64_t aion_time_of_moment(const struct aion_snapshot_boundaries *snapshot_boundaries,
-                             uint64_t visible_below);
+uint64_t aion_time_of_moment(const struct iso_boundaries *boundaries, uint64_t visible_below);
 
 /* One read, as the front has it. */
 struct aion_query {
     struct iso_aion_shard *shard;
-    const struct aion_snapshot_boundaries *snapshot_boundaries;
+    const struct iso_boundaries *boundaries;
     uint32_t key;
     uint32_t value; /* of the shard: a single one, or a list */
     uint32_t own;   /* the reader, where it has a version of the key; else ISO_NONE */
@@ -51,30 +40,28 @@ struct aion_looker {
 };
 
 /* `elements`, of `atoms`: of a list, `count` of them, what others appended; else one value. Ends
- * with aion_version_query_end. */
-void aion_version_query_begin(struct aion_query *version_query, struct iso_aion_shard *shard,
-                              uint32_t key, const struct aion_looker *reader,
-                              const struct iso_atoms *atoms, const iso_atom *elements,
-                              uint32_t count);
-void aion_version_query_end(struct aion_query *version_query);
+ * with aion_query_end. */
+void aion_query_begin(struct aion_query *query, struct iso_aion_shard *shard, uint32_t key,
+                      const struct aion_looker *reader, const struct iso_atoms *atoms,
+                      const iso_atom *elements, uint32_t count);
+void aion_query_end(struct aion_query *query);
 
 enum aion_found { AION_NOT, AION_FOUND, AION_LOST };
 
 /* Whether the read is right at a moment; from `low` on below `high`, and since when; up to `high`,
  * and until when. */
-enum aion_found aion_right_at(const struct aion_query *version_query, uint64_t visible_below);
-enum aion_found aion_first_right(const struct aion_query *version_query, uint64_t low,
-                                 uint64_t high, uint64_t *found);
-enum aion_found aion_last_right(const struct aion_query *version_query, uint64_t high,
-                                uint64_t *found);
+enum aion_found aion_right_at(const struct aion_query *query, uint64_t visible_below);
+enum aion_found aion_first_right(const struct aion_query *query, uint64_t low, uint64_t high,
+                                 uint64_t *found);
+enum aion_found aion_last_right(const struct aion_query *query, uint64_t high, uint64_t *found);
 
 /* Whether there is a moment from `low` up to `high` whose newest version is not comparable with
  * what was read: the first one, and why. */
-bool aion_first_unsure(const struct aion_query *version_query, uint64_t low, uint64_t high,
-                       uint64_t *found, enum iso_unjudged *reason);
+bool aion_first_unsure(const struct aion_query *query, uint64_t low, uint64_t high, uint64_t *found,
+                       enum iso_unjudged *reason);
 
-/* Of whom the read is: the versions with its value that have a cts up to `limit`, but the
- * reader's. */
+/* The writers that a read may be of: the versions with its value that have a cts up to `limit`, but
+ * the reader's own. */
 struct aion_source {
     uint32_t count; /* of them; with the initial value, if it is that */
     uint32_t newest, shown,
@@ -84,19 +71,19 @@ struct aion_source {
                            dropped. 0: none is */
     bool is_initial, is_lost;
 };
-void aion_find_source(const struct aion_query *version_query, uint64_t start, uint64_t limit,
+void aion_find_source(const struct aion_query *query, uint64_t start, uint64_t limit,
                       struct aion_source *source);
 
 /* The newest version with a cts above `than` (+ 1; 0: the initial one) up to `horizon` whose writer
  * is known: its cts + 1, or 0; and how many of that cts, not counting the reader's, are newer.
  * Stops at versions below `floor`: then `*lost`. */
 typedef bool aion_knows(void *context, const struct iso_atoms *atoms, iso_atom tid, uint64_t cts);
-uint64_t aion_newest_known(const struct aion_query *version_query, uint64_t than, uint64_t horizon,
+uint64_t aion_newest_known(const struct aion_query *query, uint64_t than, uint64_t horizon,
                            uint64_t floor, aion_knows *knows, void *context, bool *lost,
                            uint16_t *newer);
 
 /* A list two of whose writers share a cts. */
-bool aion_list_is_tied(const struct aion_query *version_query);
+bool aion_list_is_tied(const struct aion_query *query);
 
-/* Of a transaction that source names. */
-iso_atom aion_version_query_tid(const struct aion_query *version_query, uint32_t transaction);
+/* The tid of a transaction that `aion_source` names. */
+iso_atom aion_query_tid(const struct aion_query *query, uint32_t transaction);
