@@ -23,8 +23,8 @@ enum iso_status app_check_levels_options(struct app *app, const struct app_check
     if (check->evidence || check->minimise || explains || check->judge.any_order)
         return iso_error_set(
             &app->error, ISO_BAD_INPUT,
-            "--evidence, --minimise, --any-order, --explain, --report, --html, --svg and --dot are of one level: ask for "
-            "it with --level LEVEL once %s have named it",
+            "--evidence, --minimise, --any-order, --explain, --report, --html, --svg and --dot need one level: run "
+            "%s first, then repeat with --level NAME",
             what);
     if (check->at_least < ISO_LEVELS && check->level != ISO_SI && check->level < APP_STRONGEST)
         return iso_error_set(

@@ -216,8 +216,8 @@ const struct cli_command app_doctor = {
     .usage = "[OPTIONS] URL [-X bootstrap.servers=HOST:PORT]",
     .intro = "Reads settings and catalogs of a database and, with -X, topics and their latest\n"
              "records: what is missing for watch, what each thing costs, the statement that\n"
-             "mends it, and the watch command that fits. It changes nothing. wrong: no verdict\n"
-             "comes of it, or an untrue one; weak: something is not judged; note: good to know.\n"
+             "mends it, and the watch command that fits. It changes nothing. wrong: there would\n"
+             "be no verdict, or a false one; weak: something is not judged; note: good to know.\n"
              "Exit status: 0 ready, 2 bad usage, 3 something is wrong or weak, 4 it could not\n"
              "look.",
     .examples =

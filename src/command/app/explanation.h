@@ -62,7 +62,7 @@ enum iso_status app_explain(struct app *app, const struct app_explanation *expla
                             struct iso_history *history, enum iso_wall of_source, const char *name,
                             struct iso_text *verdict);
 
-/* The same of what `print` prints: the verdict's JSON, straight from an engine. */
+/* As app_explain, of the verdict that `print` prints as JSON, straight from an engine. */
 enum iso_status app_explain_printed(struct app *app, const struct app_explanation *explanation,
                                     struct iso_history *history,
                                     void (*print)(struct iso_output *output, const void *verdict),

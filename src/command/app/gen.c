@@ -26,7 +26,7 @@ struct gen {
 
 #define PLACE(member) offsetof(struct gen, member)
 
-/* Of simulated stores, in the order of the option's words. */
+/* The levels of simulated stores, in the order of the option's words. */
 static const enum iso_level levels[] = {ISO_SI, ISO_SER, ISO_RC, ISO_PSI, ISO_CC};
 
 static const struct cli_option options[] = {

@@ -19,9 +19,8 @@ enum iso_status app_need_files(struct app *app, const struct cli_texts *files)
 
 /* ---- which format ---- */
 
-/* Of a directory it is reported which of its files are the history: it may hold others. Of a file
- * only to who looks on.
- */
+/* Logs which of a directory's files are the history, since it may hold others; of a single file
+ * only where a person looks on. */
 static void log_taken(const struct app_load *load, const char *path, enum iso_format format)
 {
     struct iso_error error = {.status = ISO_OK};

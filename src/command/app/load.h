@@ -23,8 +23,8 @@ struct app_load {
                    about_format, .argument = "NAME"),                                              \
         CLI_ROW_NUMBER("scan-limit", "N", (base) + offsetof(struct app_load, scan_limit), 1,       \
                        UINT32_MAX,                                                                 \
-                       "A row set that covers more than N (10000) keys is not judged, but for\n"   \
-                       "the rows that it has."),                                                   \
+                       "For ranges of more than N keys (10000), only the returned rows are\n"      \
+                       "checked, not whether rows are missing."),                                  \
         CLI_ROW_TEXT("initial", "VALUE", (base) + offsetof(struct app_load, initial),              \
                      about_initial),                                                               \
         CLI_ROW_TEXT("initial-file", "FILE", (base) + offsetof(struct app_load, initial_file),     \

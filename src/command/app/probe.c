@@ -299,7 +299,7 @@ static enum iso_outcome both(const struct iso_judgement *times, const struct iso
     return a == ISO_IS_UNDECIDED || b == ISO_IS_UNDECIDED ? ISO_IS_UNDECIDED : ISO_HOLDS;
 }
 
-/* Of thousands a few are shown: first one of each kind. */
+/* Keeps the findings that are shown where there are thousands: first one of each kind. */
 static void keep_varied(struct iso_judgement *judgement, uint32_t most)
 {
     struct iso_polygraph_result *result = &judgement->result;

@@ -146,7 +146,8 @@ struct aggregates {
     bool is_doubtful; /* it counts what a transaction of unknown outcome wrote */
 };
 
-/* Of a column of texts those that are not NULL are counted. */
+/* The second aggregate of a query: the sum of a column of numbers, or how many texts of a column
+ * are not NULL. */
 static uint64_t second_of(const struct row_step *step, const struct aggregates *found)
 {
     if (step_has_texts(step, (uint32_t)__builtin_ctz(step->columns)))
@@ -183,7 +184,7 @@ static void put_cells(const struct tables *tables, struct transaction *transacti
         transaction_element(transaction, row_cell(tables, view, (uint32_t)__builtin_ctz(columns)));
 }
 
-/* Of its cells, each once, those that are a transaction's of unknown outcome. */
+/* Counts cells of the row that a transaction of unknown outcome may have written, each once. */
 static void count_doubtful(struct transaction *transaction, const struct row_view *view,
                            uint32_t columns)
 {

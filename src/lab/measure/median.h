@@ -3,6 +3,6 @@
 
 #include <stddef.h>
 
-/* Of the numbers that are not NAN, which it sorts in place; NAN if there are none. Of an even
- * count: the mean of the two in the middle. */
+/* The median of the numbers that are not NAN, which are sorted in place; NAN if there are none. The
+ * mean of the two in the middle where their count is even. */
 double iso_median(double *numbers, size_t count);

@@ -55,7 +55,7 @@ static size_t find_warm_up(const struct iso_sample_point *points, size_t count)
     return best;
 }
 
-/* Of neighbours, in what lies off the line through the middle. */
+/* How far the deviations of neighbouring samples from the line agree: their correlation. */
 static double find_correlation(const struct iso_sample_point *points, size_t count,
                                const struct iso_trend *trend)
 {

@@ -28,7 +28,7 @@ struct iso_trend {
 
 enum { ISO_TREND_LEAST = 10 };
 
-/* Of samples in the order of their times. */
+/* The trend of samples, which stand in the order of their times. */
 struct iso_trend iso_trend_of(const struct iso_sample_point *points, size_t count);
 
 /* Medians of `stretches` equal stretches of the time from the first sample to the last; how many of

@@ -36,7 +36,7 @@ enum iso_outcome iso_answers_outcome(const struct iso_answers *answers, enum iso
     return answers->of[level].is_known ? answers->of[level].outcome : ISO_IS_UNDECIDED;
 }
 
-/* Of the candidates in a set, those that no other one in it implies. */
+/* The levels in a set that no other level in it implies. */
 static uint32_t strongest_of(uint32_t set)
 {
     uint32_t strongest = set;

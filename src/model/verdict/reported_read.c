@@ -133,7 +133,7 @@ static void read_atom(struct iso_reported_reader *reader, void *at)
         (struct iso_reported_atom){reader->atoms, read_bare_atom(reader)};
 }
 
-/* Of a member that nothing depends on: what is no string is passed over. */
+/* Reads a member that nothing depends on: a value that is no string is passed over. */
 static void read_loose_atom(struct iso_reported_reader *reader, void *at)
 {
     if (iso_json_peek(&reader->json) == ISO_JSON_STRING)
@@ -245,7 +245,7 @@ static void read_members(struct iso_reported_reader *reader, const struct member
         read_member(reader, table, object, &name);
 }
 
-/* The same where something else than an object is passed over; false: it was. */
+/* As read_members, but a value that is no object is passed over; false: it was. */
 static bool read_loose_members(struct iso_reported_reader *reader, const struct member *table,
                                void *object)
 {
@@ -435,7 +435,8 @@ static void read_note(struct iso_reported_reader *reader, void *at)
 
 #define OF_READER(member) AT(iso_reported_reader, member)
 
-/* Of a violation why; of a whole verdict how many there are, by axiom. */
+/* Reads `doubtful`: a violation's is the reason, a word; a whole verdict's are counts by axiom,
+ * which are passed over. */
 static void read_doubt(struct iso_reported_reader *reader, void *at)
 {
     if (iso_json_peek(&reader->json) == ISO_JSON_STRING)

@@ -150,7 +150,7 @@ static enum iso_status gather_arguments(struct parser *parser)
     return app->error.status;
 }
 
-/* What a weaker rank said of a list does not count. */
+/* Whether a list was set by a stronger rank, so that this setting does not count. */
 static bool is_overruled(const struct cli_settings *settings, const struct cli_setting *setting)
 {
     for (uint32_t i = 0; setting->option->type == CLI_TEXTS && i < settings->count; i++)
@@ -185,7 +185,7 @@ static void print_config(struct parser *parser, const void *target)
     cli_config_print(output, cli_common_options, &parser->settings, &parser->common);
 }
 
-/* What every command answers. */
+/* Options that every command answers: --help, --version, ... */
 static bool answer_common(struct parser *parser, const void *target)
 {
     struct app *app = parser->app;

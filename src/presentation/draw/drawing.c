@@ -32,7 +32,7 @@ static uint32_t put_text(struct iso_drawing *drawing, const char *bytes, size_t 
     return location;
 }
 
-/* What says "transaction 9 (session 2, ...)" without the words before the bracket. */
+/* Writes the bracket of "transaction 9 (session 2, ...)", without the words before it. */
 static uint32_t put_location(struct iso_drawing *drawing, const struct iso_argument *argument,
                              uint32_t party, size_t name_length)
 {

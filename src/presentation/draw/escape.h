@@ -10,10 +10,10 @@
 /* For the content and the quoted attributes of XML and HTML. */
 void iso_escape_xml(struct iso_text *text, const char *bytes, size_t length);
 
-/* The same of at most `most` characters; what is longer ends in "...". */
+/* As iso_escape_xml, but at most `most` characters: a longer text ends in "...". */
 void iso_escape_xml_short(struct iso_text *text, const char *bytes, size_t length, size_t most);
 
-/* How many characters that would be. */
+/* How many characters iso_escape_xml_short writes. */
 size_t iso_escape_width(const char *bytes, size_t length, size_t most);
 
 /* For a quoted string of DOT. */

@@ -21,7 +21,7 @@ void iso_layout_release(struct iso_layout *layout)
 
 /* ---- layers ---- */
 
-/* What the search for cycles knows of a node. */
+/* States of a node in the search for cycles. */
 enum { NEW, OPEN, DONE };
 
 struct plan {

@@ -5,7 +5,7 @@
 
 #define LAYOUT_NONE UINT32_MAX
 
-/* What stands in a layer: a node, an edge's label, or a point where an edge passes. */
+/* One item of a layer: a node, an edge's label, or a point where an edge passes. */
 struct layout_item {
     uint32_t node, edge; /* LAYOUT_NONE: not one */
     uint32_t layer, rank;

@@ -1,4 +1,4 @@
-/* What pictures are written with. Private to draw; no state. */
+/* Elements of SVG that all pictures are written with. Private to draw; no state. */
 #pragma once
 
 #include "base/text.h"

@@ -60,7 +60,7 @@ static void put_kind(struct iso_argument *argument, const char *kind, const stru
     }
 }
 
-/* What the two say, side by side: at the commit, where the history has it. */
+/* A row of the time line for what one side says, at the commit where the history has it. */
 static void put_row(struct iso_argument *argument, const struct iso_party *party,
                     enum iso_mark mark, const char *format, const struct iso_claim_value *value)
 {

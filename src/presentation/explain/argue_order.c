@@ -92,7 +92,7 @@ static void put_edge(struct iso_argument *argument, const struct iso_claim_edge 
 
 /* ---- at the weak levels ---- */
 
-/* What makes a transaction visible to a reader, as a clause after "at LEVEL". */
+/* The rule by which a reader sees a transaction, as a clause after "at LEVEL". */
 static const char *rule_of(const char *level)
 {
     static const struct {
@@ -192,16 +192,10 @@ void argue_order(struct iso_argument *argument)
     const struct iso_claim *claim = argument->claim;
     const struct iso_claims *claims = argument->facts->claims;
     if (claim->wrong->kind)
-        argue_title(argument, "%s: %s of %u transactions", claim->wrong->kind, claim->wrong->name,
+        argue_title(argument, "%s: %s (%u transactions)", claim->wrong->kind, claim->wrong->name,
                     (uint64_t)claim->party_count);
     else
         argue_title(argument, "%s", claim->wrong->name);
-    if (claim->lemmas)
-        argue_step(
-            argument,
-            "This rests on %u %s about orders and writers, which isochron check --evidence FILE lists and "
-            "isochron verify confirms.",
-            (uint64_t)claim->lemmas, claim->lemmas == 1 ? "conclusion" : "conclusions");
     bool shown = put_visibility(argument);
     for (uint32_t i = 0; i < claim->edge_count && !shown; i++)
         put_edge(argument, &claims->edges[claim->first_edge + i], i + 1 == claim->edge_count);
@@ -210,4 +204,10 @@ void argue_order(struct iso_argument *argument)
             argument,
             "Every order of the transactions leaves some read without an explanation, though no single cycle shows it: a "
             "contradiction.");
+    if (claim->lemmas)
+        argue_step(
+            argument,
+            "Note: this rests on %u inferred %s, which isochron check --evidence FILE lists and "
+            "isochron verify confirms.",
+            (uint64_t)claim->lemmas, claim->lemmas == 1 ? "order or writer" : "orders or writers");
 }

@@ -77,8 +77,8 @@ static bool is_null(const struct query *query, const struct iso_claim_value *val
     return !value->count || *iso_claim_elements(query->claims, value) == ISO_ABSENT;
 }
 
-/* Of a table as a whole: aggregates have both values, a row without a key is missing or too
- * much. */
+/* The fault of a query whose rows have no keys: a wrong aggregate has both values, else a row is
+ * missing or too many. */
 static void put_fault_of_table(struct iso_argument *argument, const struct query *query)
 {
     const struct iso_claim *claim = query->claim;

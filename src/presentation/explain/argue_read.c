@@ -5,7 +5,7 @@
 
 #include "base/sorted.h"
 
-/* What the argument is about, looked up once. */
+/* The read that the argument is about, looked up once. */
 struct read {
     const struct iso_history *history;
     const struct iso_claim *claim;
@@ -163,7 +163,7 @@ static void put_expected(struct iso_argument *argument, const struct read *read)
                    read->key, read->visible, read->moment.at, read->reader, &read->claim->expected);
 }
 
-/* What is wrong with what was read, by kind. */
+/* The last step: why the value that was read is wrong, by kind of violation. */
 static void put_actual(struct iso_argument *argument, const struct read *read)
 {
     const struct iso_claim *claim = read->claim;
@@ -228,7 +228,8 @@ static void put_actual(struct iso_argument *argument, const struct read *read)
     else if (!strcmp(kind, "uncommitted"))
         argue_step(
             argument,
-            "However, it read %C, which no transaction of the history wrote: a contradiction.",
+            "However, it read %C, which no transaction of the history wrote (an unrecorded writer, or a "
+            "missing --initial-file?): a contradiction.",
             &claim->actual);
     else
         argue_step(argument, "However, it read %C: a contradiction.", &claim->actual);
@@ -369,8 +370,12 @@ void argue_read(struct iso_argument *argument)
         return;
     }
     struct read read = read_of(argument);
-    argue_title(argument, "%s of %K by transaction %A", argument->claim->wrong->name, read.key,
-                read.history->txns.tid[read.reader]);
+    bool has_writer = read.claim->writer_actual.tid != ISO_ABSENT;
+    const char *name = iso_wrong_name(read.claim->wrong, has_writer);
+    argue_title(argument,
+                name == read.claim->wrong->name ? "%s of %K by transaction %A"
+                                                : "%s: %K by transaction %A",
+                name, read.key, read.history->txns.tid[read.reader]);
     put_moment(argument, &read);
     put_expected(argument, &read);
     put_actual(argument, &read);

@@ -107,8 +107,8 @@ static void argue_conflict(struct iso_argument *argument)
     put_visible(argument, earlier, later, key);
     argue_step(
         argument,
-        "However, of two overlapping writers of one key snapshot isolation lets only one commit, and both "
-        "did: a contradiction.");
+        "However, snapshot isolation must abort one of two overlapping writers of the same key, and both "
+        "committed: a contradiction.");
     argue_edge(argument, earlier, later, "ww", "%k: overlap", key);
 }
 

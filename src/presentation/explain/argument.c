@@ -152,7 +152,7 @@ static void put_directive(struct iso_argument *argument, char directive, va_list
     case 'O':
         transaction = va_arg(*values, uint32_t);
         put_number(text, "operation ",
-                   iso_history_step(history, transaction, va_arg(*values, uint32_t)));
+                   iso_history_step(history, transaction, va_arg(*values, uint32_t)) + 1);
         break;
     case 'W':
         put_write(text, history, va_arg(*values, uint32_t));
@@ -332,7 +332,7 @@ static bool is_text(const struct iso_claims *claims, const struct iso_claim_valu
            *iso_claim_elements(claims, value) != ISO_ABSENT;
 }
 
-/* Of long values only their beginnings are shown. */
+/* Says where two long texts begin to differ, since values are shown by their beginnings alone. */
 static void argue_difference(struct iso_argument *argument)
 {
     const struct iso_claim *claim = argument->claim;
@@ -421,7 +421,8 @@ void iso_argument_put_origin(const struct iso_argument *argument, uint32_t index
     put_origin(text, argument->facts->history, argument->parties[index].transaction);
 }
 
-/* What PostgreSQL calls the transaction: its positions are numbers of ours. */
+/* Adds PostgreSQL's own names of the transaction (xid, snapshot), since its positions in time are
+ * numbers that Isochron made. */
 static void put_postgres_names(struct iso_text *text, const struct iso_history *history,
                                uint32_t transaction)
 {

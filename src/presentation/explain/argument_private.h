@@ -1,4 +1,4 @@
-/* What builds an argument. Private to explain.
+/* Functions that build an argument. Private to explain.
  *
  * Sentences are put together by a format of their own, so that they can be read where they are
  * written:
@@ -29,7 +29,7 @@ uint32_t argue_written(struct iso_argument *argument, uint32_t write);
 void argue_edge(struct iso_argument *argument, uint32_t from, uint32_t to, const char *type,
                 const char *format, ...);
 
-/* What an operation read or wrote; what a claim says of a value. */
+/* Writes the value that an operation read or wrote. */
 void argue_put_operation_value(struct iso_text *text, const struct iso_history *history,
                                uint32_t operation);
 void argue_put_claim_value(struct iso_text *text, const struct iso_argument *argument,

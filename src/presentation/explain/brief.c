@@ -67,7 +67,7 @@ static void put_bytes(struct iso_text *text, const char *bytes, size_t length)
     iso_text_put_bytes(text, bytes, length);
 }
 
-/* What the line's key is called; release it. */
+/* The name of the line's key, which the caller releases. */
 static struct iso_text key_words(const struct line_parts *parts)
 {
     struct iso_text words = {0};
@@ -82,7 +82,7 @@ static void put_read(struct iso_brief *brief, const struct line_parts *parts)
     struct iso_text key = key_words(parts);
     put_times(brief, parts, parts->tid, &parts->own);
     if (parts->has_operation)
-        STEP(brief, "It read %s in its operation %" PRIu64 "%s%s.", key.bytes, parts->operation,
+        STEP(brief, "It read %s in its operation %" PRIu64 "%s%s.", key.bytes, parts->operation + 1,
              !parts->read_at    ? ""
              : parts->inclusive ? ", as of "
                                 : ", as of just before ",
@@ -110,12 +110,8 @@ static void put_order(struct iso_brief *brief, const struct line_parts *parts)
         STEP(brief, "Transaction %s had not committed when %s began, and both wrote %s.", other,
              tid, key.bytes);
         iso_text_release(&key);
-        STEP(
-            brief,
-            "By the timestamps neither may see what the other wrote; a read that found it is reported on its own "
-            "(EXT future).");
-        STEP(brief,
-             "Of two overlapping writers of one key snapshot isolation lets only one commit.");
+        STEP(brief, "Snapshot isolation must abort one of two overlapping writers of the same key. "
+                    "Both committed.");
     } else if (!strcmp(parts->axiom, "SESSION") && parts->other) {
         STEP(brief, "Transaction %s came before it in its session, but not by the timestamps.",
              other);
@@ -178,9 +174,13 @@ static void put_all(struct iso_brief *brief, const struct line_parts *parts)
 {
     bool of_one = brief->wrong->argument != ISO_ARGUE_ORDER, has_key = parts->key && of_one;
     struct iso_text key = key_words(parts);
-    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", brief->wrong->name,
-                              has_key ? " of " : "", has_key ? key.bytes : "",
-                              parts->other ? "s" : "", line_text(parts, parts->tids));
+    const char *name = iso_wrong_name(brief->wrong, parts->writer_actual != 0);
+    brief->title = brief_text(brief, "%s%s%s by transaction%s %s", name,
+                              !has_key                     ? ""
+                              : name == brief->wrong->name ? " of "
+                                                           : ": ",
+                              has_key ? key.bytes : "", parts->other ? "s" : "",
+                              line_text(parts, parts->tids));
     iso_text_release(&key);
     switch (brief->wrong->argument) {
     case ISO_ARGUE_READ:

@@ -8,14 +8,14 @@ struct line_times {
     uint32_t sts, cts;
 };
 
-/* What the database calls a transaction's commit. */
+/* The database's own name of a transaction's commit. */
 struct line_commit {
     uint32_t tid, words;
 };
 
 enum { LINE_COMMITS = 5 };
 
-/* What the line says, as texts in `text` that end in NUL; 0: not said, or null. */
+/* The members of a verdict line, as texts in `text` that end in NUL; 0: not said, or null. */
 struct line_parts {
     struct iso_text text;
     char axiom[20], kind[20], doubtful[20], level[12];

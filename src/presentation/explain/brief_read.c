@@ -166,7 +166,7 @@ static void add_words(struct line_parts *parts, struct iso_brief *brief,
     parts->by_deadline = head->by_deadline;
 }
 
-/* What the line does not say has offset 0. */
+/* Takes the line apart; a member that it lacks has offset 0. */
 static void add_all(struct line_parts *parts, const struct iso_reported *reported)
 {
     add_tids(parts, reported);

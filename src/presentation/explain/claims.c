@@ -31,7 +31,7 @@ void iso_claims_release(struct iso_claims *claims)
 
 /* ---- one violation, as it was reported ---- */
 
-/* What is read, and the violation at hand: it is looked up in the history. */
+/* A verdict being read: the violation at hand is looked up in the history. */
 struct reading {
     struct iso_claims *claims;
     const char *name;
@@ -161,7 +161,7 @@ static enum iso_status check_edges(struct reading *reading)
     return ISO_OK;
 }
 
-/* Of the blamed transaction, whose location comes first. */
+/* The operation of the blamed transaction, whose location is the violation's first. */
 static uint32_t given_operation(const struct reading *reading)
 {
     return reading->reported->location_count ? reading->reported->locations[0].operation : ISO_NONE;
@@ -390,7 +390,7 @@ static void read_all(struct reading *reading, struct iso_reported_reader *reader
             reading->name);
 }
 
-/* Of the claims with one id the last; none that was retracted. */
+/* Keeps of the claims with one id the last, and none that was retracted. */
 static void keep_last(struct iso_claims *claims)
 {
     struct iso_atom_index *last = iso_atom_index_new();

@@ -10,7 +10,7 @@ static bool is_inside_character(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* What a text says around the byte where it begins to differ. */
+/* Writes the part of a text around the byte where it begins to differ. */
 static void put_around(struct iso_text *text, const char *bytes, size_t length, size_t from)
 {
     size_t start = from - BEFORE, end = length - from > AFTER ? from + AFTER : length;

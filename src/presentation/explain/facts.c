@@ -95,7 +95,7 @@ static void claim_key(struct iso_facts *facts, uint32_t key)
         facts->slot_of_key[key] = facts->slot_count++;
 }
 
-/* What a row set covers, since one missing row is shown beside all others. */
+/* Claims all keys that a row set covers, since one missing row is shown beside all others. */
 static void claim_range(struct iso_facts *facts, uint32_t operation)
 {
     const struct iso_history *history = facts->history;

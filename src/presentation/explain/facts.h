@@ -1,5 +1,5 @@
-/* What arguments look up in a finished history: the versions of the keys that claims name, and of
- * those that a row set of such a claim covers.
+/* Facts that arguments look up in a finished history: the versions of the keys that claims name,
+ * and of those that a row set of such a claim covers.
  *
  * One pass over all operations finds the versions of all those keys; nothing else grows with the
  * history. Ownership: facts own the versions and borrow history and claims. Threads: one at a time.
@@ -36,5 +36,5 @@ const struct iso_key_version *iso_facts_versions(const struct iso_facts *facts, 
 /* The version of a key that a transaction wrote, as a number among them; ISO_NONE: none. */
 uint32_t iso_facts_version_of(const struct iso_facts *facts, uint32_t key, uint32_t transaction);
 
-/* What a key that is no list starts with, of those that row sets cover. */
+/* The initial value of a register that a row set covers. */
 iso_atom iso_facts_initial(const struct iso_facts *facts, uint32_t key);

@@ -1,4 +1,4 @@
-/* What a key is called: "key x", and of a cell (base/cell_key.h) "column balance of row
+/* Keys by name: "key x", and of a cell (base/cell_key.h) "column balance of row
  * public.acct/7". Threads: any; no state. */
 #pragma once
 

@@ -100,7 +100,7 @@ static const struct iso_wrong rows[] = {
      "A transaction saw one effect of another one and missed an earlier effect: sums and references that it read may not "
      "add up.",
      ISO_ARGUE_ORDER},
-    {"CYCLE", "G-SIb", "reads that no snapshots explain",
+    {"CYCLE", "G-SIb", "reads that fit no snapshots",
      "Each transaction missed what another one wrote in a way that snapshots rule out: invariants that snapshot isolation "
      "keeps may break.",
      ISO_ARGUE_ORDER},
@@ -145,6 +145,12 @@ const struct iso_wrong *iso_wrong_find(const char *axiom, const char *kind)
         if (same(rows[i].axiom, axiom) && same(rows[i].kind, kind))
             return &rows[i];
     return NULL;
+}
+
+const char *iso_wrong_name(const struct iso_wrong *wrong, bool has_writer)
+{
+    bool is_nobodys = !has_writer && same(wrong->kind, "uncommitted");
+    return is_nobodys ? "read of a value nobody wrote" : wrong->name;
 }
 
 const struct iso_wrong *iso_wrong_row(size_t index)

@@ -1,4 +1,4 @@
-/* What can be wrong, by name: one row for each kind of violation that a verdict may list.
+/* The kinds of violations, by name: one row for each kind of violation that a verdict may list.
  *
  * A row is found by the verdict's words: the axiom ("EXT", "CYCLE"), and the kind or anomaly
  * ("stale", "G-single"). Every reader of verdicts for people and tools (texts, pages, SARIF, ...)
@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum iso_argument_kind {
@@ -25,6 +26,10 @@ struct iso_wrong {
 
 /* NULL: no such violation. */
 const struct iso_wrong *iso_wrong_find(const char *axiom, const char *kind);
+
+/* The name of a violation. `has_writer`: somebody is known to have written the value that was read;
+ * a read of a value nobody wrote is called that. */
+const char *iso_wrong_name(const struct iso_wrong *wrong, bool has_writer);
 
 /* Row number `index`, or NULL behind the last. */
 const struct iso_wrong *iso_wrong_row(size_t index);

@@ -8,7 +8,7 @@
 #include "base/sorted.h"
 #include "explain/argument_private.h"
 
-/* What is looked up of one key of the range. */
+/* One key of the range, as looked up in the history. */
 struct found {
     uint32_t operation; /* ISO_NONE: a query that the claim is about did not find it */
     uint32_t key;
@@ -125,7 +125,8 @@ static void mark_shown(struct search *search, uint32_t i, uint32_t *room)
     --*room;
 }
 
-/* What it is about, what differs, and of the rest its neighbours. */
+/* Chooses the rows to show: the key that the claim is about, those that differ, and the neighbours
+ * of both. */
 static void choose_rows(struct search *search)
 {
     uint32_t room = ISO_ROW_SET_SHOWN;

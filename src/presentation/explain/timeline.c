@@ -126,8 +126,8 @@ static size_t common_letters(const struct iso_timeline *timeline)
     return common >= LONG_LETTERS && first[common] ? common : 0;
 }
 
-/* What they have in common stands in the note. (A text that moves when it grows is not copied from
- * itself.) */
+/* Cuts off the part that all labels have in common; the note says it. (A text that moves when it
+ * grows is not copied from itself.) */
 static void shorten_labels(struct building *building)
 {
     struct iso_timeline *timeline = building->timeline;
@@ -327,7 +327,8 @@ static void add_point(struct building *building, const struct iso_argument_row *
     put_words(building, row);
 }
 
-/* Of too many the first and the last. */
+/* Adds the rows that are drawn as points: where there are more than a picture has room for, the
+ * first and the last of them. */
 static void add_points(struct building *building)
 {
     const struct iso_argument *argument = building->argument;

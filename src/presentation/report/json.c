@@ -43,7 +43,7 @@ struct iso_reported_location report_location(const struct iso_history *history,
                          : iso_report_operation_index(history, transaction, operation)};
 }
 
-/* Of nobody: none. */
+/* The timestamps of a transaction; none where it is ISO_NONE. */
 static struct iso_reported_times times_of(const struct iso_history *history, uint32_t transaction)
 {
     struct iso_reported_times times = {.is_given = transaction != ISO_NONE};

@@ -1,4 +1,4 @@
-/* What polygraph's reports share: order of findings, the cycle to be shown. */
+/* Shared by polygraph's two reports: order of findings, the cycle to be shown. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,8 @@
 #include "base/memory.h"
 #include "report/report_private.h"
 
-/* Of a stream's input, "TOPIC[PARTITION]"; NULL: a file, or what nobody recorded. */
+/* Where "[PARTITION]" begins in the name of the input that the transaction came from; NULL: that is
+ * a file, or nobody recorded the transaction. */
 static const char *find_bracket(const struct iso_polygraph_report *report, uint32_t transaction)
 {
     uint32_t input = iso_origin_input(report->history->txns.origin[transaction]);

@@ -40,7 +40,7 @@ static void put_finding(struct iso_output *output, const struct iso_history *his
     iso_output_text(output, " read ");
     report_put_key(output, history, history->ops.key[operation]);
     iso_output_format(output, " in its operation %" PRIu32 "\n    actual:   ",
-                      iso_report_operation_index(history, finding->transaction, operation));
+                      iso_report_operation_index(history, finding->transaction, operation) + 1);
     report_put_value(output, history, &actual);
     if (finding->other != ISO_NONE) {
         iso_output_text(output, finding->kind == ISO_FINDING_INCOMPATIBLE ? ", but see "

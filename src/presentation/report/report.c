@@ -1,4 +1,4 @@
-/* What both reports need. */
+/* Helpers of the reports by timestamps and by orders. */
 #include "report/report.h"
 
 #include <stdio.h>

@@ -24,9 +24,10 @@ void iso_report_json(struct iso_output *output, const struct iso_verdict *verdic
  * alone. */
 void iso_report_text(struct iso_output *output, const struct iso_verdict *verdict, bool quiet);
 
-/* The same for what polygraph found. Its list has the findings before the graph, and the cycle that
- * a rejected graph closes; `lemmas` says how many conclusions that cycle rests on beside the
- * history's own facts (0: none, it is one of reads, writes and sessions alone). */
+/* A verdict of polygraph or weak, as iso_report_text writes one. Its list has the findings before
+ * the graph, and the cycle that a rejected graph closes; `lemmas` says how many conclusions that
+ * cycle rests on beside the history's own facts (0: none, it is one of reads, writes and sessions
+ * alone). */
 struct iso_polygraph_report {
     const struct iso_history *history;
     const struct iso_polygraph_result *result;
@@ -48,7 +49,7 @@ void iso_report_polygraph_violation(struct iso_text *text,
 void iso_report_polygraph_text(struct iso_output *output, const struct iso_polygraph_report *report,
                                bool quiet);
 
-/* What was found, in a word: "G1a", "lost-update"; empty: nothing. */
+/* The first thing that was found, in a word: "G1a", "lost-update"; empty: nothing. */
 void iso_report_anomaly(const struct iso_polygraph_report *report,
                         char anomaly[ISO_ANSWER_ANOMALY]);
 

@@ -1,10 +1,12 @@
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/shown.h"
 #include "explain/key_words.h"
+#include "explain/names.h"
 #include "report/report_private.h"
 
 /* Long lists are cut in the middle of nowhere useful; what differs is mostly at their end. */
@@ -132,7 +134,7 @@ static bool is_nothing(const struct iso_value *value)
     return value->is_list ? value->count == 0 : value->atom == ISO_ABSENT;
 }
 
-/* What a value means that has no writer. */
+/* Says of a value without a writer where it comes from, behind the value. */
 static const char *put_nobody(const struct iso_violation *violation)
 {
     if (violation->axiom == ISO_INT || is_nothing(&violation->actual))
@@ -175,12 +177,14 @@ static bool is_about_knowledge(enum iso_level level)
     return iso_level_row(level)->shape == ISO_SHAPE_ARBITRATION && level != ISO_RC;
 }
 
-/* What an EXT kind means, at the level it was judged at. */
-static const char *explain_read(enum iso_violation_kind kind, enum iso_level level)
+/* One sentence: why the read is wrong at the level it was judged at. */
+static const char *explain_read(const struct iso_violation *violation, enum iso_level level)
 {
-    switch (kind) {
+    switch (violation->kind) {
     case ISO_UNCOMMITTED:
-        return "The value belongs to no committed transaction: its writer aborted, or there is none.";
+        return violation->writer_actual == ISO_NONE
+                   ? "No transaction here wrote it: an unrecorded writer, or a missing --initial-file?"
+                   : "Its writer did not commit, so nobody may see what it wrote.";
     case ISO_INTERMEDIATE:
         return "Its writer wrote the key again before it committed; nobody else may see what it wrote first.";
     case ISO_FUTURE:
@@ -210,28 +214,6 @@ static const char *explain_read(enum iso_violation_kind kind, enum iso_level lev
     }
 }
 
-static const char *name_of_read(enum iso_violation_kind kind)
-{
-    switch (kind) {
-    case ISO_UNCOMMITTED:
-        return "read of an uncommitted value";
-    case ISO_INTERMEDIATE:
-        return "read of an intermediate value";
-    case ISO_FUTURE:
-        return "read from the future";
-    case ISO_ABSENT_READ:
-        return "read of nothing where a version was";
-    case ISO_MISSING_ROW:
-        return "row missing from a row set";
-    case ISO_EXTRA_ROW:
-        return "row too many in a row set";
-    case ISO_AGGREGATE:
-        return "wrong aggregate";
-    default:
-        return "stale read";
-    }
-}
-
 /* The moments that the read had to choose from. */
 static void put_moments(struct iso_output *output, const struct iso_verdict *verdict,
                         const struct iso_violation *violation)
@@ -253,30 +235,26 @@ static void put_read(struct iso_output *output, const struct iso_verdict *verdic
 {
     const struct iso_history *history = verdict->history;
     bool external = violation->axiom == ISO_EXT;
-    iso_output_text(output, external ? name_of_read(violation->kind)
-                                     : "a transaction's own reads and writes disagree");
-    iso_output_text(output, "\n    ");
     report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, " read ");
     report_put_key(output, history, violation->key);
     if (violation->operation != ISO_NONE)
         iso_output_format(
             output, " in its operation %" PRIu32,
-            iso_report_operation_index(history, violation->transaction, violation->operation));
+            iso_report_operation_index(history, violation->transaction, violation->operation) + 1);
     iso_output_char(output, '\n');
     put_values(output, history, violation);
     if (violation->has_moments)
         put_moments(output, verdict, violation);
     iso_output_format(output, "    %s\n",
                       external
-                          ? explain_read(violation->kind, verdict->level)
+                          ? explain_read(violation, verdict->level)
                           : "A transaction must read again what it last read or wrote of a key.");
 }
 
 static void put_conflict(struct iso_output *output, const struct iso_history *history,
                          const struct iso_violation *violation)
 {
-    iso_output_text(output, "two overlapping transactions wrote the same key\n    ");
     report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, " and\n    ");
     report_put_transaction(output, history, violation->other);
@@ -291,7 +269,6 @@ static void put_session(struct iso_output *output, const struct iso_verdict *ver
                         const struct iso_violation *violation)
 {
     const struct iso_history *history = verdict->history;
-    iso_output_text(output, "a session does not see its own past\n    ");
     report_put_transaction(output, history, violation->transaction);
     iso_output_text(output, verdict->level == ISO_SER || is_about_knowledge(verdict->level)
                                 ? " stands in the commit order before\n    "
@@ -307,25 +284,21 @@ static void put_timestamp(struct iso_output *output, const struct iso_verdict *v
     char note[1024];
     switch (violation->kind) {
     case ISO_SNAPSHOT_ORDER:
-        iso_output_text(output, "snapshots that have no order\n    ");
         report_put_transaction(output, history, violation->transaction);
         iso_report_snapshot_order(verdict, violation, note, sizeof note);
         iso_output_format(output, " owns the later one\n    %s\n", note);
         break;
     case ISO_SHARED_CTS:
-        iso_output_text(output, "two writers of a key share a commit timestamp\n    ");
         report_put_transaction(output, history, violation->transaction);
         iso_output_text(output, " and\n    ");
         report_put_transaction(output, history, violation->other);
         iso_output_text(output, "\n    Nothing says which of them comes first.\n");
         break;
     case ISO_CTS_CYCLE:
-        iso_output_text(output, "transactions with one commit timestamp cannot be ordered\n    ");
         report_put_transaction(output, history, violation->transaction);
         iso_output_text(output, "\n    It must come before and after others with the same cts.\n");
         break;
     default:
-        iso_output_text(output, "timestamps out of order\n    ");
         report_put_transaction(output, history, violation->transaction);
         iso_output_text(
             output,
@@ -336,7 +309,13 @@ static void put_timestamp(struct iso_output *output, const struct iso_verdict *v
 static void put_violation(struct iso_output *output, const struct iso_verdict *verdict,
                           const struct iso_violation *violation)
 {
-    iso_output_format(output, "\n%s: ", iso_axiom_name(violation->axiom));
+    const char *axiom = iso_axiom_name(violation->axiom);
+    bool has_kinds = violation->axiom == ISO_EXT || violation->axiom == ISO_TIMESTAMP;
+    const struct iso_wrong *wrong =
+        iso_wrong_find(axiom, has_kinds ? iso_violation_kind_name(violation->kind) : NULL);
+    assert(wrong);
+    iso_output_format(output, "\n%s: %s\n    ", axiom,
+                      iso_wrong_name(wrong, violation->writer_actual != ISO_NONE));
     switch (violation->axiom) {
     case ISO_TIMESTAMP:
         put_timestamp(output, verdict, violation);
@@ -494,7 +473,7 @@ void report_put_lost(struct iso_output *output, const struct iso_history *histor
                         : " missing: too large, or dropped since a buffer or the disk was full.\n");
 }
 
-/* What stayed unjudged, and what a person can do about it. */
+/* Paragraphs: what stayed unjudged, and what a person can do about it. */
 static void put_gaps(struct iso_output *output, const struct iso_verdict *verdict)
 {
     if (!verdict->history->totals.committed && verdict->outcome == ISO_IS_UNDECIDED)

@@ -1,4 +1,4 @@
-/* What the formats share. Private to report. */
+/* Shared by the formats for other tools. Private to report. */
 #pragma once
 
 #include "report/tools.h"

@@ -27,7 +27,7 @@
 
 enum { ISO_WEB_LINES = 1000, ISO_WEB_LINE_BYTES = 1 << 20, ISO_WEB_LIVE_SECONDS = 30 };
 
-/* What becomes of a line that is in the way. */
+/* Which lines go first where there is no room for all. */
 enum iso_web_rank { ISO_WEB_PAST, ISO_WEB_OPEN, ISO_WEB_STANDS };
 
 struct iso_web_line {
@@ -63,7 +63,7 @@ struct iso_web_request {
     const char *host;          /* likewise */
 };
 
-/* What a request must fulfil. */
+/* Rules that a request must fulfil. */
 struct iso_web_rules {
     const char *token; /* to be carried as `Authorization: Bearer TOKEN`; NULL: none */
     const struct iso_web_names *names; /* NULL: any will do */

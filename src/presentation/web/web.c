@@ -24,7 +24,7 @@
  * is room. */
 enum { CONNECTION_BYTES = 16384, BACKLOG = 1024 };
 
-/* What is called of libmicrohttpd. */
+/* The functions of libmicrohttpd that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(add_response_header) X(create_response_from_buffer) X(destroy_response) X(get_connection_info) \
@@ -272,7 +272,7 @@ uint16_t iso_web_port(const struct iso_web *web)
 
 /* ---- publishing ---- */
 
-/* What a broker's client says may name how it was asked. */
+/* Publishes words of a broker's client, without secrets that they may quote from its settings. */
 static void publish_words(char *into, size_t size, const char *words)
 {
     char *shown = iso_redacted(words ? words : "");

@@ -58,7 +58,7 @@ void iso_accounting_waiting_text(const struct iso_accounting *accounting, struct
     put_waiting(text, waiting->rows, " row", " rows",
                 " for the rest of the transaction or for its client's record");
     put_waiting(text, waiting->overtaken, " transaction", " transactions",
-                " for others that it overtook");
+                " held back until earlier ones arrive");
     put_waiting(text, waiting->for_order, " transaction", " transactions",
                 " for an order of all, sought at the end");
     put_waiting(text, waiting->reads, " read", " reads", " for a watermark");

@@ -94,11 +94,11 @@ struct run_stream_options {
     CLI_ROW_FLAG("strict-coverage", RUN_STREAM_PLACE(owner, pipeline.strict_coverage), \
         "Such operations make the verdict undecided."), \
     CLI_ROW_COUNT("scan-limit", "N", RUN_STREAM_PLACE(owner, pipeline.scan_limit), 1, UINT32_MAX, \
-        "A query that looks at more than N (10000) rows is not judged, but for\n" \
-        "the rows that it has."), \
+        "For queries of more than N rows (10000), only the returned rows are\n" \
+        "checked, not whether rows are missing."), \
     CLI_ROW_SECONDS("grace", "SECONDS", RUN_STREAM_PLACE(owner, grace), 0, 86400, \
-        "How long a transaction may last and be on its way (10). Beside a change\n" \
-        "stream clients need no watermarks: by Kafka's message times it is known\n" \
+        "Longest time from BEGIN until a transaction's record reaches Kafka (10).\n" \
+        "Beside a change stream clients need no watermarks: by Kafka's message times it is known\n" \
         "which transactions are over. A record that took longer is not judged. 0:\n" \
         "do not use message times. With --until-eof only if this option is given.\n" \
         "A recording contains what watch did, and replay does the same."), \

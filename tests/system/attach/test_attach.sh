@@ -86,7 +86,7 @@ for_each_case rewritten
 history=$(find_recording attach/rc_lost_update_wording)/h.jsonl
 "$ISOCHRON" check --explain --html "$scratch/page.html" "$history" >"$scratch/said" 2>"$scratch/errors"
 [ $? = 1 ] && ! grep -q "neither saw\|lost update" "$scratch/said" "$scratch/page.html" &&
-    grep -q "T2 read x = 1015 in its operation 0, which is what T1 wrote: it saw that write" "$scratch/said"
+    grep -q "T2 read x = 1015 in its operation 1, which is what T1 wrote: it saw that write" "$scratch/said"
 conclude $? "overlapping writers of which one saw the other" "$scratch/said" "$scratch/errors"
 "$ISOCHRON" check --json "$history" >"$scratch/verdict.json"
 "$ISOCHRON" explain "$history" "$scratch/verdict.json" >"$scratch/again" 2>"$scratch/errors"

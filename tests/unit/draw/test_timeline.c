@@ -401,8 +401,8 @@ static void operations_stand_within(void **state)
     open_case(&drawn, "INT");
     assert_int_equal(drawn.timeline.instant_count, 4);
     assert_instant(&drawn, 0, "1");
-    assert_instant(&drawn, point_named(&drawn, "T1: 2")->instant, "operation 1");
-    assert_instant(&drawn, 2, "operation 2");
+    assert_instant(&drawn, point_named(&drawn, "T1: 2")->instant, "operation 2");
+    assert_instant(&drawn, 2, "operation 3");
     assert_instant(&drawn, 3, "2");
     close_case(&drawn);
 }

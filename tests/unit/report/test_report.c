@@ -181,7 +181,7 @@ static void text_of_violations(void **state)
         "  judged 3 transactions (besides 1 aborted), 5 operations, 4 sessions, 3 keys; engine "
         "chronos, 0.000 s\n"
         "\n"
-        "NOCONFLICT: two overlapping transactions wrote the same key\n"
+        "NOCONFLICT: overlapping writes\n"
         "    transaction 1 (session 1, h \"1\".jsonl:1, sts 1, cts 18446744073709551614) and\n"
         "    transaction 2 (session 2, h \"1\".jsonl:2, sts 3, cts 4) both wrote key x\n"
         "    Both committed: one of the two updates may be lost. --explain says what each had read.\n"
@@ -195,8 +195,8 @@ static void every_kind_is_explained(void **state)
     struct fixture *fixture = *state;
     static const enum iso_violation_kind reads[] = {ISO_UNCOMMITTED, ISO_INTERMEDIATE, ISO_FUTURE,
                                                     ISO_ABSENT_READ, ISO_STALE};
-    static const char *const said[] = {"uncommitted value", "intermediate value", "from the future",
-                                       "of nothing where", "stale read"};
+    static const char *const said[] = {"value nobody wrote", "intermediate read", "future read",
+                                       "missing read", "stale read"};
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         struct iso_violation violation = violation_of(ISO_EXT, 1);
         violation.kind = reads[i];
@@ -219,8 +219,8 @@ static void timestamps_and_sessions_are_explained(void **state)
 {
     struct fixture *fixture = *state;
     static const enum iso_violation_kind kinds[] = {ISO_INTERVAL, ISO_SHARED_CTS, ISO_CTS_CYCLE};
-    static const char *const said[] = {"sts <= ots <= cts", "share a commit timestamp",
-                                       "cannot be ordered"};
+    static const char *const said[] = {"sts <= ots <= cts", "one commit timestamp",
+                                       "no order explains"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct iso_violation violation = violation_of(ISO_TIMESTAMP, 3),
                              session = violation_of(ISO_SESSION, 1);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run/input/source.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "cli/nearest.h"
@@ -38,34 +39,44 @@ static void release_source(struct source *source)
     iso_free(source->shown);
 }
 
-/* Where an option's text goes; NULL: it is none of them. */
+/* Every option of a source: its name, what its value may be, and where that goes. */
+static const struct source_option {
+    const char *name, *value;
+    size_t text; /* the place of a char *; 0: it has another form, see parse_option */
+} source_options[] = {
+#define TEXT(member) offsetof(struct source, member)
+    {"format", "NAME", TEXT(format)},
+    {"framed", "true|false", 0},
+    {"registry", "URL", TEXT(registry)},
+    {"login", "FILE", TEXT(login)},
+    {"schema", "FILE", TEXT(schema)},
+    {"value", "COLUMN", TEXT(value)},
+    {"cells", "true|A;B", TEXT(cells)},
+    {"ranges", "true|false", 0},
+    {"identity", "full|default", 0},
+    {"tables", "A;B", TEXT(tables)},
+    {"key", "A;B", TEXT(key)},
+    {"marker", "COLUMN", TEXT(marker)},
+    {"reported", "yes|no", TEXT(reported)},
+    {"lossy", "yes|no", TEXT(lossy)},
+    {"xa", "yes|no", TEXT(xa)},
+    {"collation", "ci|binary|C", TEXT(collation)},
+    {"compression", "NAME", TEXT(compression)},
+    {"zone", "same (of ticdc)", TEXT(zone)},
+    {"groups", "N (of dgraph)", TEXT(groups)},
+    {"delimiter", "TEXT (of csv, as quote and null)", TEXT(delimiter)},
+    {"quote", "TEXT", TEXT(quote)},
+    {"null", "TEXT", TEXT(null)},
+#undef TEXT
+};
+enum { SOURCE_OPTIONS = sizeof source_options / sizeof *source_options };
+
+/* Where an option's text goes; NULL: it is none of those that are texts. */
 static char **place_of_option(struct source *source, const char *name)
 {
-    const struct {
-        const char *name;
-        char **text;
-    } places[] = {{"format", &source->format},
-                  {"registry", &source->registry},
-                  {"login", &source->login},
-                  {"schema", &source->schema},
-                  {"value", &source->value},
-                  {"cells", &source->cells},
-                  {"tables", &source->tables},
-                  {"key", &source->key},
-                  {"marker", &source->marker},
-                  {"lossy", &source->lossy},
-                  {"zone", &source->zone},
-                  {"xa", &source->xa},
-                  {"collation", &source->collation},
-                  {"groups", &source->groups},
-                  {"reported", &source->reported},
-                  {"compression", &source->compression},
-                  {"delimiter", &source->delimiter},
-                  {"quote", &source->quote},
-                  {"null", &source->null}};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (!strcmp(places[i].name, name))
-            return places[i].text;
+    for (size_t i = 0; i < SOURCE_OPTIONS; i++)
+        if (source_options[i].text && !strcmp(source_options[i].name, name))
+            return (char **)((char *)source + source_options[i].text);
     return NULL;
 }
 
@@ -77,27 +88,24 @@ static bool is_identity(const char *value, enum iso_row_identity *identity)
     return true;
 }
 
-static const char *const option_names[] = {
-    "format",    "registry", "login",    "schema",   "value",  "tables",    "key", "marker",
-    "groups",    "framed",   "identity", "reported", "lossy",  "collation", "xa",  "compression",
-    "delimiter", "quote",    "null",     "cells",    "ranges", "zone"};
-
 static enum iso_status unknown_option(const struct source *source, const char *option,
                                       struct iso_error *error)
 {
-    const char *nearest =
-        cli_nearest(option, option_names, sizeof option_names / sizeof *option_names);
+    const char *names[SOURCE_OPTIONS];
+    struct iso_text all = {0};
+    for (size_t i = 0; i < SOURCE_OPTIONS; i++) {
+        names[i] = source_options[i].name;
+        iso_text_format(&all, "%s%s=%s", i ? ", " : "", names[i], source_options[i].value);
+    }
+    const char *nearest = cli_nearest(option, names, SOURCE_OPTIONS);
     if (nearest)
-        return iso_error_set(error, ISO_BAD_INPUT,
-                             "--source %s: no such option: %s; did you mean %s=?", source->shown,
-                             option, nearest);
-    return iso_error_set(
-        error, ISO_BAD_INPUT,
-        "--source %s: no such option: %s; expected format=NAME, framed=true|false, registry=URL, login=FILE, schema=FILE, "
-        "value=COLUMN, cells=true|A;B, ranges=true|false, identity=full|default, tables=A;B, key=A;B, marker=COLUMN, reported=yes|no, lossy=yes|no, xa=yes|no, collation=ci|binary|C, compression=NAME, of ticdc zone=same, of dgraph "
-        "groups=N, "
-        "or of csv delimiter=, quote= or null=TEXT",
-        source->shown, option);
+        iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; did you mean %s=?",
+                      source->shown, option, nearest);
+    else
+        iso_error_set(error, ISO_BAD_INPUT, "--source %s: no such option: %s; expected %.*s",
+                      source->shown, option, (int)all.used, all.bytes);
+    iso_text_release(&all);
+    return ISO_BAD_INPUT;
 }
 
 static enum iso_status parse_option(struct source *source, char *option, struct iso_error *error)
