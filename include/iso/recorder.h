@@ -61,7 +61,7 @@
  * iso_recorder_free, and those no longer than they are asked to. `sno` counts dropped transactions
  * too, so that a gap in a session's numbers shows where. How many there were is said, too: into a
  * topic by each session and, with all of them together, by the recorder, which also says every ten
- * seconds that it lives; into a file, with `totals`, by a line in front and one at the end. So a
+ * seconds that it lives; of a file, with `totals`, in PATH.recorders beside it. So a
  * checker knows of what is missing: of records that were dropped, and of a recorder that was
  * killed.
  *
@@ -110,7 +110,7 @@ struct iso_recorder_options {
     unsigned watermark_ms; /* Kafka, the topic's only recorder: watermarks so often; 0: none */
     unsigned linger_ms; /* file: how long a record may wait for others, to be written with them; 0:
                            not at all */
-    bool totals; /* file: say in a line in front and in one behind how many records there were */
+    bool totals;        /* file: say in PATH.recorders, beside it, how many records there were */
     bool from_stream; /* say, too, that what rows had before, and what else was written, is a change
                          stream's to say: without one nothing that the records read is judged */
 };

@@ -3,14 +3,9 @@
 #include "native/native_private.h"
 #include "native/watermark.h"
 
-bool iso_counted_is_recorder(const char *text)
-{
-    return iso_first_member_is(text, "\"recorder\"");
-}
-
 bool iso_counted_is(const char *text)
 {
-    return iso_first_member_is(text, "\"session\"") || iso_counted_is_recorder(text);
+    return iso_first_member_is(text, "\"session\"") || iso_first_member_is(text, "\"recorder\"");
 }
 
 static bool read(struct iso_native *native, struct iso_history *history,
@@ -39,6 +34,8 @@ static bool read(struct iso_native *native, struct iso_history *history,
             is_read = native_read_boolean(native, "ended", &counted->has_ended);
         else if (iso_json_is(&name, "alive_ms"))
             is_read = native_read_unsigned(native, "alive_ms", &counted->alive_ms);
+        else if (!of_session && iso_json_is(&name, "line"))
+            is_read = native_read_unsigned(native, "line", &counted->line);
         else if (!of_session && iso_json_is(&name, "writes"))
             is_read = native_read_writes(native, &marks);
         else if (of_session && iso_json_is(&name, "recorder"))

@@ -7,6 +7,8 @@
  *                                                      long as it lives
  *     {"recorder":"ID","records":0,"writes":"cdc"}     its records mean something only beside a
  *                                                      change stream
+ *     {"recorder":"ID","records":0,"line":1}           beside a file: its records stand there from
+ *                                                      this line on (recorders.h)
  *
  * Other members are ignored. Of records whose `sno` counts without gaps from 0, those that were
  * dropped, too: so that a hole is known (pipeline/counted.h).
@@ -24,7 +26,7 @@
 
 struct iso_counted {
     iso_atom session, recorder; /* of the history; ISO_ABSENT: not said */
-    uint64_t records, alive_ms;
+    uint64_t records, alive_ms, line;
     bool has_ended;
     bool of_stream; /* what rows had before, and what else was written, a change stream says */
 };
@@ -32,7 +34,6 @@ struct iso_counted {
 /* Whether the text (followed by ISO_JSON_PADDING readable bytes) is an object whose first member is
  * one of these. */
 bool iso_counted_is(const char *text);
-bool iso_counted_is_recorder(const char *text);
 
 enum iso_status iso_counted_read(struct iso_native *native, const char *text, size_t size,
                                  struct iso_history *history, struct iso_counted *counted,

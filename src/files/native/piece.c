@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "native/counted.h"
 
 /* Buffers that had to grow for a large transaction are not kept. */
 enum { KEEP_BYTES = 8 << 20 };
@@ -21,7 +20,6 @@ void piece_release(struct piece *piece)
     iso_native_release(&piece->native);
     iso_history_release(&piece->block);
     iso_column_free(piece->text, piece->capacity);
-    iso_free(piece->totals);
 }
 
 void piece_clear(struct piece *piece)
@@ -30,7 +28,7 @@ void piece_clear(struct piece *piece)
     piece->fault.kind = ISO_FAULT_NONE;
     piece->error.status = ISO_OK;
     piece->length = 0;
-    piece->lines = piece->tail = piece->total_count = 0;
+    piece->lines = piece->tail = 0;
     piece->first = piece->last = piece->cut = false;
     if (piece->capacity > KEEP_BYTES) {
         iso_column_free(piece->text, piece->capacity);
@@ -113,34 +111,6 @@ static void line_fault(struct piece *piece, const char *start, bool whole)
     }
 }
 
-/* What a recorder says of its lines; of a topic's several sessions say it, whose order a file does
- * not have. */
-static bool take_total(struct piece *piece, const char *at, size_t size, uint64_t line)
-{
-    struct iso_counted counted;
-    struct iso_error error = {.status = ISO_OK};
-    if (iso_counted_read(&piece->native, at, size, &piece->block, &counted, &error) != ISO_OK ||
-        counted.alive_ms) {
-        piece->fault = (struct iso_native_fault){.kind = ISO_FAULT_TEXT};
-        snprintf(piece->fault.text, sizeof piece->fault.text, "%.300s",
-                 counted.alive_ms ? "a recorder's line of a topic, expected one of a file"
-                                  : error.text);
-        return false;
-    }
-    ISO_GROW(piece->totals, piece->total_count, piece->total_capacity);
-    piece->totals[piece->total_count++] = (struct piece_total){
-        piece->block.txns.count, line, counted.records, counted.has_ended, counted.of_stream};
-    return true;
-}
-
-static bool take_line(struct piece *piece, const char *at, size_t size, uint64_t line)
-{
-    if (iso_counted_is_recorder(at))
-        return take_total(piece, at, size, line);
-    return iso_native_read_transaction(&piece->native, at, size, line, &piece->block,
-                                       &piece->fault) == ISO_OK;
-}
-
 static void parse_lines(struct piece *piece, const char *at)
 {
     const char *end = piece->text + piece->length;
@@ -151,7 +121,8 @@ static void parse_lines(struct piece *piece, const char *at)
             at = stop + 1;
             continue;
         }
-        if (!take_line(piece, at, (size_t)(stop - at), line)) {
+        if (iso_native_read_transaction(&piece->native, at, (size_t)(stop - at), line,
+                                        &piece->block, &piece->fault) != ISO_OK) {
             line_fault(piece, at, newline != NULL);
             piece->fault_line = line;
             return;

@@ -13,13 +13,6 @@ enum piece_layout {
     PIECE_AFTER  /* behind the array: nothing but white space */
 };
 
-/* A line of a recorder, in front of transaction `at` of the block. */
-struct piece_total {
-    uint32_t at;
-    uint64_t line, records;
-    bool has_ended, of_stream;
-};
-
 struct piece {
     uint64_t index; /* in the order of the input */
     char *text;     /* with padding behind `length` */
@@ -38,8 +31,6 @@ struct piece {
     uint64_t fault_line, fault_column; /* in the piece, both from 1 */
     uint64_t lines;                    /* newlines */
     uint64_t tail;                     /* bytes behind the last newline */
-    struct piece_total *totals;
-    uint32_t total_count, total_capacity;
 };
 
 void piece_init(struct piece *piece);

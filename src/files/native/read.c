@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "bytes/input.h"
 #include "native/piece.h"
+#include "native/recorders.h"
 
 /* Large enough that locks do not matter, small enough that text and block stay in the cache. */
 enum { CHUNK_SIZE = 512 << 10, MOST_THREADS = 256 };
@@ -42,10 +43,6 @@ struct native_reader {
     size_t piece_count, free_count;
     uint64_t next_append;
     uint64_t lines, column; /* of the current file, behind what was appended */
-    bool counts;            /* a recorder's last line in it was none that ended, */
-    uint64_t counted_from; /* and its records are transactions from this one on; which line of which
-                              file that was */
-    uint64_t counted_at;
     struct iso_error *error;
 };
 
@@ -232,56 +229,13 @@ static void report_fault(struct native_reader *reader, const struct piece *piece
                       (unsigned long long)column, piece->fault.text);
 }
 
-static void add_lost(struct native_reader *reader, uint64_t records, bool has_ended,
-                     uint64_t origin)
-{
-    struct iso_history_lost *lost = &reader->history->lost;
-    if (!records && has_ended)
-        return;
-    lost->origin = lost->records || lost->recorders ? lost->origin : origin;
-    lost->records += records;
-    lost->recorders += !has_ended;
-}
-
-/* The file ends, or another recorder begins in it. */
-static void end_counting(struct native_reader *reader)
-{
-    if (reader->counts)
-        add_lost(reader, 0, false, reader->counted_at);
-    reader->counts = false;
-}
-
-/* The piece's transactions are the last ones. */
-static void count_records(struct native_reader *reader, const struct piece *piece)
-{
-    uint64_t first = reader->history->txns.count - piece->block.txns.count;
-    for (uint32_t i = 0; i < piece->total_count; i++) {
-        const struct piece_total *total = &piece->totals[i];
-        uint64_t origin =
-            iso_origin(reader->first_input + piece->file, reader->lines + total->line);
-        reader->history->streamed.is_needed |= total->of_stream;
-        uint64_t came = first + total->at - reader->counted_from;
-        if (total->has_ended && reader->counts) {
-            add_lost(reader, total->records > came ? total->records - came : 0, true, origin);
-            reader->counts = false;
-        } else if (!total->has_ended) {
-            end_counting(reader);
-            reader->counts = true;
-            reader->counted_from = first + total->at;
-            reader->counted_at = origin;
-        }
-    }
-}
-
 /* Appends what the piece holds. False: there was an error. */
 static bool append(struct native_reader *reader, struct piece *piece)
 {
     struct iso_history *history = reader->history;
     const struct iso_history *block = &piece->block;
-    if (piece->first) {
-        end_counting(reader);
+    if (piece->first)
         reader->lines = reader->column = 0;
-    }
     if (block->clock != ISO_CLOCK_NONE && history->clock != ISO_CLOCK_NONE &&
         block->clock != history->clock) {
         mixed_clocks(reader, piece,
@@ -289,7 +243,6 @@ static bool append(struct native_reader *reader, struct piece *piece)
         return false;
     }
     iso_history_append(history, block, reader->first_input + piece->file, reader->lines);
-    count_records(reader, piece);
     if (piece->fault.kind != ISO_FAULT_NONE)
         report_fault(reader, piece);
     else if (piece->error.status != ISO_OK)
@@ -429,7 +382,8 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
                              ISO_INPUTS_LIMIT);
     reader_init(&reader, threads);
     run_workers(&reader, threads);
-    end_counting(&reader);
+    for (size_t i = 0; i < count && error->status == ISO_OK; i++)
+        iso_recorders_read(paths[i], reader.first_input + (uint32_t)i, history, error);
     reader_release(&reader);
     return error->status;
 }

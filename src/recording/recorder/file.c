@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +25,14 @@
 
 enum { PAGE = ISO_RECORDER_WHOLE_LINE, FREE_SECONDS = 5 };
 
-static const char record_start[] = "{\"sid\":",
-                  count_start[] = "{\"recorder\":"; /* all that lines of ours start with */
+static const char record_start[] = "{\"sid\":"; /* what every line of ours starts with */
 
 struct file_sink {
     struct iso_recorder *recorder;
     struct recorder_ring ring;
     pthread_t writer;
     int descriptor;
+    int counts; /* of the file of counts beside it; -1: none */
     bool regular;
     char page[PAGE];
     size_t used;     /* of `page` */
@@ -145,13 +146,15 @@ static void write_record(struct file_sink *sink, uint64_t place)
         recorder_ring_done(&sink->ring, place);
     }
     recorder_ring_copy(&sink->ring, place, 0, sink->page + sink->used, size);
-    sink->lines += memcmp(sink->page + sink->used, count_start, sizeof count_start - 1) != 0;
+    sink->lines++;
     sink->used += size;
 }
 
 static void sink_release(struct file_sink *sink)
 {
     close(sink->descriptor);
+    if (sink->counts >= 0)
+        close(sink->counts);
     recorder_ring_release(&sink->ring);
     pthread_cond_destroy(&sink->ending);
     pthread_mutex_destroy(&sink->lock);
@@ -187,7 +190,9 @@ static enum recorder_fate file_take(void *context, const char *sid, const char *
 
 static bool file_tell(void *context, const char *key, const char *line, size_t size)
 {
-    return file_take(context, key, line, size) == RECORDER_TAKEN;
+    struct file_sink *sink = context;
+    (void)key;
+    return sink->counts < 0 || write(sink->counts, line, size) == (ssize_t)size;
 }
 
 static bool file_flush(void *context, unsigned seconds)
@@ -264,12 +269,12 @@ static bool starts_with(const char *line, size_t length, const char *start)
 static bool mend_end(struct file_sink *sink, off_t size)
 {
     off_t start = last_line(sink->descriptor, size);
-    char line[sizeof count_start - 1];
+    char line[sizeof record_start - 1];
     size_t count =
         start >= 0 && size - start < (off_t)sizeof line ? (size_t)(size - start) : sizeof line;
     if (start < 0 || pread(sink->descriptor, line, count, start) != (ssize_t)count)
         return false;
-    bool ours = starts_with(line, count, record_start) || starts_with(line, count, count_start);
+    bool ours = starts_with(line, count, record_start);
     if (size > start && ours && ftruncate(sink->descriptor, start) != 0)
         return false;
     sink->offset = (uint64_t)(ours ? start : size);
@@ -309,6 +314,64 @@ static bool open_file(struct file_sink *sink, const char *path, struct iso_error
     return true;
 }
 
+/* Lines of the file up to here; blank ones, too. */
+static bool count_lines_before(const struct file_sink *sink, uint64_t *lines)
+{
+    char bytes[1 << 16];
+    *lines = 0;
+    for (uint64_t at = 0; at < sink->offset;) {
+        ssize_t got = pread(sink->descriptor, bytes, sizeof bytes, (off_t)at);
+        if (got <= 0)
+            return false;
+        for (ssize_t i = 0; i < got; i++)
+            *lines += bytes[i] == '\n';
+        at += (uint64_t)got;
+    }
+    return true;
+}
+
+/* PATH.recorders, for counts (native/recorders.h); those of a file that is new again are of another
+ * one. What a killed recorder left of a line is ended. */
+static bool open_counts(struct file_sink *sink, const char *path, uint64_t *lines,
+                        struct iso_error *error)
+{
+    char beside[4096];
+    bool fits = (size_t)snprintf(beside, sizeof beside, "%s.recorders", path) < sizeof beside;
+    errno = ENAMETOOLONG;
+    sink->counts = fits ? iso_own_open(beside, O_RDWR | O_CREAT | O_APPEND, error) : -1;
+    if (error->status != ISO_OK)
+        return false;
+    char last = '\n';
+    off_t size = sink->counts < 0 ? -1 : lseek(sink->counts, 0, SEEK_END);
+    bool good = size >= 0 && iso_own_hide(sink->counts) &&
+                (size == 0 || pread(sink->counts, &last, 1, size - 1) == 1) &&
+                (sink->offset > 0 || ftruncate(sink->counts, 0) == 0) &&
+                (last == '\n' || sink->offset == 0 || write(sink->counts, "\n", 1) == 1) &&
+                count_lines_before(sink, lines);
+    if (!good)
+        iso_error_set(error, ISO_FAILED, "%s: %s", beside, strerror(errno));
+    return good;
+}
+
+/* Which records are this recorder's: those of lines behind the ones that are there. */
+static bool begin_counts(struct iso_recorder *recorder, struct file_sink *sink, const char *path,
+                         struct iso_error *error)
+{
+    struct iso_error refused = {.status = ISO_OK};
+    uint64_t lines;
+    bool good = open_counts(sink, path, &lines, &refused);
+    recorder_name(recorder);
+    if (good &&
+        dprintf(sink->counts, "{\"recorder\":\"%s\",\"records\":0,\"line\":%" PRIu64 "%s}\n",
+                recorder->id, lines + 1, recorder->from_stream ? ",\"writes\":\"cdc\"" : "") < 0) {
+        iso_error_set(&refused, ISO_FAILED, "%s.recorders: %s", path, strerror(errno));
+        good = false;
+    }
+    if (!good)
+        iso_error_set(error, refused.status, "%s", refused.text);
+    return good;
+}
+
 struct iso_recorder *iso_recorder_new_file(const char *path,
                                            const struct iso_recorder_options *options,
                                            struct iso_error *error)
@@ -328,18 +391,17 @@ struct iso_recorder *iso_recorder_new_file(const char *path,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sink->ending, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    sink->recorder = recorder;
+    sink->counts = -1;
     if (!open_file(sink, path, error) ||
+        (options && options->totals && sink->regular &&
+         !begin_counts(recorder, sink, path, error)) ||
         !recorder_start_thread(&sink->writer, write_records, sink, error)) {
         sink_release(sink);
         iso_recorder_free(recorder);
         return NULL;
     }
-    sink->recorder = recorder;
     recorder->sink = &file_functions;
     recorder->context = sink;
-    if (options && options->totals) {
-        recorder_name(recorder);
-        recorder_tell(recorder, RECORDER_BEGINS);
-    }
     return recorder;
 }

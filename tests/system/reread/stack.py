@@ -210,8 +210,6 @@ class Stack:
             if not line.strip():  # blanks fill a page
                 continue
             record = json.loads(line)
-            if "recorder" in record:  # how many there are
-                continue
             self.records.setdefault(int(record["sid"].rsplit("/", 1)[1]), []).append(record)
             self.count("records")
 
