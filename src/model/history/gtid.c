@@ -56,7 +56,7 @@ static bool read_place(const char *text, size_t length, uint64_t *place)
 bool iso_gtid_snapshot_read(const char *text, size_t length, uint64_t *start, uint8_t *marks)
 {
     struct iso_gtid gtid;
-    *marks = 0;
+    *marks = ISO_MARK_GTID_START;
     if (iso_gtid_read(text, length, &gtid)) {
         *start = iso_gtid_snapshot(gtid.number);
         return true;

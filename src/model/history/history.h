@@ -52,6 +52,8 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 #define ISO_MARK_CDC_WRITES 0x01u
 /* sts is a place in MariaDB's binlog: only its change stream makes a timestamp of it */
 #define ISO_MARK_LOG_START 0x02u
+/* sts is one of MariaDB's GTIDs */
+#define ISO_MARK_GTID_START 0x08u
 
 /* The column `use` of a key: how a key is used; finish distinguishes lists and registers by it. */
 #define ISO_KEY_SCALAR 0x01u /* written, deleted, or read as a value that is not null */

@@ -133,6 +133,9 @@ static void archive_source(struct iso_archive *archive, struct iso_join *join)
     ISO_ARCHIVE_AS(archive, "join->expects_in_band", join->source.expects_in_band);
     ISO_ARCHIVE_VALUE(archive, join->source.expects_ends);
     ISO_ARCHIVE_VALUE(archive, join->source.expects_statements);
+    ISO_ARCHIVE_VALUE(archive, join->source.scales);
+    ISO_ARCHIVE_VALUE(archive, join->source.early);
+    ISO_ARCHIVE_VALUE(archive, join->source.first_early);
     ISO_ARCHIVE_AS(archive, "join->in_band", join->source.in_band);
     ISO_ARCHIVE_AS(archive, "join->ends_come", join->source.has_ends);
     ISO_ARCHIVE_AS(archive, "join->starts_come", join->source.has_starts);

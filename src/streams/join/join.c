@@ -109,6 +109,15 @@ static void take_in_band(struct iso_join *join, const struct iso_history *block,
         join_take_other(join, block, event);
 }
 
+static enum iso_status check_scales(struct iso_join *join, const struct iso_history *block,
+                                    const struct iso_event *event, struct iso_error *error)
+{
+    for (uint32_t t = event->first; t < event->first + event->count; t++)
+        if (join_check_scale(join, block, t, error) != ISO_OK)
+            return error->status;
+    return ISO_OK;
+}
+
 enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *block,
                               const struct iso_event *event, uint64_t now, struct iso_error *error)
 {
@@ -131,6 +140,8 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     case ISO_EVENT_TRANSACTIONS:
         if (event->flags & ISO_EVENT_IN_BAND)
             take_in_band(join, block, event);
+        else if (check_scales(join, block, event, error) != ISO_OK)
+            return error->status;
         else
             iso_join_take_records(join, block, event->first, event->count, now);
         break;

@@ -276,6 +276,10 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
                       uint64_t position);
 
+/* Once: clients' records came before the source that their snapshots are not of: the first one's
+ * origin, and what is wrong. */
+bool iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error);
+
 /* At the end: whether a statement may stand between these positions that changes whole tables, and
  * that did not come: who finds there what the change before does not explain waits. */
 bool iso_join_may_lack_statement(const struct iso_join *join, uint64_t after, uint64_t position);

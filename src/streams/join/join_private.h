@@ -345,6 +345,11 @@ void join_take_schema(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
                      uint32_t key, iso_atom value);
+/* scale.c: what snapshots and transactions are numbered by */
+void join_note_scale(struct iso_join *join, struct join_identity identity);
+/* ISO_BAD_INPUT if the record's snapshot is of another database's kind than the source. */
+enum iso_status join_check_scale(struct iso_join *join, const struct iso_history *block,
+                                 uint32_t transaction, struct iso_error *error);
 bool join_identity_of(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event, struct join_identity *identity);
 uint32_t join_open(struct iso_join *join, struct join_identity identity,

@@ -13,6 +13,9 @@ struct join_source {
     bool numbered;   /* commits are, in `domain` */
     uint32_t domain;
     bool domains_differ; /* clients' commit timestamps are not the source's positions */
+    uint8_t scales;      /* enum join_scale: what its transactions are numbered by (scale.c) */
+    /* clients' records that came before it was known: by scale, the first and how many */
+    uint64_t early[2], first_early[2];
 };
 
 struct join_input {               /* an input of rows */

@@ -214,6 +214,11 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
     if (iso_join_take(pipeline->join, &pipeline->batch.events.block, event, now, &wrong) != ISO_OK)
         pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
                             event->origin, wrong.text, error);
+    uint64_t origin;
+    wrong.status = ISO_OK;
+    if (iso_join_early_foreign(pipeline->join, &origin, &wrong))
+        pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, origin), origin,
+                            wrong.text, error);
 }
 
 const char *iso_table_news_name(enum iso_table_news news)

@@ -52,7 +52,7 @@ static void snapshots_are_gtids_or_places(void **state)
 {
     char text[ISO_BINLOG_POSITION_MAX];
     (void)state;
-    assert_true(starts("0-1-7", iso_gtid_snapshot(7), 0));
+    assert_true(starts("0-1-7", iso_gtid_snapshot(7), ISO_MARK_GTID_START));
     assert_true(
         starts("mariadb-bin.000012:4711", iso_binlog_position(12, 4711), ISO_MARK_LOG_START));
     assert_true(starts("db:1.eu.1234567:0", iso_binlog_position(1234567, 0), ISO_MARK_LOG_START));

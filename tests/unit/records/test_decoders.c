@@ -586,7 +586,8 @@ static void snapshots_of_mariadb(void **state)
         const char *snapshot;
         uint64_t start;
         uint8_t marks;
-    } cases[] = {{"0-1-7", 120, 0}, {"b.12:4711", (uint64_t)12 << 40 | 4711, ISO_MARK_LOG_START}};
+    } cases[] = {{"0-1-7", 120, ISO_MARK_GTID_START},
+                 {"b.12:4711", (uint64_t)12 << 40 | 4711, ISO_MARK_LOG_START}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t length = strlen(cases[i].snapshot);
