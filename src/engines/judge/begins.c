@@ -1,6 +1,6 @@
 /* Where the reads of each transaction may stand, if the order of the input is that of the
  * commits. */
-#include "judge/judge_private.h"
+#include "judge/split.h"
 
 #include "base/memory.h"
 #include "base/numbers.h"

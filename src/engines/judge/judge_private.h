@@ -5,12 +5,6 @@
 
 struct iso_rowsets_options;
 
-/* begins.c, by transaction: before the commit of which transaction, in the order of the input, its
- * external reads all saw what was newest; its own at the latest, and behind the one before it in
- * its session. NULL: some transaction has no such place, it takes too long to say, or there are
- * lists. The caller frees it. */
-uint32_t *judge_begins(const struct iso_history *history);
-
 /* stream.c: of a history that is not finished; leaves out its reads where what they read stands in
  * a change stream. */
 void judge_leave_to_stream(struct iso_history *history);

@@ -4,7 +4,6 @@
 #include "base/numbers.h"
 #include "history/copy.h"
 #include "verdict/weak.h"
-#include "judge/judge_private.h"
 
 /* The history of halves, and back from it. */
 struct split {
