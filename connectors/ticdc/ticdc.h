@@ -1,4 +1,4 @@
-/* TiCDC's change streams: six protocols, one way of looking at them.
+/* TiCDC's change streams: seven protocols, one way of looking at them.
  *
  * options->format says which: canal-json (default), open-protocol, simple, simple-avro, avro,
  * debezium, csv. A key is `db.table/pk`, the parts of a composite one in the order in which the

@@ -12,8 +12,9 @@ enum fact_kind {
     FACT_SESSION, /* commit -> begin, in a session */
     FACT_TIME,    /* by the clients' clocks */
     FACT_WR,      /* commit of the writer -> begin of the reader: `read`, `version` */
-    FACT_LIST,    /* commit -> begin of two versions, `other` before `version`; `read` is the list
-                     read's    operation */
+    /* which of two versions of a key comes first (ww): */
+    FACT_LIST, /* commit -> begin of two versions, `other` before `version`; `read` is the list
+                  read's operation */
     FACT_COMMIT_ORDER, /* commit -> begin of two versions, `other` before `version`, by their commit
                           timestamps */
     FACT_HIDES, /* commit of `other` -> begin of `version`'s writer: `other`'s commit comes before

@@ -258,8 +258,9 @@ void iso_history_release(struct iso_history *history);
 /* empty and buildable again, keeps the memory */
 void iso_history_clear(struct iso_history *history);
 
-/* Whether records are known to be missing in its file. */
-#define ISO_RECORDS_LOST "records-lost" /* the reason of verdicts then */
+/* The reason of verdicts where records are known to be missing: in a file, as below, or in a stream
+ * (pipeline/counted.h). */
+#define ISO_RECORDS_LOST "records-lost"
 static inline bool iso_history_lacks(const struct iso_history *history)
 {
     return history->lost.records || history->lost.recorders;

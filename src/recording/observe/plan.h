@@ -48,7 +48,7 @@ enum plan_reason {
     REASON_TABLE,  /* a relation that is not known, or whose reading may do anything */
     REASON_WRITES, /* what it returns may be its own writing */
     REASON_GROUPED,
-    REASON_TWICE,     /* each of its tables stands in it more than once */
+    REASON_TWICE,     /* no table stands in it just once */
     REASON_NO_KEY,    /* nothing says which rows they are */
     REASON_CONDITION, /* nothing says which, and the condition is not one of those that are recorded
                        */

@@ -60,7 +60,7 @@ const char *pipeline_order_outcome(const struct iso_pipeline *pipeline);
 
 /* watermark.c */
 struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input);
-/* What all inputs of change streams have promised; false: none has ever, as CSV does not. */
+/* The least watermark of all inputs of change streams; false: none ever came, as with CSV. */
 bool pipeline_whole(const struct iso_pipeline *pipeline, uint64_t *whole);
 void pipeline_arrived(struct iso_pipeline *pipeline, uint32_t input, uint64_t now);
 void pipeline_watermark(struct iso_pipeline *pipeline, uint64_t origin, uint64_t timestamp,

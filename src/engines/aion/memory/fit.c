@@ -18,7 +18,7 @@
  * for the engine whatever there is beside it; FREE: of the limit, for what comes between two looks;
  * KEYS: of the limit, for keys; BESIDE: what else may have so much of it also where the process is
  * full. */
-enum { VERSION_QUERY = 1024, STEPS = 70, SHARE = 3, FREE = 10, KEYS = 8, BESIDE = 4 };
+enum { TRANSACTIONS_A_LOOK = 1024, STEPS = 70, SHARE = 3, FREE = 10, KEYS = 8, BESIDE = 4 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
@@ -54,7 +54,7 @@ static uint64_t bytes_beside_keys(const struct iso_aion *engine)
     uint64_t with_keys = 0, bytes = own_bytes(engine);
     for (uint32_t s = 0; s < engine->shards.count; s++)
         with_keys += iso_aion_shard_key_bytes(engine->shards.list[s]);
-    if (engine->dedup.used + 2 * VERSION_QUERY >=
+    if (engine->dedup.used + 2 * TRANSACTIONS_A_LOOK >=
         engine->dedup.mask / 4 * 3) /* a larger one stands beside it then */
         bytes += 2 * dedup_bytes(engine);
     return less(bytes, with_keys);
@@ -128,7 +128,7 @@ static bool close_early(struct iso_aion *engine)
 {
     uint64_t from = reached(engine), to = middle(engine);
     from = engine->time.recent.earliest > from ? engine->time.recent.earliest : from;
-    if (to <= from || engine->time.recent.count < VERSION_QUERY)
+    if (to <= from || engine->time.recent.count < TRANSACTIONS_A_LOOK)
         return false;
     engine->time.limit = from + (to - from + 1) / 2;
     engine->stats.closed_early = engine->time.limit;
@@ -165,7 +165,7 @@ static void trim_to_floor(struct iso_aion *engine)
 
 void aion_fit_now_and_then(struct iso_aion *engine)
 {
-    if (engine->group.number - engine->budget.fitted >= VERSION_QUERY)
+    if (engine->group.number - engine->budget.fitted >= TRANSACTIONS_A_LOOK)
         aion_fit(engine);
 }
 

@@ -20,7 +20,7 @@
 #include "spill/spill.h"
 
 /* LOOK: transactions between two looks at the process; MARGIN, LEAST: shares of the limit. */
-enum { VERSION_QUERY = 1024, MARGIN = 10, STRIDE = 40, LEAST = 8 };
+enum { TRANSACTIONS_A_LOOK = 1024, MARGIN = 10, STRIDE = 40, LEAST = 8 };
 
 static uint64_t less(uint64_t left, uint64_t right)
 {
@@ -59,7 +59,7 @@ static uint64_t allowed(struct iso_aion *engine, uint64_t in_use)
     uint64_t limit = budget->limit;
     budget->most = in_use > budget->most ? in_use : budget->most;
     if (engine->options.host.memory_in_use &&
-        engine->group.number - budget->looked >= VERSION_QUERY) {
+        engine->group.number - budget->looked >= TRANSACTIONS_A_LOOK) {
         budget->looked = engine->group.number;
         budget->beside = less(engine->options.host.memory_in_use(), budget->most);
     }
