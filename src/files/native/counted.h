@@ -7,8 +7,7 @@
  *                                                      long as it lives
  *     {"recorder":"ID","records":0,"writes":"cdc"}     its records mean something only beside a
  *                                                      change stream
- *     {"recorder":"ID","records":0,"line":1}           beside a file: its records stand there from
- *                                                      this line on (recorders.h)
+ *     {"recorder":"ID","records":0,"line":1}           beside a file: in which lines (recorders.h)
  *
  * Other members are ignored. Of records whose `sno` counts without gaps from 0, those that were
  * dropped, too: so that a hole is known (pipeline/counted.h).

@@ -380,10 +380,18 @@ enum iso_status iso_read_history(const char *const *paths, size_t count,
     if (history->inputs.count + count > ISO_INPUTS_LIMIT)
         return iso_error_set(error, ISO_BAD_INPUT, "%zu files, expected at most %d", count,
                              ISO_INPUTS_LIMIT);
-    reader_init(&reader, threads);
-    run_workers(&reader, threads);
+    struct iso_whole_file *beside = iso_allocate_zeroed(count + 1, sizeof *beside);
     for (size_t i = 0; i < count && error->status == ISO_OK; i++)
-        iso_recorders_read(paths[i], reader.first_input + (uint32_t)i, history, error);
+        iso_recorders_read(paths[i], &beside[i], error);
+    reader_init(&reader, threads);
+    if (error->status == ISO_OK)
+        run_workers(&reader, threads);
+    for (size_t i = 0; i < count; i++) {
+        if (error->status == ISO_OK)
+            iso_recorders_compare(&beside[i], reader.first_input + (uint32_t)i, history);
+        iso_whole_file_release(&beside[i]);
+    }
+    iso_free(beside);
     reader_release(&reader);
     return error->status;
 }

@@ -114,7 +114,7 @@ FROM pg_catalog.pg_publication_rel q WHERE q.prqual IS NOT NULL
 UNION ALL
 SELECT coalesce(pg_catalog.pg_partition_root(t.relid)::pg_catalog.oid, t.relid)
 FROM pg_catalog.pg_publication p, pg_catalog.pg_get_publication_tables(p.pubname) t
-WHERE NOT (p.pubinsert AND p.pubupdate AND p.pubdelete))
+WHERE NOT (p.pubinsert AND p.pubupdate AND p.pubdelete AND p.pubtruncate))
 
 -- Users' functions, operators, casts and types that could be meant in place of PostgreSQL's own.
 == SHADOWS

@@ -37,6 +37,7 @@ struct file_sink {
     char page[PAGE];
     size_t used;     /* of `page` */
     uint64_t lines;  /* in `page` */
+    uint64_t last;   /* how many lines the file has, blank ones, too */
     uint64_t offset; /* of the file, where `page` goes */
     pthread_mutex_t lock;
     bool abandoned; /* guarded by `lock`: nobody waits for the writer any more, it frees everything
@@ -101,6 +102,8 @@ static void write_page(struct file_sink *sink)
     if (sink->used == 0)
         return;
     size_t size = sink->used;
+    for (size_t i = 0; i < size; i++)
+        sink->last += sink->page[i] == '\n';
     count_lines(sink, sink->lines, size, write_bytes(sink, sink->page, size));
     sink->used = sink->lines = 0;
 }
@@ -130,6 +133,7 @@ static void write_long(struct file_sink *sink, uint64_t place, size_t size)
     errno = ENOMEM;
     if (line)
         recorder_ring_copy(&sink->ring, place, 0, line, size);
+    sink->last++;
     count_lines(sink, 1, size, line ? write_bytes(sink, line, size) : 0);
     free(line);
 }
@@ -188,11 +192,11 @@ static enum recorder_fate file_take(void *context, const char *sid, const char *
     return recorder_ring_put(&sink->ring, line, size) ? RECORDER_TAKEN : RECORDER_FULL;
 }
 
+/* What is no record is said beside the file. */
 static bool file_tell(void *context, const char *key, const char *line, size_t size)
 {
-    struct file_sink *sink = context;
-    (void)key;
-    return sink->counts < 0 || write(sink->counts, line, size) == (ssize_t)size;
+    (void)context, (void)key, (void)line, (void)size;
+    return true;
 }
 
 static bool file_flush(void *context, unsigned seconds)
@@ -221,8 +225,11 @@ static void file_free(void *context)
 {
     struct file_sink *sink = context;
     pthread_t writer = sink->writer;
-    if (*sink->recorder->id && file_flush(sink, FREE_SECONDS))
-        recorder_tell(sink->recorder, RECORDER_ENDS);
+    if (sink->counts >= 0 && file_flush(sink, FREE_SECONDS))
+        dprintf(sink->counts,
+                "{\"recorder\":\"%s\",\"records\":%" PRIu64 ",\"line\":%" PRIu64
+                ",\"ended\":true}\n",
+                sink->recorder->id, (uint64_t)atomic_load(&sink->recorder->ended), sink->last);
     recorder_ring_close(&sink->ring);
     struct timespec deadline = recorder_deadline(FREE_SECONDS);
     pthread_mutex_lock(&sink->lock);
@@ -315,16 +322,15 @@ static bool open_file(struct file_sink *sink, const char *path, struct iso_error
 }
 
 /* Lines of the file up to here; blank ones, too. */
-static bool count_lines_before(const struct file_sink *sink, uint64_t *lines)
+static bool count_lines_before(struct file_sink *sink)
 {
     char bytes[1 << 16];
-    *lines = 0;
     for (uint64_t at = 0; at < sink->offset;) {
         ssize_t got = pread(sink->descriptor, bytes, sizeof bytes, (off_t)at);
         if (got <= 0)
             return false;
         for (ssize_t i = 0; i < got; i++)
-            *lines += bytes[i] == '\n';
+            sink->last += bytes[i] == '\n';
         at += (uint64_t)got;
     }
     return true;
@@ -332,8 +338,7 @@ static bool count_lines_before(const struct file_sink *sink, uint64_t *lines)
 
 /* PATH.recorders, for counts (native/recorders.h); those of a file that is new again are of another
  * one. What a killed recorder left of a line is ended. */
-static bool open_counts(struct file_sink *sink, const char *path, uint64_t *lines,
-                        struct iso_error *error)
+static bool open_counts(struct file_sink *sink, const char *path, struct iso_error *error)
 {
     char beside[4096];
     bool fits = (size_t)snprintf(beside, sizeof beside, "%s.recorders", path) < sizeof beside;
@@ -347,23 +352,38 @@ static bool open_counts(struct file_sink *sink, const char *path, uint64_t *line
                 (size == 0 || pread(sink->counts, &last, 1, size - 1) == 1) &&
                 (sink->offset > 0 || ftruncate(sink->counts, 0) == 0) &&
                 (last == '\n' || sink->offset == 0 || write(sink->counts, "\n", 1) == 1) &&
-                count_lines_before(sink, lines);
+                count_lines_before(sink);
     if (!good)
         iso_error_set(error, ISO_FAILED, "%s: %s", beside, strerror(errno));
     return good;
 }
 
+/* Counts of another file that had this name. */
+static void forget_counts(const struct file_sink *sink, const char *path)
+{
+    char beside[4096];
+    if (sink->offset == 0 &&
+        (size_t)snprintf(beside, sizeof beside, "%s.recorders", path) < sizeof beside)
+        unlink(beside);
+}
+
 /* Which records are this recorder's: those of lines behind the ones that are there. */
 static bool begin_counts(struct iso_recorder *recorder, struct file_sink *sink, const char *path,
-                         struct iso_error *error)
+                         bool totals, struct iso_error *error)
 {
     struct iso_error refused = {.status = ISO_OK};
-    uint64_t lines;
-    bool good = open_counts(sink, path, &lines, &refused);
+    if (iso_own_is_device_name(path))
+        return true;
+    if (!totals) {
+        forget_counts(sink, path);
+        return true;
+    }
+    bool good = open_counts(sink, path, &refused);
     recorder_name(recorder);
     if (good &&
         dprintf(sink->counts, "{\"recorder\":\"%s\",\"records\":0,\"line\":%" PRIu64 "%s}\n",
-                recorder->id, lines + 1, recorder->from_stream ? ",\"writes\":\"cdc\"" : "") < 0) {
+                recorder->id, sink->last + 1,
+                recorder->from_stream ? ",\"writes\":\"cdc\"" : "") < 0) {
         iso_error_set(&refused, ISO_FAILED, "%s.recorders: %s", path, strerror(errno));
         good = false;
     }
@@ -394,8 +414,7 @@ struct iso_recorder *iso_recorder_new_file(const char *path,
     sink->recorder = recorder;
     sink->counts = -1;
     if (!open_file(sink, path, error) ||
-        (options && options->totals && sink->regular &&
-         !begin_counts(recorder, sink, path, error)) ||
+        (sink->regular && !begin_counts(recorder, sink, path, options && options->totals, error)) ||
         !recorder_start_thread(&sink->writer, write_records, sink, error)) {
         sink_release(sink);
         iso_recorder_free(recorder);

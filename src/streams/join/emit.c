@@ -498,7 +498,7 @@ void join_emit_beyond(struct iso_join *join, iso_atom tid)
 }
 
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
-                    uint32_t table, uint64_t cts)
+                    uint32_t table, uint64_t cts, bool is_named)
 {
     struct iso_join_step *step = add_step(join, ISO_JOIN_LOST);
     step->cts = cts;
@@ -507,6 +507,7 @@ void join_emit_lost(struct iso_join *join, const struct join_transaction *transa
     step->lost.tid = tid == ISO_ABSENT ? ISO_ABSENT : join_out(join, tid);
     step->lost.table = iso_atoms_copy(&join->out.block.atoms, &join->keys.names.atoms,
                                       join->tables.list[table].name);
+    step->lost.is_named = is_named;
     join_tell_lost(join, transaction, table, &step->lost);
 }
 

@@ -113,7 +113,7 @@ static enum iso_status check_scales(struct iso_join *join, const struct iso_hist
                                     const struct iso_event *event, struct iso_error *error)
 {
     for (uint32_t t = event->first; t < event->first + event->count; t++)
-        if (join_check_scale(join, block, t, error) != ISO_OK)
+        if (iso_join_check_record(join, block, t, error) != ISO_OK)
             return error->status;
     return ISO_OK;
 }
@@ -127,6 +127,11 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
         join_take_cell(join, block, event);
         return ISO_OK;
     }
+    struct join_identity identity;
+    bool is_first = !join->source.scales && join->capability->positions &&
+                    (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND);
+    if (is_first && join_identity_of(join, block, event, &identity))
+        join_note_scale(join, identity);
     if (event->type != ISO_EVENT_TRANSACTIONS || event->flags & ISO_EVENT_IN_BAND)
         join_note_start(join, iso_origin_input(event->origin), event);
     if ((event->flags & ISO_EVENT_HAS_POSITION) && join_is_of_domain(join, event))
@@ -138,10 +143,10 @@ enum iso_status iso_join_take(struct iso_join *join, const struct iso_history *b
     case ISO_EVENT_DELETE_IF:
         return join_take_row(join, block, event, error);
     case ISO_EVENT_TRANSACTIONS:
+        if (check_scales(join, block, event, error) != ISO_OK)
+            return error->status;
         if (event->flags & ISO_EVENT_IN_BAND)
             take_in_band(join, block, event);
-        else if (check_scales(join, block, event, error) != ISO_OK)
-            return error->status;
         else
             iso_join_take_records(join, block, event->first, event->count, now);
         break;

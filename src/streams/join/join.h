@@ -124,6 +124,7 @@ struct iso_join_lost {
     uint64_t counted, came; /* rows of the table; 0, 0: its END was lost, or all of it */
     uint64_t first, last;   /* of those that came */
     uint64_t end;           /* END */
+    bool is_named;          /* something says that it had rows of the table: a person is told */
 };
 
 struct iso_join_step {
@@ -276,9 +277,13 @@ void iso_join_left_behind(struct iso_join *join, uint32_t input, bool left_behin
 bool iso_join_is_sure(struct iso_join *join, const struct iso_atoms *atoms, iso_atom key,
                       uint64_t position);
 
-/* Once: clients' records came before the source that their snapshots are not of: the first one's
- * origin, and what is wrong. */
-bool iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error);
+/* ISO_BAD_INPUT if the record's snapshot is of another kind of database than the source. */
+enum iso_status iso_join_check_record(struct iso_join *join, const struct iso_history *block,
+                                      uint32_t transaction, struct iso_error *error);
+
+/* Once, how many clients' records came before the source that their snapshots are not of; 0: none.
+ * The first one's origin, and what is wrong. */
+uint64_t iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error);
 
 /* At the end: whether a statement may stand between these positions that changes whole tables, and
  * that did not come: who finds there what the change before does not explain waits. */

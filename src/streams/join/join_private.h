@@ -347,9 +347,6 @@ void join_note_value(struct iso_join *join, const struct iso_history *block, iso
                      uint32_t key, iso_atom value);
 /* scale.c: what snapshots and transactions are numbered by */
 void join_note_scale(struct iso_join *join, struct join_identity identity);
-/* ISO_BAD_INPUT if the record's snapshot is of another database's kind than the source. */
-enum iso_status join_check_scale(struct iso_join *join, const struct iso_history *block,
-                                 uint32_t transaction, struct iso_error *error);
 bool join_identity_of(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event, struct join_identity *identity);
 uint32_t join_open(struct iso_join *join, struct join_identity identity,
@@ -474,7 +471,7 @@ void join_note_newest(struct iso_join *join, const struct join_transaction *tran
 void join_emit_beyond(struct iso_join *join,
                       iso_atom tid); /* what it reads otherwise than it came waits */
 void join_emit_lost(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
-                    uint32_t table, uint64_t cts);
+                    uint32_t table, uint64_t cts, bool is_named);
 void join_emit_probe(struct iso_join *join, enum iso_violation_kind kind, iso_atom tid,
                      uint32_t key, iso_atom value, uint64_t cts, uint64_t origin);
 void join_emit_resolution(struct iso_join *join, iso_atom tid, bool committed, uint64_t cts);

@@ -295,11 +295,13 @@ void join_lose(struct iso_join *join, uint32_t number, uint32_t of, uint64_t cts
     for (uint32_t table = 0; table < join->tables.count; table++) {
         if (!join_is_table_lacking(join, table))
             continue;
-        if (cts && !is_listed(join, record, table))
+        bool unknown = cts && !is_listed(join, record, table),
+             named = is_named(join, transaction, record, table);
+        if (unknown)
             lose_table(join, table, behind, transaction->origin);
-        if (is_named(join, transaction, record, table))
+        if (unknown || named)
             join_emit_lost(join, transaction, record ? record->tid : ISO_ABSENT, table,
-                           cts && !is_listed(join, record, table) ? behind : 0);
+                           unknown ? behind : 0, named);
     }
 }
 
@@ -333,7 +335,7 @@ void join_lose_whole(struct iso_join *join, uint32_t number, uint64_t cts)
     lose_all(join, record, cts);
     for (uint32_t table = 0; table < join->tables.count; table++)
         if (join_is_table_lacking(join, table))
-            join_emit_lost(join, NULL, record->tid, table, 0);
+            join_emit_lost(join, NULL, record->tid, table, 0, true);
 }
 
 void join_lose_moment(struct iso_join *join, uint32_t number, uint64_t from)

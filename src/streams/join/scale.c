@@ -5,15 +5,6 @@
 
 enum join_scale { JOIN_XIDS = 1, JOIN_BINLOG = 2 };
 
-static const char *const database_of[] = {NULL, "PostgreSQL", "MariaDB"};
-static const char *const snapshot_of[] = {NULL, "what pg_current_snapshot() gives",
-                                          "a GTID or a place in the binlog"};
-
-static enum join_scale other_of(enum join_scale scale)
-{
-    return scale == JOIN_XIDS ? JOIN_BINLOG : JOIN_XIDS;
-}
-
 void join_note_scale(struct iso_join *join, struct join_identity identity)
 {
     if (join->capability->positions && identity.tag == JOIN_BY_XID)
@@ -34,14 +25,15 @@ static unsigned scale_of(const struct iso_history *block, uint32_t transaction)
 
 static enum iso_status refuse(enum join_scale scale, struct iso_error *error)
 {
-    enum join_scale source = other_of(scale);
-    return iso_error_set(error, ISO_BAD_INPUT,
-                         "snapshot is %s's and the change stream %s's, expected %s",
-                         database_of[scale], database_of[source], snapshot_of[source]);
+    return iso_error_set(
+        error, ISO_BAD_INPUT,
+        scale == JOIN_XIDS
+            ? "snapshot is PostgreSQL's and the change stream is not, expected a GTID or a place in the binlog"
+            : "snapshot is MariaDB's or MySQL's and the change stream PostgreSQL's, expected what pg_current_snapshot() gives");
 }
 
-enum iso_status join_check_scale(struct iso_join *join, const struct iso_history *block,
-                                 uint32_t transaction, struct iso_error *error)
+enum iso_status iso_join_check_record(struct iso_join *join, const struct iso_history *block,
+                                      uint32_t transaction, struct iso_error *error)
 {
     unsigned scale = join->capability->positions ? scale_of(block, transaction) : 0;
     if (!scale || join->source.scales & scale)
@@ -53,16 +45,16 @@ enum iso_status join_check_scale(struct iso_join *join, const struct iso_history
     return ISO_OK;
 }
 
-bool iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error)
+uint64_t iso_join_early_foreign(struct iso_join *join, uint64_t *origin, struct iso_error *error)
 {
     struct join_source *source = &join->source;
     if (source->scales != JOIN_XIDS && source->scales != JOIN_BINLOG)
-        return false;
-    enum join_scale scale = other_of((enum join_scale)source->scales);
-    if (!source->early[scale - 1])
-        return false;
+        return 0;
+    enum join_scale scale = source->scales == JOIN_XIDS ? JOIN_BINLOG : JOIN_XIDS;
+    uint64_t count = source->early[scale - 1];
+    if (count)
+        refuse(scale, error);
     *origin = source->first_early[scale - 1];
-    refuse(scale, error);
     source->early[scale - 1] = 0;
-    return true;
+    return count;
 }

@@ -204,7 +204,8 @@ enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now, stru
             id_set_add(&pipeline->lost.beyond, pipeline_beyond_id(&out->block.atoms, step->tid));
             break;
         case ISO_JOIN_LOST:
-            pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);
+            if (step->lost.is_named)
+                pipeline_note_lost(pipeline, &out->block.atoms, &step->lost);
             if (step->cts) { /* it may have been a TRUNCATE */
                 pipeline_note_altered(pipeline, &out->block.atoms, step->lost.table, step->cts);
                 pipeline_queries_lost(pipeline, &out->block.atoms, step->lost.table, step->cts);

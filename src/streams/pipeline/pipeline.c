@@ -214,11 +214,13 @@ static void take_change(struct iso_pipeline *pipeline, const struct iso_event *e
     if (iso_join_take(pipeline->join, &pipeline->batch.events.block, event, now, &wrong) != ISO_OK)
         pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, event->origin),
                             event->origin, wrong.text, error);
-    uint64_t origin;
+    uint64_t origin, count;
     wrong.status = ISO_OK;
-    if (iso_join_early_foreign(pipeline->join, &origin, &wrong))
+    if ((count = iso_join_early_foreign(pipeline->join, &origin, &wrong)) > 0) {
+        pipeline->stats.bad_records += count - 1;
         pipeline_bad_record(pipeline, pipeline_batch_find(&pipeline->batch, origin), origin,
                             wrong.text, error);
+    }
 }
 
 const char *iso_table_news_name(enum iso_table_news news)
@@ -367,6 +369,12 @@ enum iso_status iso_pipeline_records(struct iso_pipeline *pipeline, struct iso_h
         return error->status;
     pipeline_count_records(pipeline, block, 0, block->txns.count);
     pipeline->counted.file = block->lost;
+    for (uint32_t t = 0; t < block->txns.count; t++) {
+        struct iso_error wrong = {.status = ISO_OK};
+        if (iso_join_check_record(pipeline->join, block, t, &wrong) != ISO_OK &&
+            pipeline_refuse(pipeline, block, t, wrong.text, error) != ISO_OK)
+            return error->status;
+    }
     for (uint32_t t = 0; t < block->txns.count && error->status == ISO_OK; t += PIECE) {
         uint32_t left = block->txns.count - t;
         iso_join_take_records(pipeline->join, block, t, left < PIECE ? left : PIECE, now);
