@@ -70,9 +70,11 @@ void iso_recorders_compare(const struct iso_whole_file *beside, uint32_t input,
 {
     struct recorders recorders = {.history = history, .input = input, .open = ISO_ABSENT};
     struct iso_native native;
+    if (!beside->length)
+        return;
     iso_native_init(&native);
     const char *end = beside->bytes + beside->length;
-    for (const char *at = beside->bytes; beside->bytes && at < end;) {
+    for (const char *at = beside->bytes; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
         struct iso_counted counted;
         struct iso_error ignored = {.status = ISO_OK};
