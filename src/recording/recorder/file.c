@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -192,11 +191,13 @@ static enum recorder_fate file_take(void *context, const char *sid, const char *
     return recorder_ring_put(&sink->ring, line, size) ? RECORDER_TAKEN : RECORDER_FULL;
 }
 
-/* What is no record is said beside the file. */
-static bool file_tell(void *context, const char *key, const char *line, size_t size)
+/* Says beside the file how many records there are. */
+static bool write_count(const struct iso_recorder *recorder, const struct file_sink *sink,
+                        enum recorder_word word, uint64_t line)
 {
-    (void)context, (void)key, (void)line, (void)size;
-    return true;
+    char text[RECORDER_COUNT_BYTES];
+    int size = recorder_put_count(recorder, word, line, text);
+    return write(sink->counts, text, (size_t)size) == size;
 }
 
 static bool file_flush(void *context, unsigned seconds)
@@ -226,10 +227,7 @@ static void file_free(void *context)
     struct file_sink *sink = context;
     pthread_t writer = sink->writer;
     if (sink->counts >= 0 && file_flush(sink, FREE_SECONDS))
-        dprintf(sink->counts,
-                "{\"recorder\":\"%s\",\"records\":%" PRIu64 ",\"line\":%" PRIu64
-                ",\"ended\":true}\n",
-                sink->recorder->id, (uint64_t)atomic_load(&sink->recorder->ended), sink->last);
+        write_count(sink->recorder, sink, RECORDER_ENDS, sink->last);
     recorder_ring_close(&sink->ring);
     struct timespec deadline = recorder_deadline(FREE_SECONDS);
     pthread_mutex_lock(&sink->lock);
@@ -248,7 +246,7 @@ static void file_free(void *context)
 }
 
 static const struct recorder_sink file_functions = {file_take, file_flush, file_count,
-                                                    file_free, file_tell,  false};
+                                                    file_free, NULL,       false};
 
 /* Where the last line starts, in a file of `size` bytes. */
 static off_t last_line(int descriptor, off_t size)
@@ -369,27 +367,30 @@ static void forget_counts(const struct file_sink *sink, const char *path)
 
 /* Which records are this recorder's: those of lines behind the ones that are there. */
 static bool begin_counts(struct iso_recorder *recorder, struct file_sink *sink, const char *path,
-                         bool totals, struct iso_error *error)
+                         struct iso_error *error)
 {
-    struct iso_error refused = {.status = ISO_OK};
-    if (iso_own_is_device_name(path))
-        return true;
-    if (!totals) {
-        forget_counts(sink, path);
-        return true;
-    }
-    bool good = open_counts(sink, path, &refused);
+    struct iso_error refused = {.status = ISO_OK}; /* the caller's may hold one of before */
     recorder_name(recorder);
-    if (good &&
-        dprintf(sink->counts, "{\"recorder\":\"%s\",\"records\":0,\"line\":%" PRIu64 "%s}\n",
-                recorder->id, sink->last + 1,
-                recorder->from_stream ? ",\"writes\":\"cdc\"" : "") < 0) {
-        iso_error_set(&refused, ISO_FAILED, "%s.recorders: %s", path, strerror(errno));
-        good = false;
-    }
-    if (!good)
-        iso_error_set(error, refused.status, "%s", refused.text);
-    return good;
+    if (open_counts(sink, path, &refused) &&
+        write_count(recorder, sink, RECORDER_BEGINS, sink->last + 1))
+        return true;
+    iso_error_set(&refused, ISO_FAILED, "%s.recorders: %s", path, strerror(errno));
+    iso_error_set(error, refused.status, "%s", refused.text);
+    return false;
+}
+
+/* Of a pipe or a device nobody counts. */
+static bool open_sink(struct iso_recorder *recorder, struct file_sink *sink, const char *path,
+                      bool totals, struct iso_error *error)
+{
+    if (!open_file(sink, path, error))
+        return false;
+    if (!sink->regular || iso_own_is_device_name(path))
+        return true;
+    if (totals)
+        return begin_counts(recorder, sink, path, error);
+    forget_counts(sink, path);
+    return true;
 }
 
 struct iso_recorder *iso_recorder_new_file(const char *path,
@@ -413,8 +414,7 @@ struct iso_recorder *iso_recorder_new_file(const char *path,
     pthread_condattr_destroy(&monotonic);
     sink->recorder = recorder;
     sink->counts = -1;
-    if (!open_file(sink, path, error) ||
-        (sink->regular && !begin_counts(recorder, sink, path, options && options->totals, error)) ||
+    if (!open_sink(recorder, sink, path, options && options->totals, error) ||
         !recorder_start_thread(&sink->writer, write_records, sink, error)) {
         sink_release(sink);
         iso_recorder_free(recorder);

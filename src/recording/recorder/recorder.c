@@ -48,21 +48,28 @@ void recorder_name(struct iso_recorder *recorder)
              (int64_t)now.tv_sec, now.tv_nsec);
 }
 
+int recorder_put_count(const struct iso_recorder *recorder, enum recorder_word word, uint64_t line,
+                       char text[RECORDER_COUNT_BYTES])
+{
+    bool alive = recorder->sink && recorder->sink->tells_sessions && word != RECORDER_ENDS;
+    char of_line[40] = "", promise[40] = "";
+    if (line)
+        snprintf(of_line, sizeof of_line, ",\"line\":%" PRIu64, line);
+    if (alive)
+        snprintf(promise, sizeof promise, ",\"alive_ms\":%d", RECORDER_ALIVE_MS);
+    return snprintf(text, RECORDER_COUNT_BYTES,
+                    "{\"recorder\":\"%s\",\"records\":%" PRIu64 "%s%s%s%s}\n", recorder->id,
+                    word == RECORDER_BEGINS ? 0 : (uint64_t)atomic_load(&recorder->ended), of_line,
+                    promise,
+                    recorder->from_stream && word == RECORDER_BEGINS ? ",\"writes\":\"cdc\"" : "",
+                    word == RECORDER_ENDS ? ",\"ended\":true" : "");
+}
+
 bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word)
 {
-    char line[256];
-    const struct recorder_sink *sink = recorder->sink;
-    int size =
-        snprintf(line, sizeof line, "{\"recorder\":\"%s\",\"records\":%" PRIu64, recorder->id,
-                 word == RECORDER_BEGINS ? 0 : (uint64_t)atomic_load(&recorder->ended));
-    if (sink->tells_sessions && word != RECORDER_ENDS)
-        size += snprintf(line + size, sizeof line - (size_t)size, ",\"alive_ms\":%d",
-                         RECORDER_ALIVE_MS);
-    if (recorder->from_stream && word == RECORDER_BEGINS)
-        size += snprintf(line + size, sizeof line - (size_t)size, ",\"writes\":\"cdc\"");
-    size += snprintf(line + size, sizeof line - (size_t)size,
-                     word == RECORDER_ENDS ? ",\"ended\":true}\n" : "}\n");
-    return sink->tell(recorder->context, recorder->id, line, (size_t)size);
+    char text[RECORDER_COUNT_BYTES];
+    int size = recorder_put_count(recorder, word, 0, text);
+    return recorder->sink->tell(recorder->context, recorder->id, text, (size_t)size);
 }
 
 bool recorder_begin(struct iso_recorder *recorder)

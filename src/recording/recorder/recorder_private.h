@@ -37,7 +37,7 @@ struct recorder_sink {
                   struct iso_recorder_statistics *statistics); /* fills what it knows */
     void (*free)(void *context);
     /* Sends what is no record, behind all that was taken with the same key; false: it could not be
-     * taken. */
+     * taken. NULL: there is nothing but records. */
     bool (*tell)(void *context, const char *key, const char *line, size_t size);
     bool tells_sessions; /* where records of a session may come in another order than those of
                             others */
@@ -80,12 +80,16 @@ struct iso_recorder {
 
 enum {
     /* how often it says that it lives, where somebody may wait for more */
-    RECORDER_ALIVE_MS = 10000
+    RECORDER_ALIVE_MS = 10000,
+    RECORDER_COUNT_BYTES = 256
 };
 
 /* Says how many records its sessions have had; false: that could not be said. */
 enum recorder_word { RECORDER_BEGINS, RECORDER_LIVES, RECORDER_ENDS };
 bool recorder_tell(struct iso_recorder *recorder, enum recorder_word word);
+/* The line that says so (native/counted.h); `line`: of a file, or 0. Returns its length. */
+int recorder_put_count(const struct iso_recorder *recorder, enum recorder_word word, uint64_t line,
+                       char text[RECORDER_COUNT_BYTES]);
 bool recorder_begin(struct iso_recorder *recorder); /* in front of the first one: once */
 
 /* Owned by the caller, its sink not set; NULL and an error without memory. */

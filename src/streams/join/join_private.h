@@ -347,6 +347,18 @@ void join_note_value(struct iso_join *join, const struct iso_history *block, iso
                      uint32_t key, iso_atom value);
 /* scale.c: what snapshots and transactions are numbered by */
 void join_note_scale(struct iso_join *join, struct join_identity identity);
+/* open.c */
+bool join_counts_other(struct iso_join *join, uint32_t number, const struct iso_history *block,
+                       const struct iso_event *event);
+struct join_input *join_input_of(struct iso_join *join, uint64_t origin);
+uint32_t join_table_in(struct iso_join *join, const struct iso_history *block, iso_atom name);
+void join_follow_span(struct iso_join *join, struct join_input *lane, struct join_identity identity,
+                      uint64_t cts);
+void join_note_times(struct iso_join *join, struct join_transaction *transaction,
+                     const struct iso_event *event);
+void join_note_reached(struct join_input *lane, struct join_identity identity,
+                       const struct iso_event *event);
+void join_note_altered(struct iso_join *join, uint32_t number, uint32_t table, uint32_t column);
 bool join_identity_of(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event, struct join_identity *identity);
 uint32_t join_open(struct iso_join *join, struct join_identity identity,

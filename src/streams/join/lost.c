@@ -173,9 +173,7 @@ bool join_mark_lacking(struct iso_join *join, const struct join_transaction *tra
         return false;
     if (lacks_rows(transaction) && transaction->flags & JOIN_COLLECTED)
         mark_counted(join, transaction);
-    else if (lacks_rows(transaction))
-        mark_all(join);
-    else if (lacks_end(join, transaction))
+    else if (lacks_rows(transaction) || lacks_end(join, transaction))
         mark_all(join);
     else
         return false;
