@@ -3,8 +3,8 @@
  *
  *     insert, snapshot    ROW of the row's key, `true`; CELL of each column
  *     update              ROW, `true` over `true`: who updates a row has touched it; CELL of each
- *                         column that changed,
- *                         as far as its value before is known, else of each that is told
+ *                         column that changed, as far as its value before is known, else of each
+ *                         that is told
  *     delete              ROW, absent; no CELL: nobody can read what is gone
  *
  * A row's events stand together, ROW first with how many CELLs follow. COLUMN stands before them

@@ -37,8 +37,7 @@ void iso_shown_release(struct iso_shown *shown); /* a zeroed one is empty */
 void iso_shown_archive(struct iso_archive *archive, struct iso_shown *shown);
 
 /* Takes the columns of a row. False: two have one name. `changed` is called of each column that not
- *   all rows have, once;
- * its name may be the row's or the shown's own. */
+ * all rows have, once; its name may be the row's or the shown's own. */
 typedef void iso_shown_changed(void *context, const char *name, size_t length);
 bool iso_shown_take(struct iso_shown *shown, struct iso_json_text table, const struct iso_row *row,
                     iso_shown_changed *changed, void *context);

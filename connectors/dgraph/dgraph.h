@@ -6,8 +6,8 @@
  * message:
  *
  *     set, ovr                    ROW, update: whether there was a value before is not known
- *         ofa password, bigfloat ROW, update to a value that the stream does not say, as also after
- *           their deletes
+ *         of a password or    ROW, update to a value that the stream does not say, as also after
+ *         bigfloat            their deletes
  *     del of "_STAR_ALL"          ROW, delete
  *     del of a value              DELETE_IF: it counts only where the key holds that value
  *     drop of a predicate, all    DROP

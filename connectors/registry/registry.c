@@ -33,8 +33,8 @@ struct refusal {
 /* What is called of libcurl. */
 /* clang-format off */
 #define FUNCTIONS(X) \
-    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_setopt) X(easy_strerror) X(slist_append) \
-    X(slist_free_all)
+    X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_setopt) X(easy_strerror) \
+    X(slist_append) X(slist_free_all)
 /* clang-format on */
 #define MEMBER(name) __typeof__(curl_##name) *name;
 #define NAME(name) {"curl_" #name, offsetof(struct curl, name)},

@@ -6,12 +6,10 @@
  * Errors name the registry, the schema and the registry's own words.
  *
  *     ISO_BAD_INPUT   what no patience mends: an id that the registry does not have, a schema that
- *                     refers to others,
- *                     ananswer that is too long. Remembered for 30 s: the same id is not asked for
- *                       before.
+ *                     refers to others, an answer that is too long. Remembered for 30 s: the same
+ *                     id is not asked for before.
  *     ISO_FAILED      a registry that cannot be reached, does not answer in time, or answers with
- *                     something else: the
- *                     same record may be decodable later
+ *                     something else: the same record may be decodable later
  *
  * Refused connections, answers of 500 and above, and ids that are not there are tried three times
  * in three quarters of a second; one that does not answer within 8 s is not asked again. After an

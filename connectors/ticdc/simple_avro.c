@@ -8,10 +8,8 @@
  *     DDL        version int, enum type, string sql, commitTs long, buildTs long, [null,
  *                TableSchema] twice
  *     DML        version int, string database, string table, tableID long, enum type, commitTs
- *                long, buildTs long,
- *                schemaVersion long, [null, string claimCheckLocation], [null, boolean
- *                  handleKeyOnly], [null, Checksum],
- *                [null, map data], [null, map old]
+ *                long, buildTs long, schemaVersion long, [null, string claimCheckLocation], [null,
+ *                boolean handleKeyOnly], [null, Checksum], [null, map data], [null, map old]
  *
  * A column is one of [null, long, float, double, string, bytes, Timestamp, UnsignedBigint].
  */

@@ -4,13 +4,11 @@
  * it says itself:
  *
  *     gRPC          `source.connector` "yugabytedb": rows have the distributed transaction's UUID
- *                   (none outside of one),
- *                   cts = commit_time, position {commit_time, record_time}, and the number of the
- *                     write as their order
+ *                   (none outside of one), cts = commit_time, position {commit_time, record_time},
+ *                   and the number of the write as their order
  *     logical       "postgresql", the fork of Debezium's: rows have the slot's own transaction
- *                   number and PostgreSQL's
- *                   replication position; cts where the slot's LSNs are HybridTimes
- *                     (slot.lsn.type=HYBRID_TIME)
+ *                   number and PostgreSQL's replication position; cts where the slot's LSNs are
+ *                   HybridTimes (slot.lsn.type=HYBRID_TIME)
  *
  * A HybridTime is microseconds since 1970 << 12 | a logical counter; it is taken as one number.
  * Several transactions may have the same one. State: as of debezium. Threads: one at a time for

@@ -1,4 +1,5 @@
-/* Judges the histories named on the command line, and one that is built by calls where there is none.
+/* Judges the histories named on the command line, and one that is built by calls where there is
+ * none.
  *
  *     cc check_history.c $(pkg-config --cflags --libs isochron) -o check_history
  *     ./check_history [--level ser] bank.jsonl
@@ -7,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum iso_status write_balance(struct iso_transactions *history, const char *tid, uint64_t sts, uint64_t cts,
-                                     const char *found, const char *left, struct iso_error *error)
+static enum iso_status write_balance(struct iso_transactions *history, const char *tid,
+                                     uint64_t sts, uint64_t cts, const char *found,
+                                     const char *left, struct iso_error *error)
 {
     iso_transactions_begin(history, tid, tid); /* each in a session of its own */
     iso_transactions_start_timestamp(history, sts);
@@ -39,8 +41,10 @@ static void print(const struct iso_check *check)
         printf("%s", report->axiom);
         for (j = 0; j < report->tid_count; j++)
             printf(" %s", report->tids[j]);
-        if (report->place_count) /* where the first of them was read: a file's line, or its number in what was built */
-            printf(" (%s:%llu)", report->places[0].input, (unsigned long long)report->places[0].number);
+        if (report->place_count) /* where the first of them was read: a file's line, or its number
+                                    in what was built */
+            printf(" (%s:%llu)", report->places[0].input,
+                   (unsigned long long)report->places[0].number);
         puts("");
     }
 }

@@ -1,5 +1,6 @@
-/* Judges transactions as they arrive on standard input, one JSON object a line; a line {"watermark":N} promises that none
- * follows that commits at or below N. Prints each report as a line of JSON, and at the end what became of it all.
+/* Judges transactions as they arrive on standard input, one JSON object a line; a line
+ * {"watermark":N} promises that none follows that commits at or below N. Prints each report as a
+ * line of JSON, and at the end what became of it all.
  *
  *     cc watch_stream.c $(pkg-config --cflags --libs isochron) -o watch_stream
  *     ./watch_stream <bank.jsonl
@@ -22,15 +23,17 @@ static uint64_t now(void)
     return (uint64_t)time(NULL) * 1000;
 }
 
-static enum iso_status take(struct iso_stream *stream, uint32_t source, struct iso_transactions *batch,
-                            const char *line, size_t length, struct iso_error *error)
+static enum iso_status take(struct iso_stream *stream, uint32_t source,
+                            struct iso_transactions *batch, const char *line, size_t length,
+                            struct iso_error *error)
 {
     uint64_t watermark;
     if (sscanf(line, "{\"watermark\":%" SCNu64 "}", &watermark) == 1)
         return iso_stream_watermark(stream, source, watermark, now(), error);
     if (iso_transactions_add_json(batch, line, length, error) != ISO_OK)
         return error->status;
-    return iso_stream_push(stream, source, batch, now(), error); /* a busy stream pushes many at once */
+    return iso_stream_push(stream, source, batch, now(),
+                           error); /* a busy stream pushes many at once */
 }
 
 int main(void)
@@ -38,7 +41,8 @@ int main(void)
     static char line[1 << 20];
     struct iso_error error = ISO_NO_ERROR;
     unsigned retracted = 0;
-    struct iso_stream *stream = iso_stream_new(NULL, NULL, print, &retracted, &error); /* the defaults: never NULL */
+    struct iso_stream *stream =
+        iso_stream_new(NULL, NULL, print, &retracted, &error); /* the defaults: never NULL */
     struct iso_transactions *batch = iso_transactions_new();
     uint32_t source = iso_stream_source(stream, "stdin", now());
     enum iso_status status = ISO_OK;

@@ -2,8 +2,7 @@
  *
  * Where the two differ by design, and what is compared then:
  * - jansson refuses integers beyond signed 64 bits and reals beyond double; we scan any number. A
- *   text that
- * has one is only required not to be refused by us and accepted by jansson.
+ *   text that has one is only required not to be refused by us and accepted by jansson.
  * - jansson refuses U+0000 in names; we accept it. Likewise.
  * - jansson takes a NUL byte behind the value for the end of the text; we refuse it.
  * - we refuse more than ISO_JSON_DEPTH levels, jansson more than 2048. Such texts are left out.

@@ -2,11 +2,10 @@
  *
  * - by orders: every order of the transactions and every choice of writers is tried against the
  *   axiom, word for word: sessions, reads and list orders go forward, and of each external read no
- *   visible writer of its key stands behind the
- *   one it saw;
+ *   visible writer of its key stands behind the one it saw;
  * - by visibility: every order and every relation "is visible to" is tried against the definition
- *   of Cerone and others: an
- *   external read sees the last of the visible writers. For ra, cc, psi and pc;
+ *   of Cerone and others: an external read sees the last of the visible writers. For ra, cc, psi
+ *   and pc;
  * - by versions: every order of each key's versions is tried, and there must be no cycle of
  *   sessions, reads and those orders with at most one rw. For psi on registers, and faster: for ten
  *   transactions.

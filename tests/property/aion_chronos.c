@@ -9,8 +9,7 @@
  * settling off, by what it learns, or at a random distance, half of them with every key put into
  * the store as soon as it can go, watermarks as they become true, unknown outcomes as they were or
  * told on the way; the final violations must be chronos's on what was told in the end, as (axiom,
- * transactions, key), and with kinds where the only watermark
- * is the end;
+ * transactions, key), and with kinds where the only watermark is the end;
  *  - a stream with a short retention: nothing may be told that chronos does not tell, and what is
  *    missing is
  * counted. A disagreement is shrunk and printed.

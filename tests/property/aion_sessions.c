@@ -11,8 +11,7 @@
  *  - of two that break it the later one is told, unless one of them was counted as undecided when
  *    it came;
  *  - who is counted as undecided breaks the order by its start, or may come to stand before others,
- *    or started below
- *    the floor in a session that was not known: nobody else.
+ *    or started below the floor in a session that was not known: nobody else.
  *
  * With settling it cannot be seen who is counted: then nothing may be lacking where none is.
  *

@@ -1,17 +1,14 @@
 /* The library against the engines and the program, on random small histories.
  *
  *  - A check: the set is built by calls where they can say it, else read as JSON; what it says, as
- *    JSON, must be what the
- *    engine says of the history that it was made from, and each report must say what its JSON says.
- *      At both levels, with
- *    each engine; of some sets with all of them at the same time.
+ *    JSON, must be what the engine says of the history that it was made from, and each report must
+ *    say what its JSON says. At both levels, with each engine; of some sets with all of them at the
+ *    same time.
  *  - The program: of some histories, at every level, `isochron check --json` must say the same,
  *    with the same status.
  *  - A stream: the transactions are pushed in any order, some at once, from one to three sources
- *    with watermarks as they
- *    become true; the reports that are final, and those that the stream lists in the end, must be
- *      chronos's violations,
- *    as (axiom, transactions, key).
+ *    with watermarks as they become true; the reports that are final, and those that the stream
+ *    lists in the end, must be chronos's violations, as (axiom, transactions, key).
  *
  * library [--histories N] [--programs N] [--seed S]; ISOCHRON names the program
  */

@@ -4,9 +4,8 @@
  * forged record in it:
  *
  *  - what honest records alone show is told, certain or doubtful; where it is not, the run says
- *    that something is in
- *    doubt: it does not hold, and counts a contradiction, a record left out, or a read that it did
- *      not judge;
+ *    that something is in doubt: it does not hold, and counts a contradiction, a record left out,
+ *    or a read that it did not judge;
  *  - what is told as certain of honest transactions alone is what honest records alone show: no
  *    false alarm;
  *  - a record that contradicts none of them, and says nothing of what they read, takes nothing

@@ -242,10 +242,10 @@ void iso_aion_block(struct iso_aion *engine, const struct iso_history *history);
 
 /* Takes transactions `first` to `first + count - 1` of the block, arrived at `now`. A session of
  * ISO_NONE is none. Repeats of equal content are counted and ignored. ISO_BAD_INPUT, with place:
- * the same tid with other content, a key used as a list and as a register, a committed transaction
- * without the timestamps that the
- * level needs. The transaction at fault was not taken, those before it were;
- * `*taken` (may be NULL) says how many, the one at fault not counted. */
+ * the same tid with other content, a key used as a list and as a register, a committed
+ * transaction without the timestamps that the level needs. The transaction at fault was not
+ * taken, those before it were; `*taken` (may be NULL) says how many, the one at fault not
+ * counted. */
 enum iso_status iso_aion_add(struct iso_aion *engine, uint32_t first, uint32_t count, uint64_t now,
                              uint32_t *taken, struct iso_error *error);
 

@@ -1,8 +1,7 @@
 /* What the files of this module share.
  *
  *     table -> order: rows by key      row -> register (the row itself) -> register (a cell) -> ...
- *                                      register -> versions by commit: | 5 true | 9 absent | 12
- *                                        true |
+ *                                      register -> versions by commit: | 5 true | 9 absent |
  *
  * All of it are numbers into columns, so that it can be archived. Moments are exclusive bounds: a
  * version is visible iff its cts is below it.

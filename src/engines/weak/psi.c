@@ -3,14 +3,12 @@
  * that the input or causality proposes breaks little or nothing.
  *
  * 1. *Causality*, the sweep of cc: what it notes holds in every order.
- * 2.*Sweep* with what the order overwrites in the rows. Where the version t2 is visible to a reader
- *   of t1, and stands behind t1, one of
- *    the pairs of writers on the way from t2 to the reader stands the other way, or t2 before t1: a
- *      *lemma*, a clause of the
- *    orders of pairs. One literal alone is a bond.
- * 3.The solver says which way the pairs stand; the order is *sorted* with them, as near to the one
- *   before as can be. A cycle
- *    is a lemma, too. On from 2.
+ * 2. *Sweep* with what the order overwrites in the rows. Where the version t2 is visible to a
+ *    reader of t1, and stands behind t1, one of the pairs of writers on the way from t2 to the
+ *    reader stands the other way, or t2 before t1: a *lemma*, a clause of the orders of pairs. One
+ *    literal alone is a bond.
+ * 3. The solver says which way the pairs stand; the order is *sorted* with them, as near to the one
+ *    before as can be. A cycle is a lemma, too. On from 2.
  *
  * No hit: the order is the evidence. No model: the lemmas are, those that the contradiction needs,
  * with what the solver learned from them. Reads with several possible writers are choices of the

@@ -24,9 +24,8 @@
 
 enum { LEAST_KIB = 4096, DENSE_PERCENT = 90, LINE = 512 };
 #define LARGE ((uintptr_t)2 << 20)
-#define AT_ONCE                                                                                    \
-    ((uintptr_t)64 << 20) /* each call has all processors give up what they hold: few calls, yet   \
-                             it can be stopped */
+/* Each call has all processors give up what they hold: few calls, yet it can be stopped. */
+#define AT_ONCE ((uintptr_t)64 << 20)
 
 struct area {
     uintptr_t start, end;

@@ -1,13 +1,11 @@
 /* `isochron bench aion`: the online engine alone, without decoders and sinks.
  *
  * Three runs a point, each in its own process. Two are saturated: transactions wait in front of the
- * engine,
- * inthe order of their commits or as their delays let them arrive, and the engine takes them in
- *   batches;
- * that is its throughput. The third goes by a clock of its own: it stands where the engine's work
- * has brought it, and jumps to the next arrival when nothing waits; that gives the latencies at the
- * arrival rate, and the flip-flops. Watermarks are as good as can be: up to the least commit
- * timestamp that has not arrived.
+ * engine, in the order of their commits or as their delays let them arrive, and the engine takes
+ * them in batches; that is its throughput. The third goes by a clock of its own: it stands where
+ * the engine's work has brought it, and jumps to the next arrival when nothing waits; that gives
+ * the latencies at the arrival rate, and the flip-flops. Watermarks are as good as can be: up to
+ * the least commit timestamp that has not arrived.
  */
 #include <inttypes.h>
 

@@ -5,12 +5,10 @@
  * causes before effects: a site takes a commit only when it has all that the committing site had.
  *
  *   psi  a key is locked at all sites from begin to commit, and only who has its newest version may
- *        write it: no update is lost,
- *        yet two sites may take two commits in opposite orders. Parallel snapshot isolation (Sovran
- *          and others, SOSP 2011).
+ *        write it: no update is lost, yet two sites may take two commits in opposite orders.
+ *        Parallel snapshot isolation (Sovran and others, SOSP 2011).
  *   cc   nobody locks anything. Of two versions the one with the larger Lamport time stays, so that
- *        all sites end equal. Causal
- *        consistency: updates are lost.
+ *        all sites end equal. Causal consistency: updates are lost.
  *
  * Nobody has timestamps: such a history is judged by any order. Memory grows with sites times keys,
  * and with how far sites are behind, which is bounded.

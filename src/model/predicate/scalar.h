@@ -18,9 +18,8 @@
  *     bytes       by bytes
  *     bits, UUIDs, JSON        equal or not: canonical texts. No order: databases differ
  *     untyped     (no schema, or one that says "string")  equal where values/spelling.h says so;
- *                                                         integers by size where
- *                 both are; in order of bytes where both begin with a letter and texts are in that
- *                   order
+ *                 integers by size where both are; in order of bytes where both begin with a letter
+ *                 and texts are in that order
  *     all else    (FLOAT, zoned times, lists, other pairs of types, a text that is no value of its
  *                 type) does not compare
  *

@@ -10,19 +10,15 @@
  * A lemma is a clause of literals, of which at least one is true in every order that explains the
  * history; the last lemma is empty, so there is no such order. A clause is justified by
  *   - a cycle: were all its literals false, these edges would close a cycle; every edge follows
- *     from the history,
- *     from the literals' negations, or from earlier lemmas, by unit propagation;
+ *     from the history, from the literals' negations, or from earlier lemmas, by unit propagation;
  *   - a list read: one that contains a's elements, and b's after them or not at all, so a's version
- *     comes first; or
- *     it says where a transaction's elements may stand, where elements repeat;
+ *     comes first; or it says where a transaction's elements may stand, where elements repeat;
  *   - commit timestamps, where they give the order of versions: one order of two versions of a key;
  *   - at the weak levels (rc, ra, cc, psi, pram, ryw, mr, mw, wfr, adya-rc), where an order of the
- *     transactions is no order
- *     ofwhat they saw, a cycle of sessions, reads and orders of versions (no rw), or one with
- *       exactly one rw whose other
- *     edges make what they begin with visible to the reader, as the level says: at cc sessions and
- *       reads, at psi orders
- *     of versions too, at ra one of either, at rc one read at an earlier operation than the rw's;
+ *     transactions is no order of what they saw, a cycle of sessions, reads and orders of versions
+ *     (no rw), or one with exactly one rw whose other edges make what they begin with visible to
+ *     the reader, as the level says: at cc sessions and reads, at psi orders of versions too, at ra
+ *     one of either, at rc one read at an earlier operation than the rw's;
  *   - nothing: then unit propagation alone, over the lemmas so far and each read's choice of
  *     writers, refutes it.
  */

@@ -2,9 +2,8 @@
  * row in app/commands.c.
  *
  * A command gets its arguments, writes results to `app->out` (standard output) and returns the exit
- *   status;
- * errors go into `app->error`, which main prints as one line. Remarks go to stderr (cli/log.h). The
- * state is in struct app; no globals.
+ * status; errors go into `app->error`, which main prints as one line. Remarks go to stderr
+ * (cli/log.h). The state is in struct app; no globals.
  */
 #pragma once
 

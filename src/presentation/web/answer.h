@@ -7,8 +7,7 @@
  *                 those that stand,
  *                 "tentative" those that may, "lines" the number of the newest verdict line
  *   /violations   JSON: the latest verdict lines; ?since=N only those behind number N; each with an
- *                 "explanation", if
- *                 the owner explains lines; and the same two figures
+ *                 "explanation", if the owner explains lines; and the same two figures
  *   /livez        200 while the checker makes progress: its thread came by within LIVE_SECONDS
  *   /readyz       200 once it reads, and while nothing stands in its way; else 503 and why
  *

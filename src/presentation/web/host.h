@@ -1,11 +1,10 @@
 /* Whom a request is for: the names under which the server may be asked.
  *
  * A page of somebody else's may let its name resolve to this server, and read what it answers as if
- *   it were its own;
- * the browser then sends that name as Host. So a name must be known: localhost, the one that
- * --listen has, and those that are given. Addresses are all well, for no page can make one mean
- * another machine: probes of Kubernetes ask by the pod's. So is a request without Host, which no
- * browser sends. Threads: any.
+ * it were its own; the browser then sends that name as Host. So a name must be known: localhost,
+ * the one that --listen has, and those that are given. Addresses are all well, for no page can make
+ * one mean another machine: probes of Kubernetes ask by the pod's. So is a request without Host,
+ * which no browser sends. Threads: any.
  */
 #pragma once
 

@@ -27,9 +27,9 @@ enum { CONNECTION_BYTES = 16384, BACKLOG = 1024 };
 /* The functions of libmicrohttpd that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
-    X(add_response_header) X(create_response_from_buffer) X(destroy_response) X(get_connection_info) \
-    X(get_daemon_info) X(get_timeout) X(lookup_connection_value) X(queue_response) X(run) X(start_daemon) \
-    X(stop_daemon)
+    X(add_response_header) X(create_response_from_buffer) X(destroy_response) \
+    X(get_connection_info) X(get_daemon_info) X(get_timeout) X(lookup_connection_value) \
+    X(queue_response) X(run) X(start_daemon) X(stop_daemon)
 /* clang-format on */
 #define MEMBER(name) __typeof__(MHD_##name) *name;
 #define NAME(name) {"MHD_" #name, offsetof(struct mhd, name)},

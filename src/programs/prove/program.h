@@ -17,10 +17,9 @@
  * FOR's bounds are statements; LETs and all else likewise). A snapshot that reads no cell costs
  * nothing.
  *   - A READ gives the own last write of the transaction, else the version of the snapshot; *but*
- *     of a cell that the
- *     transaction has claimed (by a LOCK or WRITE, from that very step on: its `where` and its
- *       values read behind the
- *     claim) it gives the newest version. So an UPDATE of several rows with WHERE is
+ *     of a cell that the transaction has claimed (by a LOCK or WRITE, from that very step on: its
+ *     `where` and its values read behind the claim) it gives the newest version. So an UPDATE of
+ *     several rows with WHERE is
  *         LET c0 = where(row 0)            candidates, by the statement's snapshot
  *         LET c1 = where(row 1)            continued
  *         IF c0 { WRITE row 0 where where(row 0) values }         continued, both the IF and the
@@ -28,16 +27,15 @@
  *         IF c1 { WRITE row 1 where where(row 1) values }         continued
  *     where what the SET reads of *other* rows is taken by LETs before the first WRITE.
  *   - WRITE claims the cell whenever the step is reached, writes it only if `where` is true behind
- *     the claim, and sets
- *     `result` (a local) to whether it did. LOCK is the same without values. An index out of range
- *       claims and writes
- *     nothing, a READ of it is 0; the report warns where that can be.
+ *     the claim, and sets `result` (a local) to whether it did. LOCK is the same without values. An
+ *     index out of range claims and writes nothing, a READ of it is 0; the report warns where that
+ *     can be.
  *   - At levels other than rc all steps have the one snapshot of the transaction, and claims
  *     conflict by NoConflict.
  *   - ABORT takes all writes and claims of the transaction back. RETURN ends the body.
  *   - Quantifiers and FORs have bounds that are constant once the arguments of the instance are
- *     known; of other FORs
- *     `unroll` rounds are made, and one more round that can be reached makes the verdict undecided.
+ *     known; of other FORs `unroll` rounds are made, and one more round that can be reached makes
+ *     the verdict undecided.
  * SQL's overflow, constraints and RAISE are ABORTs with a condition; serialization failures and
  * deadlocks need nothing (the transaction is retried until it ends, so that it is as if it had not
  * begun).

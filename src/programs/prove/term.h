@@ -1,11 +1,9 @@
 /* Terms: integers over variables with ranges, each made once, with the interval that holds it.
  *
  * Booleans are terms whose interval lies within 0..1. Makers fold what constants and intervals
- * decide, so that a term
- * that is known is PROVE_CONSTANT. Intervals are exact bounds of what the makers can see, and never
- *   too narrow;
- * one that leaves 62 bits sets `wide`, and the term is then 0: whoever made it asks and refuses the
- * program.
+ * decide, so that a term that is known is PROVE_CONSTANT. Intervals are exact bounds of what the
+ * makers can see, and never too narrow; one that leaves 62 bits sets `wide`, and the term is then
+ * 0: whoever made it asks and refuses the program.
  *
  * Ownership: a table owns its terms. Threads: one at a time.
  */

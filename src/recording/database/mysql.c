@@ -17,9 +17,9 @@ enum { CLIENT_ERRORS = 2000, CLIENT_ERRORS_END = 3000, SHUTDOWN = 1053, KILLED =
 /* What is called of libmariadb. */
 /* clang-format off */
 #define FUNCTIONS(X) \
-    X(affected_rows) X(close) X(errno) X(error) X(fetch_fields) X(fetch_lengths) X(fetch_row) X(field_count) \
-    X(free_result) X(get_socket) X(init) X(num_fields) X(num_rows) X(options) X(real_connect) X(real_query) \
-    X(send_query) X(sqlstate) X(store_result) X(thread_id)
+    X(affected_rows) X(close) X(errno) X(error) X(fetch_fields) X(fetch_lengths) X(fetch_row) \
+    X(field_count) X(free_result) X(get_socket) X(init) X(num_fields) X(num_rows) X(options) \
+    X(real_connect) X(real_query) X(send_query) X(sqlstate) X(store_result) X(thread_id)
 /* clang-format on */
 #undef mysql_errno
 #define MEMBER(name) __typeof__(mysql_##name) *call_##name;

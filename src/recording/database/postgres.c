@@ -12,9 +12,10 @@
 /* What is called of libpq. */
 /* clang-format off */
 #define FUNCTIONS(X) \
-    X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(errorMessage) X(exec) X(finish) X(fname) \
-    X(getisnull) X(getlength) X(getvalue) X(nfields) X(ntuples) X(resultErrorField) X(resultErrorMessage) X(resultStatus) \
-    X(sendQuery) X(setNoticeProcessor) X(socket) X(status)
+    X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(errorMessage) X(exec) \
+    X(finish) X(fname) X(getisnull) X(getlength) X(getvalue) X(nfields) X(ntuples) \
+    X(resultErrorField) X(resultErrorMessage) X(resultStatus) X(sendQuery) X(setNoticeProcessor) \
+    X(socket) X(status)
 /* clang-format on */
 #define MEMBER(name) __typeof__(PQ##name) *name;
 #define NAME(name) {"PQ" #name, offsetof(struct libpq, name)},

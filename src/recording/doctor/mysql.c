@@ -97,14 +97,15 @@ static struct doctor_found find_tables(struct doctor *doctor, const char *select
     return found;
 }
 
-#define HAS_KEY                                                                                               \
-    "EXISTS (SELECT 1 FROM information_schema.table_constraints k WHERE k.table_schema = t.table_schema AND " \
-    "k.table_name = t.table_name AND k.constraint_type = 'PRIMARY KEY')"
+#define HAS_KEY                                                                                    \
+    "EXISTS (SELECT 1 FROM information_schema.table_constraints k"                                 \
+    " WHERE k.table_schema = t.table_schema AND k.table_name = t.table_name"                       \
+    " AND k.constraint_type = 'PRIMARY KEY')"
 
 /* As SQL has it. */
-#define NAME                                                                                                       \
-    "CASE WHEN t.table_name REGEXP '^[a-z_][a-z0-9_]*$' THEN t.table_name ELSE CONCAT('`', REPLACE(t.table_name, " \
-    "'`', '``'), '`') END"
+#define NAME                                                                                       \
+    "CASE WHEN t.table_name REGEXP '^[a-z_][a-z0-9_]*$' THEN t.table_name"                         \
+    " ELSE CONCAT('`', REPLACE(t.table_name, '`', '``'), '`') END"
 
 static void check_tables(struct doctor *doctor)
 {

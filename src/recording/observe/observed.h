@@ -11,9 +11,9 @@
  *                                  of the observer's own?
  *     observed_server(...)         each of the server's messages, as it is whole
  *     observed_asks(...)           while nothing is open: a question for the server, if the catalog
- *                                  has to be read. Sessions that work are
- *                                  not kept waiting for it: it is asked behind a login, or when a
- *                                    session is idle (`is_moment`)
+ *                                  has to be read. Sessions that work are not kept waiting for it:
+ *                                  it is asked behind a login, or when a session is idle
+ *                                  (`is_moment`)
  *
  * The observer knows what the server still has to answer: a queue of the messages that were sent
  * on. A question is asked only while that queue is empty, so that its answers come first, and the

@@ -7,12 +7,10 @@
  * before c:
  *
  *     it is open             xact_start says since when: only what was noted before the oldest of
- *                            these is allowed. (Its
- *                            backend_xmin does not: between two statements at READ COMMITTED there
- *                              is none.)
+ *                            these is allowed. (Its backend_xmin does not: between two statements
+ *                            at READ COMMITTED there is none.)
  *     it is prepared         nothing says since when: nothing beyond what was allowed in the round
- *                            before it was first
- *                            seen, when it was open still, or had not begun
+ *                            before it was first seen, when it was open still, or had not begun
  *     it is over             its record arrives within the grace
  *
  * So what a round allows is sent a grace later, and never goes back.

@@ -13,9 +13,8 @@
  * search tell who wrote what was read.
  *
  * What a record says is what the client knows: a statement's rows, the outcome of COMMIT. COMMIT
- *   never sent is aborted;
- * sent and not answered, unknown. A session that lost its connection goes on under another name:
- * nobody promised that two connections are one session.
+ * never sent is aborted; sent and not answered, unknown. A session that lost its connection goes on
+ * under another name: nobody promised that two connections are one session.
  *
  * Positions. PostgreSQL at REPEATABLE READ and above: the snapshot behind BEGIN and the xid before
  * COMMIT. TiDB: its timestamps. Else none: the history is black-box.

@@ -1,12 +1,12 @@
 /* An event loop: sessions between clients and the server, as many as are open, on one thread.
  *
- *     accept -> FIRST -> CONNECT -> STARTUP -> RUN     messages are read, shown to the observer and
- *                                                      sent on
- *                                     |  \--> RAW      bytes are sent on: cancel requests,
- *                                                      replication, TLS from end to end, what is
- *                                     |                not understood
+ *     accept -> FIRST -> CONNECT -> STARTUP -> RUN    messages are read, shown to the observer and
+ *                                     |   |           sent on
+ *                                     |   \--> RAW    bytes are sent on: cancel requests,
+ *                                     |               replication, TLS from end to end, what is not
+ *                                     |               understood
  *                                     \--> answers of SSLRequest, TLS handshakes on either side,
- *                                       and STARTUP again
+ *                                          and STARTUP again
  *
  * The server hears of a client once that has sent a whole first message: to fork a process costs
  * PostgreSQL milliseconds, and who connects only to see whether somebody listens is to cost it

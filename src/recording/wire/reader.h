@@ -1,8 +1,7 @@
 /* Messages of PostgreSQL's protocol 3, taken out of a stream of bytes that comes in any pieces.
  *
  *     +------+----------------+-----------------+
- *     | type | length (4)     | body            |    length counts itself and the body, not the
- *                                                    type
+ *     | type | length (4)     | body            |    length counts itself and the body
  *     +------+----------------+-----------------+
  *
  * A reader is shown bytes and says how many of them belong to the message that stands there:

@@ -5,15 +5,12 @@
  * each source's own measure:
  *
  *     PostgreSQL    a snapshot: the largest that a delivered transaction had, or that ends before a
- *                   delivered
- *                   transaction's xid. What it saw committed stands in the log before that
- *                     transaction, so it was
- *                   delivered before; what it saw end without that is no commit of this stream: it
- *                     aborted, is another
- *                   database's, or touched no table that is covered. That a snapshot does not see a
- *                     delivered
- *                   transaction proves less: commits stand in the log in another order than they
- *                     become visible.
+ *                   delivered transaction's xid. What it saw committed stands in the log before
+ *                   that transaction, so it was delivered before; what it saw end without that is
+ *                   no commit of this stream: it aborted, is another database's, or touched no
+ *                   table that is covered. That a snapshot does not see a delivered transaction
+ *                   proves less: commits stand in the log in another order than they become
+ *                   visible.
  *     binlog        a place in the log: that of the last END, or, without ENDs, what all partitions
  *                   have passed
  *     in-band       a record's timestamp: the largest whose transaction came whole
@@ -21,19 +18,18 @@
  *     YugabyteDB    a commit time, of each tablet as a partition has it: what is below the largest
  *                   that came of it
  *     Dgraph        a commit timestamp, of each group: what is below the largest that came. Nothing
- *                   says which groups there
- *                   are, so that is one for each predicate; `one-group` says that it is one for all
+ *                   says which groups there are, so that is one for each predicate; `one-group`
+ *                   says that it is one for all
  *
  * Behind the extent everything has an outcome. Beyond it, and only once nothing more arrives, three
  * things may be (enum join_reach):
  *
  *     within     all that it may rest on was delivered
  *     beyond     nothing says that a transaction is missing, and nothing that none is: who reads
- *                there and agrees with
- *                what came is right; who differs waits for what did not come
+ *                there and agrees with what came is right; who differs waits for what did not come
  *     lacking    it sees a transaction that was not delivered, and of which a record says that it
- *                committed, or of which
- *                rows came without their END: it waits as a whole, and so does that record
+ *                committed, or of which rows came without their END: it waits as a whole, and so
+ *                does that record
  *
  * What is missing behind the extent is *lost*: a transaction of which not all rows came that its
  * END counts, or none at all although its record says what it wrote. It stands at its commit, and

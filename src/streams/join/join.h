@@ -8,10 +8,9 @@
  * What each kind of source promises is in one table (capability.c); the code asks that table and
  * knows no source by name.
  *
- *     rows ----> open transactions (by identity) --closed--> finish ----> whole transactions,
- *       outcomes, findings
- *     records -> expectations      (by identity) ---------/ \----> what was finished, so that
- *                                  repeats are known
+ *     rows ----> open transactions (by identity) --closed--> finish ----> transactions, outcomes,
+ *     records -> expectations      (by identity) -----------/  |          findings
+ *                                                              \----> what was finished: repeats
  *
  * A transaction is *closed* by what its source offers (END and its count, a larger commit
  * timestamp, a watermark, the end of the input), *complete* once nothing can be added to it, and
@@ -32,11 +31,10 @@
  * positions as they become certain.
  *
  * Bounded: open transactions and expectations wait until a watermark passes them, `patience_ms`
- *   (live) or the end;
- * beyond `waiting_limit` rows the oldest are finished as they stand and counted. Texts of values
- * are kept as long as something refers to them; keys for ever, as the engine does. What was
- * finished is remembered in rings of fixed size: 2^20 transactions and 2^22 rows, 112 MiB with
- * their map once they are full, and until then that is what grows.
+ * (live) or the end; beyond `waiting_limit` rows the oldest are finished as they stand and counted.
+ * Texts of values are kept as long as something refers to them; keys for ever, as the engine does.
+ * What was finished is remembered in rings of fixed size: 2^20 transactions and 2^22 rows, 112 MiB
+ * with their map once they are full, and until then that is what grows.
  *
  * Ownership: a join owns its output until it is drained. Threads: one at a time. Time is passed in.
  */

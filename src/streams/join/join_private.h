@@ -107,8 +107,7 @@ void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_
                     bool again);
 bool join_is_carried(struct iso_join *join, const struct join_change *change, uint32_t key);
 /* The key's value from a RENAME on that nobody knows: where rows of the old name may still come, it
- *   leaves with theirs;
- * false: it does not wait. */
+ * leaves with theirs; false: it does not wait. */
 bool join_carries_later(struct iso_join *join, const struct join_change *change, uint32_t to,
                         iso_atom value);
 void join_emit_carried(struct iso_join *join, uint64_t watermark); /* of statements up to it */

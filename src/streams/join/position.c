@@ -8,9 +8,8 @@
  * Online the front of the chain is certain up to a *horizon*: an xid that is the least of
  *   - what clients promise: no record will arrive whose snapshot has a smaller xmin;
  *   - what was delivered: the largest xmin among the snapshots of delivered transactions. The
- *     stream is in the order of
- *     commits; what such a snapshot saw committed was delivered before, and what it saw end without
- *       a row has aborted;
+ *     stream is in the order of commits; what such a snapshot saw committed was delivered before,
+ *     and what it saw end without a row has aborted;
  *   - xids of transactions that are delivered in part.
  * Every xid below it has an outcome. A snapshot whose xmax is no larger sees only such xids, and is
  * contained in every snapshot that will arrive: its position is final, if those that wait above the

@@ -11,8 +11,7 @@
  *   TOLD:      how many bytes of output its reader has after they were handed over
  *   CHECK:     position and digest of the output                              at each checkpoint
  *   FINISH:    time before the end of the input is declared
- *   RECORDS:   digest of the file of clients' records before these are given, ahead of all
- *                                                                             steps
+ *   RECORDS:   digest of the file of clients' records before these are given, ahead of all steps
  *   MEMORY:    the bound of memory, bytes in use, whether by a new process before the pipeline is
  *              told
  *   ENDED:     input the same: all that it holds was read

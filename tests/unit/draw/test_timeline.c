@@ -1,7 +1,6 @@
 /* Time lines as pictures: golden for every way to be wrong by timestamps, bounded, and safe
- *   whatever keys and values hold;
- * and on random time lines no two labels overlap, bars of one row stand apart, and points at their
- * instants. */
+ * whatever keys and values hold; and on random time lines no two labels overlap, bars of one row
+ * stand apart, and points at their instants. */
 #include "tests/support/test.h"
 
 #include <stdio.h>

@@ -10,8 +10,7 @@
  * Complete is a transaction
  *   stale   when the watermark is at its commit, or, if it only read, at its start;
  *   rc      the same, but who only read lasts until its session starts again: then when the
- *           watermark is at the commit
- *           of the one that did;
+ *           watermark is at the commit of the one that did;
  *   ryw, mr when its session is complete so far, and who only read when the next writer of the
  *   session is: nothing
  *           that was committed after that counts as read.

@@ -2,14 +2,13 @@
  *
  * An order of all nodes (schedule.c) decides every choice: versions of a key come as their commits
  * do, and a read of several possible writers sees the latest. The graph of what follows has cycles
- * where the proposal is wrong, and only
- * there: its strongly connected components, *SCCs*. All else is put in an order in which every SCC
- *   stands together;
- * then an SCC, alone or with what stands around it, is a problem of its own: what comes before the
- * *window* has happened, what comes after is still to come, and neither can lie on a cycle with
- * what is inside. The solver gets the pairs of writers and the reads inside, the proposed order
- * being its first model, and cycles as clauses when a model has them (window_solve.c). A window
- * without a solution grows. So one mends a hundred thousand transactions a few dozen at a time.
+ * where the proposal is wrong, and only there: its strongly connected components, *SCCs*. All else
+ * is put in an order in which every SCC stands together; then an SCC, alone or with what stands
+ * around it, is a problem of its own: what comes before the *window* has happened, what comes after
+ * is still to come, and neither can lie on a cycle with what is inside. The solver gets the pairs
+ * of writers and the reads inside, the proposed order being its first model, and cycles as clauses
+ * when a model has them (window_solve.c). A window without a solution grows. So one mends a hundred
+ * thousand transactions a few dozen at a time.
  *
  * Windows only accept: a window that has no solution says nothing about the history as long as its
  * surroundings are a guess.

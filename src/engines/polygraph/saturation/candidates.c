@@ -3,10 +3,8 @@
  *
  * Of each chain, a read can have seen the last version that commits before it, if that is of the
  * read's set and no other chain's last one is known to hide it, and what is neither before nor
- * after the read: a few searches a chain
- * find these. That is done once the rules have nothing more to say of the rest, for all reads at
- *   one time, `listed_at`;
- * the rules narrow the lists then.
+ * after the read: a few searches a chain find these. That is done once the rules have nothing more
+ * to say of the rest, for all reads at one time, `listed_at`; the rules narrow the lists then.
  *
  * Nothing is kept of what was not listed. Who wants to know why (explain.c) has the clocks of that
  * time made again, from the facts of that time, and asks the rules.

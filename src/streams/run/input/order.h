@@ -3,10 +3,9 @@
  * ended it, an order of its transactions is sought.
  *
  * Versions have the order of the stream. So a cycle that is found says something of what has come,
- *   whatever else will;
- * that there is none does so only of what was given to the join whole: what still waits there waits
- * in the books too. Memory: all transactions; above `--memory` nothing more is taken, and the
- * verdict is undecided.
+ * whatever else will; that there is none does so only of what was given to the join whole: what
+ * still waits there waits in the books too. Memory: all transactions; above `--memory` nothing more
+ * is taken, and the verdict is undecided.
  */
 #pragma once
 
