@@ -132,7 +132,7 @@ static inline uint64_t iso_avro_word(struct iso_avro_cursor *cursor, unsigned si
 
 /* ---- by the schema ---- */
 
-/* What a value that may be a union is: its branch, which is no union. */
+/* The branch of a value that may be a union; a branch is never a union itself. */
 static inline const struct iso_avro_type *iso_avro_inside(const struct iso_avro_type *type,
                                                           struct iso_avro_cursor *cursor)
 {

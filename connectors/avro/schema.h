@@ -79,8 +79,7 @@ struct iso_avro_schema {
 struct iso_avro_schema *iso_avro_schema_parse(const char *text, size_t length,
                                               struct iso_error *error);
 
-/* The same where a schema is part of a larger text: the cursor stands before it, and then behind
- * it. */
+/* Reads a schema inside a larger text: the cursor stands before it, and behind it afterwards. */
 struct iso_avro_schema *iso_avro_schema_read(struct iso_json *json, struct iso_error *error);
 
 void iso_avro_schema_free(struct iso_avro_schema *schema); /* NULL is none */

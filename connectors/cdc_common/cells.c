@@ -132,7 +132,7 @@ static const struct iso_cell *find_cell(const struct iso_row *row, const struct 
     return iso_row_find(row, like->name, like->name_length);
 }
 
-/* Of one spelling: most columns did not change. */
+/* Whether two cells have the same spelling: most columns of an update did not change. */
 static bool is_same(const struct iso_cell *one, const struct iso_cell *other)
 {
     bool has_text = one->kind >= ISO_CELL_TEXT && one->kind <= ISO_CELL_DECIMAL;

@@ -34,8 +34,8 @@ void iso_cells_archive(struct iso_archive *archive, struct iso_cells *cells);
 enum iso_column_coverage iso_cells_cover(const struct iso_cells *cells, struct iso_json_text table,
                                          struct iso_json_text column);
 
-/* What the row's key has before and after, by the event's operation; `existed`: an update or delete
- * whose row is known to have been there. */
+/* Adds the event of the row's own key, with its existence before and after. `existed`: an update
+ * or delete whose row is known to have been there. */
 void iso_cells_exist(struct iso_cells *cells, struct iso_atoms *atoms, struct iso_event *event,
                      bool existed);
 

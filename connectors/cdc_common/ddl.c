@@ -42,8 +42,7 @@ static bool is_same(struct iso_json_text left, struct iso_json_text right)
     return left.length == right.length && !memcmp(left.at, right.at, left.length);
 }
 
-/* What is done to a table last is what counts: in "a TO b, c TO a" the name a stands for what was
- * c. */
+/* The last effect on a table counts: in "a TO b, c TO a" the name a stands for what was c. */
 static uint32_t add_effect(struct iso_ddl_effect *effects, uint32_t count,
                            struct iso_ddl_effect effect, enum iso_table_change change)
 {

@@ -7,8 +7,8 @@
 /* Whether it drops or truncates a table; by its first words, as senders write it. */
 bool iso_ddl_drops_rows(struct iso_json_text sql);
 
-/* What it does to the rows of one table. Names are the statement's, without quotes; empty: it does
- * not say. */
+/* The effect of a statement on the rows of one table. Names are the statement's, without quotes;
+ * an empty one is not given. */
 struct iso_ddl_effect { /* without a table: all of the schema's */
     enum iso_table_change change;
     struct iso_json_text schema, table;

@@ -10,7 +10,7 @@ static bool is_name(char byte)
            byte == '_' || byte == '$' || (byte & 0x80);
 }
 
-/* What begins with `open` up to `close`, or all. */
+/* Passes over a comment that begins with `open`, up to `close`, or to the end of the text. */
 static bool skip_comment(struct iso_ddl_words *words, const char *open, const char *close)
 {
     size_t left = (size_t)(words->end - words->at), length = strlen(open);

@@ -26,7 +26,8 @@ bool iso_marker_is_table(const struct iso_marker *marker, const char *table, siz
 /* Keeps the column out of the row's value. After the row's key is known. */
 void iso_marker_hide(const struct iso_marker *marker, struct iso_row *row);
 
-/* The same, of a row as it was left: the event says whose it is, if the row does. */
+/* Takes the marker of a row's new image: the event gets the transaction's name, if the row has
+ * one. */
 void iso_marker_take(const struct iso_marker *marker, struct iso_row *row, struct iso_atoms *atoms,
                      struct iso_event *event);
 

@@ -220,8 +220,8 @@ static const char *why_unjudged(const struct dgraph_decoder *dgraph, struct iso_
                : NULL;
 }
 
-/* What was written is not said: null where Dgraph could not convert it, {} of a shape, whose
- * members its encoder does not see. */
+/* True: the stream does not say which value was written: null where Dgraph could not convert it,
+ * {} of a shape, whose members its encoder does not see. */
 static bool is_hidden(enum conversion conversion, const struct value *value)
 {
     bool is_empty = value->type == ISO_JSON_OBJECT && value->text.length == 2;

@@ -83,7 +83,7 @@ static struct iso_value_type value_of(const struct iso_avro_type *type)
                             : iso_value_type_of(&said);
 }
 
-/* What a column's values are, below null and {value, set}. */
+/* The type of a column's values, below null and {value, set}. */
 static struct iso_value_type value_inside(const struct iso_avro_type *type)
 {
     for (uint32_t i = 0; type->shape == ISO_AVRO_UNION && i < type->count; i++)

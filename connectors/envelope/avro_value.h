@@ -5,7 +5,7 @@
 #include "connectors/avro/cursor.h"
 #include "connectors/envelope/envelope.h"
 
-/* What a type is to an envelope, in its `use`. */
+/* Roles of an Avro type in an envelope, kept in its `use`. */
 enum {
     AVRO_PLAIN,
     AVRO_VARIABLE_DECIMAL, /* a record of scale and value */
@@ -24,7 +24,7 @@ struct avro_reading {
 void *avro_value_parse(const char *text, size_t length, struct iso_error *error);
 void avro_value_forget(void *schema);
 
-/* The same for a schema that was read from somewhere else. */
+/* Sets the roles of a schema that the caller has read by other means. */
 void avro_value_prepare(struct iso_avro_schema *schema);
 
 /* One value. What is wrong stays in the cursor. */

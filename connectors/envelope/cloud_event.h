@@ -9,7 +9,7 @@
 
 #include "connectors/envelope/envelope.h"
 
-/* What an attribute of that name holds; ISO_MEMBER_DATA: `data`, if the message is a CloudEvent. */
+/* The meaning of an attribute's name; ISO_MEMBER_DATA: `data`, if the message is a CloudEvent. */
 enum iso_member envelope_cloud_member(const char *name, size_t length);
 
 /* A CloudEvent is known by its source, which is a string, and stands before its data. */

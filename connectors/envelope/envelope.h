@@ -119,8 +119,8 @@ const char *iso_member_name(enum iso_member member);
 
 enum iso_member iso_member_find(enum iso_member_scope scope, const char *name, size_t length);
 
-/* What the member holds; absent and null are the empty text and 0. False: something else, and the
- * error says so. */
+/* Reads the member's value; absent and null are the empty text and 0. False: it has another
+ * type, and the error says so. */
 bool iso_envelope_text(const struct iso_envelope *envelope, enum iso_member member,
                        struct iso_json_text *text, struct iso_error *error);
 bool iso_envelope_number(const struct iso_envelope *envelope, enum iso_member member,

@@ -326,7 +326,7 @@ static bool is_wrapped(struct iso_json *json)
     return wrapped;
 }
 
-/* What a message with schemas holds. */
+/* A message with schemas, as far as it was read. */
 struct wrapped {
     const struct json_schema *schema; /* NULL: none */
     bool is_null;                     /* the payload */

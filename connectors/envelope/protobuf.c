@@ -41,7 +41,7 @@ struct protobuf_reader {
     uint32_t list_count, list_capacity, field_count, field_capacity;
 };
 
-/* What is read; a fault is noted here, and every part of a message points to it. */
+/* State of one reading; every part of a message points to it, and notes a fault here. */
 struct state {
     const struct proto_schema *schema;
     struct protobuf_reader *protobuf;
@@ -164,7 +164,7 @@ static bool take_scalar(struct state *state, uint8_t kind, const struct iso_wire
     }
 }
 
-/* What a field without presence holds when it is not there. */
+/* A field without presence that is not there has its type's default. */
 static void take_default(uint8_t kind, struct iso_cell *cell)
 {
     if (kind == PROTO_STRING || kind == PROTO_BYTES) {
@@ -250,7 +250,7 @@ static bool put_value(struct state *state, const struct proto_field *field,
 
 /* ---- all occurrences of fields ---- */
 
-/* What a message's fields take of the stacks. */
+/* The stack space that a message's fields take. */
 struct collected {
     uint32_t fields, list; /* where they begin */
 };
@@ -477,7 +477,7 @@ static bool take_column(struct state *state, uint32_t index, const struct iso_wi
                  : take_value(state, field, wire, cell);
 }
 
-/* What a column's type is to rows; messages by their name. */
+/* The type of a column's values; of a message, its name. */
 static uint32_t type_of(const struct proto_schema *schema, const struct proto_field *field)
 {
     const struct proto_message *message =

@@ -302,7 +302,7 @@ static bool is_of_messages(struct iso_json_text name)
     return name.length >= sizeof messages - 1 && !memcmp(name.at, messages, sizeof messages - 1);
 }
 
-/* What an END counts of each collection, before it. */
+/* Notes the counts of each collection in an END, before the END itself. */
 static enum iso_status take_collections(struct iso_change_source *source,
                                         const struct iso_event *end, struct iso_events *events,
                                         struct iso_error *error)

@@ -24,7 +24,7 @@
 
 struct iso_change_source;
 
-/* What the message at hand is about; texts are the envelope's. */
+/* Which table and transaction the message at hand is about; texts are the envelope's. */
 struct iso_change_place {
     struct iso_json_text schema, table;
     bool is_snapshot;

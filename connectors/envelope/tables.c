@@ -185,7 +185,7 @@ static void learn_value(struct iso_tables *tables, struct iso_table_column *colu
     tables->types++;
 }
 
-/* What the row says of columns that are known. */
+/* Learns columns from a row. */
 static void learn_columns(struct iso_tables *tables, const struct iso_table *table,
                           const struct iso_row *row, bool typed)
 {

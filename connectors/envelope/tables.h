@@ -57,7 +57,7 @@ void iso_tables_archive(struct iso_archive *archive, struct iso_tables *tables);
 /* The table of that name, added if it is new; valid until the next call. */
 struct iso_table *iso_tables_find(struct iso_tables *tables, const char *name, size_t length);
 
-/* The same, or NULL if nothing was seen of it. */
+/* The table's entry, or NULL if none of its rows came so far. */
 const struct iso_table *iso_tables_seen(const struct iso_tables *tables, const char *name,
                                         size_t length);
 
@@ -72,7 +72,7 @@ bool iso_table_changes(struct iso_tables *tables, struct iso_table *table,
                        const struct iso_row *row, const uint64_t *position, bool typed,
                        iso_table_respelt *respelt, void *context);
 
-/* What values of the column are, by the schemas of all rows so far. UNKNOWN: none said it. */
+/* Type of the column's values by the schemas of all rows so far. UNKNOWN: none gave one. */
 struct iso_value_type iso_table_value(const struct iso_tables *tables,
                                       const struct iso_table *table, struct iso_json_text column);
 

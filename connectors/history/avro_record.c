@@ -11,7 +11,7 @@ struct reading {
     struct iso_history *block;
 };
 
-/* What is wrong where the bytes are no value of the schema; the cursor knows better. */
+/* Reported where the bytes are no value of the schema; the cursor knows the details. */
 static const char malformed[] = "not one Avro value of its schema";
 
 /* null or not there, as expected, of another type. After a failure of the cursor it does not matter
@@ -62,7 +62,7 @@ static inline enum found take_unsigned(struct reading *reading, const struct iso
     return found == FOUND && read < 0 ? OTHER : found;
 }
 
-/* What an enumeration or a string says: a kind, a status, or whose writes are listed. */
+/* Reads an enumeration or a string as a word: a kind, a status, or whose writes are listed. */
 static inline enum found take_word(struct reading *reading, const struct iso_avro_type *type,
                                    int use, uint8_t *word)
 {
@@ -184,7 +184,7 @@ static const char *take_operations(struct reading *reading, const struct iso_avr
 
 /* ---- transactions ---- */
 
-/* What stands beside the operations, in whatever order. */
+/* The members beside the operations, in whatever order they come. */
 struct head {
     iso_atom tid, sid;
     uint64_t numbers[ROLES]; /* sno, sts, cts */

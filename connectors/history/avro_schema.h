@@ -5,7 +5,7 @@
 
 #include "connectors/avro/schema.h"
 
-/* What a record's field of that name holds. The names differ between a transaction, an operation
+/* Roles of a record's fields by their names, which differ between a transaction, an operation
  * and a watermark. */
 enum avro_role {
     ROLE_NONE,

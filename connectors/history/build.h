@@ -23,8 +23,8 @@ iso_atom build_number(struct iso_history *history, int64_t number);
 const char *build_add_operation(struct iso_history *history,
                                 const struct build_operation *operation);
 
-/* What the transaction begun last sees, as its database tells it: in place of a start, unless it
- * has one. What is wrong with it, or NULL. */
+/* Sets the snapshot of the transaction that was begun last, as its database prints it; it takes
+ * the place of a start, unless there is one. Returns what is wrong with the text, or NULL. */
 const char *build_snapshot(struct iso_history *history, const char *text, size_t length,
                            bool has_start);
 

@@ -228,7 +228,7 @@ static const char *read_operation(struct reading *reading, struct iso_wire_span 
 
 /* ---- transactions ---- */
 
-/* What stands beside the operations. */
+/* The members beside the operations. */
 struct head {
     struct value tid, sid;
     struct timestamp sts, cts;

@@ -40,5 +40,5 @@ void iso_kafka_buffer_take(struct iso_kafka_buffer *buffer, struct iso_message *
 void iso_kafka_buffer_validate(const struct iso_kafka_buffer *buffer);
 #endif
 
-/* What was taken is needed no more. */
+/* Frees the messages that were taken before. */
 void iso_kafka_buffer_free_taken(struct iso_kafka_buffer *buffer);

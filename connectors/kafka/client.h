@@ -36,7 +36,7 @@ const char *iso_kafka_properties_get(const struct iso_kafka_properties *properti
 /* "name=value" from the command line or the environment: no secrets. */
 enum iso_status iso_kafka_properties_argument(struct iso_kafka_properties *properties,
                                               const char *text, struct iso_error *error);
-/* The same from a file: secrets too. */
+/* Sets a property from a settings file, where secrets are allowed. */
 enum iso_status iso_kafka_properties_configured(struct iso_kafka_properties *properties,
                                                 const char *text, struct iso_error *error);
 /* A file of such lines; empty ones and those that start with # are passed over. */

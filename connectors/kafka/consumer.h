@@ -113,9 +113,9 @@ struct iso_kafka_consumer *iso_kafka_consumer_new(const struct iso_kafka_consume
                                                   struct iso_error *error);
 void iso_kafka_consumer_free(struct iso_kafka_consumer *consumer);
 
-/* What has arrived, at most a few thousand messages, in the order of arrival; waits up to
+/* Messages that have arrived, at most a few thousand, in the order of arrival; waits up to
  * `timeout_ms` for the first. `*count` may be 0. The messages live until the next poll. On
- * ISO_FAILED, too, `*messages` and `*count` are set: what had arrived before is to be judged. */
+ * ISO_FAILED, too, `*messages` and `*count` are set: what arrived before the failure. */
 enum iso_status iso_kafka_consumer_poll(struct iso_kafka_consumer *consumer, int timeout_ms,
                                         const struct iso_message **messages, uint32_t *count,
                                         struct iso_error *error);

@@ -30,8 +30,8 @@ enum {
     BLOCK_MOST = 65536
 };
 
-/* Of all the memory: what librdkafka may hold of messages, and fetch at once. Its own limits stand
- * behind. */
+/* Shares of the whole memory that librdkafka may hold in messages, and fetch at once. Its own
+ * limits apply beside them. */
 enum {
     QUEUE_PART = 16,
     ANSWER_PART = 64,

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "connectors/kafka/consumer_private.h"
 
-/* What was asked for while a queue was fuller may have to be asked for again. */
+/* A fetch that was asked for while a queue was fuller may have to be asked for again. */
 enum { NO_PARTITION = -1, ASK_AGAIN_MS = 10 };
 
 bool kafka_consumer_open_wakeup_fd(struct iso_kafka_consumer *consumer)

@@ -19,7 +19,7 @@ enum {
     DEFAULT_MEMORY = 256 << 20
 };
 
-/* What the gap detector knows of a partition, beside its public part. */
+/* The gap detector's state of a partition, beside its public part. */
 struct gaps {
     int64_t next;       /* the offset that librdkafka has to give next */
     int64_t sought;     /* `next` when it sought back to a hole; -1: no hole is being asked about */
@@ -181,7 +181,8 @@ uint64_t kafka_consumer_waiting(const struct iso_kafka_consumer *consumer, uint3
  */
 uint64_t kafka_consumer_coming(const struct iso_kafka_consumer *consumer, uint32_t index,
                                int64_t next);
-/* What rings when the queue that was empty has got something, and the queue. */
+/* Opens the descriptor that becomes readable when the empty queue has got a message; and the
+ * queue. */
 bool kafka_consumer_open_wakeup_fd(struct iso_kafka_consumer *consumer);
 rd_kafka_queue_t *kafka_consumer_queue(struct iso_kafka_consumer *consumer);
 /* The next batch; waits up to `timeout_ms` for the first message. */
@@ -202,11 +203,11 @@ void kafka_consumer_budget_properties(uint64_t bytes, char texts[BUDGET_PROPERTI
                                       const char *pairs[2 * BUDGET_PROPERTIES]);
 void kafka_consumer_budget_open(struct iso_kafka_consumer *consumer, uint64_t bytes);
 void kafka_consumer_budget_close(struct iso_kafka_consumer *consumer); /* before the handle is */
-/* What librdkafka has goes onto buffers, as far as there is room. True: it may have more. */
+/* Moves librdkafka's messages into buffers, as far as there is room. True: it may have more. */
 bool kafka_consumer_fill_buffers(struct iso_kafka_consumer *consumer);
 /* A run of messages from a buffer to the batch. */
 uint32_t kafka_consumer_take_buffered(struct iso_kafka_consumer *consumer, uint32_t index,
                                       uint32_t most);
-/* What was wrong with a partition, once all before it was handed out. */
+/* Reports a partition's failure, once all messages before it were handed out. */
 enum iso_status kafka_consumer_failures(struct iso_kafka_consumer *consumer,
                                         struct iso_error *error);

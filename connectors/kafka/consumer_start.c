@@ -114,7 +114,7 @@ static rd_kafka_resp_err_t offset_of_time(struct iso_kafka_consumer *consumer, c
     return failure;
 }
 
-/* What the group committed, or `low` where it committed nothing. */
+/* The group's committed offset, or `low` where it committed none. */
 static rd_kafka_resp_err_t committed_offset(struct iso_kafka_consumer *consumer, const char *topic,
                                             int32_t partition, int64_t low, int timeout_ms,
                                             int64_t *offset)
@@ -209,7 +209,7 @@ static enum iso_status resolve_start(struct iso_kafka_consumer *consumer, const 
     return ISO_OK;
 }
 
-/* Of the topic's next partition. */
+/* Adds the index of the topic's next partition. */
 static void add_index(struct topic *topic, uint32_t index)
 {
     ISO_GROW(topic->index_of, (uint32_t)topic->partition_count, topic->capacity);

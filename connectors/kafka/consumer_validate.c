@@ -22,7 +22,7 @@ static void validate_topics(const struct iso_kafka_consumer *consumer)
     assert(count == consumer->partition_count && count <= consumer->partition_capacity);
 }
 
-/* What was handed out comes before what waits, and that before what is still to be fetched. */
+/* Offsets handed out come before those that wait, and these before those still to be fetched. */
 static void validate_partition(const struct iso_kafka_consumer *consumer, uint32_t index)
 {
     const struct supply *supply = &consumer->supplies[index];

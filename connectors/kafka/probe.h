@@ -52,5 +52,5 @@ bool kafka_probe_ask(struct kafka_probe *probe, struct kafka_place *places, uint
 /* True once after each asking: the answers are in `places`, until the next. */
 bool kafka_probe_answered(struct kafka_probe *probe);
 
-/* Of a message's key, payload and creation time. */
+/* Digest of a message's key, payload and creation time. */
 uint64_t kafka_probe_digest(const struct iso_message *message);

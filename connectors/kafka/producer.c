@@ -73,7 +73,7 @@ static enum iso_status check_producer(struct iso_kafka_producer *producer, struc
     return ISO_OK;
 }
 
-/* What happened to the one topic that was to be created. */
+/* The broker's result for the one topic that was to be created. */
 static rd_kafka_resp_err_t creation_result(rd_kafka_event_t *event)
 {
     size_t count = 0;

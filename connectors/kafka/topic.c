@@ -2,7 +2,7 @@
 
 enum { ANSWER_SECONDS = 10 };
 
-/* What the broker said about the one topic. */
+/* The broker's result for the one topic. */
 static rd_kafka_resp_err_t result_of(rd_kafka_event_t *event)
 {
     size_t count = 0;

@@ -12,7 +12,7 @@ const char *iso_wire_fixed(struct iso_wire_span *span, unsigned size, uint64_t *
     return NULL;
 }
 
-/* What follows the tag of a field that is neither a varint nor sized. */
+/* Reads a field of fixed size: neither a varint nor length-delimited. */
 const char *iso_wire_number(struct iso_wire_span *span, struct iso_wire_field *field)
 {
     if (field->encoding != ISO_WIRE_EIGHT_BYTES && field->encoding != ISO_WIRE_FOUR_BYTES)

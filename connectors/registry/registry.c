@@ -30,7 +30,7 @@ struct refusal {
     char *reason;  /* NULL: none yet */
 };
 
-/* What is called of libcurl. */
+/* The functions of libcurl that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(easy_cleanup) X(easy_getinfo) X(easy_init) X(easy_perform) X(easy_setopt) X(easy_strerror) \
@@ -203,7 +203,7 @@ static void note_refusal(struct iso_registry *registry, uint32_t id, const char 
 
 /* ---- finding ---- */
 
-/* What the registry's answer says of an id. */
+/* Reads the registry's answer about an id. */
 static enum iso_status judge_answer(struct iso_registry *registry, uint32_t id, long code,
                                     struct iso_schema *schema, struct iso_error *error)
 {

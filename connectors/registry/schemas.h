@@ -12,7 +12,8 @@
 /* KEPT: however long their texts are. */
 enum { ISO_SCHEMAS_MAX = 4096, ISO_SCHEMAS_BYTES = 8 << 20, ISO_SCHEMAS_KEPT = 4 };
 
-/* What a format makes of a schema's text, which goes afterwards; NULL with an error. */
+/* Parses a schema's text, which is freed afterwards, into a format's own form; NULL with an
+ * error. */
 typedef void *iso_schema_parse(const char *text, size_t length, struct iso_error *error);
 typedef void iso_schema_forget(void *schema);
 

@@ -26,7 +26,7 @@ struct avro_state {
     struct ticdc_avro *value, *key; /* from a file: everybody's; NULL: the registry has them */
 };
 
-/* What the extension says of the row. */
+/* The members of the TiDB extension in a row. */
 struct extension {
     struct iso_json_text operation;
     uint64_t commit_ts;
@@ -117,7 +117,7 @@ read_cell(struct iso_avro_cursor *cursor, const struct iso_avro_type *type, stru
     }
 }
 
-/* What a column of the extension says. */
+/* Takes a column of the extension. */
 static void take_extension(struct iso_avro_cursor *cursor, unsigned role,
                            const struct iso_avro_type *type, struct extension *extension)
 {

@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "connectors/avro/schema.h"
 
-/* What a column is for: the first `use` of a field. */
+/* Roles of a column: the first `use` of a field. */
 enum { AVRO_COLUMN, AVRO_OPERATION, AVRO_COMMIT, AVRO_BEFORE, AVRO_EXTENSION };
 
-/* What MySQL's type says beside Avro's: the `use` of a type. */
+/* MySQL types that Avro's do not tell apart: the `use` of a type. */
 enum { AVRO_AS_IT_IS, AVRO_UNSIGNED, AVRO_BIT, AVRO_ENUM, AVRO_SET };
 
 /* A schema, its uses set, and the table that its root names. */
@@ -24,5 +24,5 @@ struct ticdc_avro {
 void *ticdc_avro_parse(const char *text, size_t length, struct iso_error *error);
 void ticdc_avro_forget(void *avro); /* NULL is none */
 
-/* The same for the schema that the cursor stands before. */
+/* Reads the schema that the cursor stands before. */
 struct ticdc_avro *ticdc_avro_read(struct iso_json *json, struct iso_error *error);

@@ -13,8 +13,8 @@
 
 enum { TABLES = 8 };
 
-/* What a message says of its table is the same in nearly all of them: where it is, it is not read
- * again. */
+/* Nearly all messages of a table have the same preamble: where it is byte for byte the last one,
+ * it is not read again. */
 struct canal_state {
     struct canal_table {
         struct iso_json_again codes, keys, types;
@@ -327,7 +327,7 @@ static enum iso_status apply_types(struct ticdc *ticdc, const struct iso_row *ty
 
 /* ---- messages ---- */
 
-/* What says what the columns hold: sqlType only where mysqlType is not there. */
+/* Finds the types of the columns: sqlType counts only where there is no mysqlType. */
 static const struct iso_row *find_types(struct ticdc *ticdc, const struct canal *canal,
                                         struct iso_error *error)
 {

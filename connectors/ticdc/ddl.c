@@ -52,7 +52,7 @@ static uint32_t add_columns(const struct ticdc *ticdc, const struct ticdc_ddl *d
     return 1;
 }
 
-/* Of other columns than the one that is a row's value. */
+/* Whether the DDL is about other columns than the one that is the row's value. */
 static bool is_elsewhere(const struct ticdc *ticdc, const struct ticdc_ddl *ddl,
                          const struct iso_ddl_effect *effect)
 {

@@ -186,7 +186,7 @@ static bool may_be_null(const struct said *said, const struct iso_cell *cell)
     return true;
 }
 
-/* What stands for dates of zeros, and for numbers that are too large. */
+/* Whether the value is a stand-in: for a date of zeros, or a number that is too large. */
 static bool is_stand_in(const struct said *said, const struct iso_cell *cell)
 {
     static const char epoch[] = "1970-01-01T00:00:00Z";

@@ -199,7 +199,7 @@ bool ticdc_set_base64(struct ticdc *ticdc, struct iso_cell *cell, struct iso_jso
 
 /* ---- types (types.c) ---- */
 
-/* What a MySQL type ("int unsigned", "VARBINARY(16)") holds. */
+/* Class of a MySQL type's values ("int unsigned", "VARBINARY(16)"). */
 enum ticdc_class ticdc_class_of(struct iso_json_text mysql_type);
 struct iso_value_type ticdc_value_of(struct iso_json_text mysql_type);
 

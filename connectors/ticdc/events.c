@@ -147,7 +147,7 @@ static bool has_last_key(struct ticdc *ticdc, struct iso_row *row)
     return true;
 }
 
-/* What changed, on what did not: the whole old row. */
+/* Completes the old row of an update: the changed columns' old values over the unchanged ones. */
 static void complete_old(struct ticdc *ticdc)
 {
     for (uint32_t i = 0; i < ticdc->now.count; i++) {

@@ -70,7 +70,7 @@ const struct ticdc_table *ticdc_tables_find(struct ticdc_tables *tables,
 const struct ticdc_table *ticdc_tables_at(const struct ticdc_tables *tables,
                                           struct iso_json_text database, struct iso_json_text name,
                                           uint64_t commit_ts);
-/* What a DDL at a commit timestamp does to schemas; `database`: of names without one. */
+/* Applies a DDL at its commit timestamp to the schemas; `database` is that of names without one. */
 void ticdc_tables_take_ddl(struct ticdc_tables *tables, struct iso_json_text sql,
                            struct iso_json_text database, uint64_t commit_ts);
 const struct ticdc_column *ticdc_table_column(const struct ticdc_table *table,

@@ -27,7 +27,7 @@ static struct ticdc_column *find_column(const struct ticdc_table *table, struct 
 
 /* ---- parts of definitions ---- */
 
-/* What stands between brackets, the first of which was passed over, and past the last. */
+/* Passes over a bracketed list whose opening bracket was read, with its closing one. */
 static void skip_brackets(words *at)
 {
     int depth = 1;
@@ -115,7 +115,7 @@ static void take_default(words *at, struct ticdc_column *column)
         skip_brackets(at);
 }
 
-/* What stands behind a column's type, up to the next definition. */
+/* Reads a column's attributes, behind its type, up to the next definition. */
 static void take_attributes(words *at, struct ticdc_table *table, uint32_t number)
 {
     struct ticdc_column *column = &table->columns[number];

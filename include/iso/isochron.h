@@ -123,9 +123,9 @@ ISO_API enum iso_status iso_transactions_abort(struct iso_transactions *transact
 ISO_API enum iso_status iso_transactions_unknown(struct iso_transactions *transactions,
                                                  struct iso_error *error);
 
-/* What every key holds before the first write, NULL: nothing (the default but where the format says
- * otherwise); and values by key, from a file with an object {"ops":[{"t":"w","k":1,"v":2},...]}. Of
- * a stream: of its first set. */
+/* Sets the value that every key holds before the first write (NULL: none, the default but where
+ * the format says otherwise), and values by key, from a file with an object
+ * {"ops":[{"t":"w","k":1,"v":2},...]}. */
 ISO_API enum iso_status iso_transactions_initial(struct iso_transactions *transactions,
                                                  const char *value, struct iso_error *error);
 ISO_API enum iso_status iso_transactions_load_initial(struct iso_transactions *transactions,

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* What the shared libraries export; everything else in them is hidden. */
+/* Marks what the shared libraries export; everything else in them is hidden. */
 #if defined __GNUC__
 #define ISO_API __attribute__((visibility("default")))
 #else

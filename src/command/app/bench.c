@@ -147,7 +147,7 @@ static void write_table(const struct iso_figures *figures, FILE *out)
     iso_figures_write_text(figures, out);
 }
 
-/* What a function writes into a FILE, as text. */
+/* Opens a FILE whose bytes become a text. */
 static FILE *open_text(char **text, size_t *size)
 {
     FILE *out = open_memstream(text, size);
@@ -179,7 +179,7 @@ static enum iso_status print_figures(struct app *app, const struct command *comm
     return app->error.status;
 }
 
-/* To standard output, but for a report there that programs read: then to stderr. */
+/* Reports go to standard output, unless a report for programs goes there: then to stderr. */
 static enum iso_status compare_with_baseline(struct app *app, const struct command *command,
                                              const struct iso_figures *figures,
                                              const struct iso_figures *baseline)
@@ -259,7 +259,7 @@ static const struct bench_kind *find_kind(const char *name)
     return NULL;
 }
 
-/* What only some kinds take. */
+/* Refuses options that this kind does not take. */
 static enum iso_status check_kind(struct app *app, const struct bench_kind *kind,
                                   struct command *command, const struct cli_texts *files)
 {

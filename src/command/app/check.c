@@ -83,7 +83,7 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-/* What the options say to the engines. */
+/* Hands the options on to the engines. */
 static void complete_options(struct app_check *check)
 {
     struct iso_judge_options *judge = &check->judge;
@@ -170,7 +170,7 @@ static enum iso_status run_check(struct app *app, int count, char **arguments)
     enum iso_status status = parse_check(app, count, arguments, &check, &files, &done);
     if (status != ISO_OK || done)
         goto out;
-    /* To aion the file is a stream, and streams repeat themselves. */
+    /* aion reads the file as a stream, and streams repeat messages. */
     bool is_stream = check.judge.engine == ISO_JUDGE_AION;
     status = app_load_finished(app, &check.load, &files, is_stream ? &repeats : NULL, &history);
     if (status == ISO_OK)

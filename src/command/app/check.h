@@ -5,7 +5,7 @@
 #include "app/load.h"
 #include "judge/judge.h"
 
-/* What --level asks beside a level. */
+/* Values of --level that are no level. */
 enum { APP_STRONGEST = ISO_LEVELS, APP_ALL };
 
 struct app_check {

@@ -7,7 +7,7 @@
 #include "polygraph/minimise.h"
 #include "verify/verify.h"
 
-/* What is written is judged once more, and the evidence of that confirmed. */
+/* Judges the history that was written once more, and confirms the evidence. */
 static enum iso_status judge_again(struct app *app, const struct iso_polygraph_options *options,
                                    const struct iso_history *history)
 {

@@ -81,7 +81,7 @@ static void log_losses(const struct iso_history_loss *loss)
         "operation(s) with a string as key or value, which the format's own tools do not read");
 }
 
-/* What a recorder said of its file is not written: check says it of the input. */
+/* A recorder's counts of its file are not written: check reports them of the input. */
 static void note_recorders(const struct convert *convert, const struct iso_history *history)
 {
     if (convert->load.quiet)

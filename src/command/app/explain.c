@@ -35,7 +35,7 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-/* What kind of timestamps the history has, if that is known. */
+/* Kind of the history's timestamps, if it is known. */
 static enum iso_wall wall_of(const struct explain *explain)
 {
     return explain->stream.sources.count ? run_source_wall(&explain->stream.sources)

@@ -75,8 +75,8 @@ static bool goes_to_files(const struct app_explanation *explanation)
     return count > count_stdout(explanation);
 }
 
-/* Who closed standard output and asks for files wants the files: what would stand there is said to
- * nobody. */
+/* With standard output closed, a command that was asked for files still writes them; its text
+ * goes nowhere. */
 static void speak_to_nobody(void)
 {
     int nobody = open("/dev/null", O_WRONLY | O_CLOEXEC);

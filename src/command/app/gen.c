@@ -416,7 +416,7 @@ static enum iso_status check_rows(struct app *app, const struct gen *gen)
     return ISO_OK;
 }
 
-/* What a replicated store does not have. */
+/* Refuses options that a replicated store has not. */
 static enum iso_status check_sites(struct app *app, const struct gen *gen)
 {
     const struct iso_generate_options *generate = &gen->generate;

@@ -394,7 +394,7 @@ static void say_what_watches(const struct probe *probe, const struct iso_probe *
         iso_probe_schema(running), iso_probe_prefix(running), probe->to + 6);
 }
 
-/* What the world did to the run counts only where nothing was found: a violation is one. */
+/* A failure around the run (a lost server) counts only where no violation was found. */
 static enum iso_status run_and_judge(struct app *app, struct probe *probe,
                                      struct iso_probe *running)
 {

@@ -91,7 +91,7 @@ static enum iso_status parse_levels(struct app *app, struct prove *prove)
     return ISO_OK;
 }
 
-/* That of the levels that were asked by name, the worst one; of all, ser's. */
+/* The worst outcome among the levels that were asked for by name; with all levels, that of ser. */
 static enum iso_status exit_status(const struct prove *prove, const struct iso_prove_result *result)
 {
     enum iso_status status = ISO_OK;
@@ -144,7 +144,7 @@ static enum iso_status write_histories(struct app *app, const char *folder,
     return status;
 }
 
-/* What was asked for beside the verdict. */
+/* Writes the files that were asked for beside the verdict. */
 static enum iso_status write_files(struct app *app, struct prove *prove,
                                    const struct iso_prove_program *program,
                                    const struct iso_prove_result *result)
@@ -181,7 +181,7 @@ static enum iso_status write_files(struct app *app, struct prove *prove,
     return status;
 }
 
-/* What is left of --timeout for what comes next. */
+/* Takes the time spent so far off --timeout. */
 static void spend_time(struct prove *prove)
 {
     double left = prove->deadline - iso_clock_seconds();

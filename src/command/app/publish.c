@@ -237,7 +237,7 @@ enum iso_status app_publisher_add(struct app_publisher *publisher, const struct 
 {
     double rate = (double)(publisher->options.rate ? publisher->options.rate : FAST_RATE);
     take_block(publisher, block, error);
-    /* What becomes ready later is due later: everything up to then can go. */
+    /* A transaction that becomes ready later is due later: all up to that moment can go. */
     while (publisher->waiting.count &&
            due_of(publisher->waiting.items) <= (double)publisher->taken / rate &&
            error->status == ISO_OK)

@@ -22,7 +22,7 @@ struct state {
 
 static const struct cli_option options[] = {{.type = CLI_END}};
 
-/* What a snapshot's items say, as they come. */
+/* State of one reading of a snapshot's items. */
 struct view {
     struct app *app;
     bool shows;
@@ -216,7 +216,7 @@ static void report_freed(void *context, const char *name, uint64_t bytes)
     freed->bytes += bytes;
 }
 
-/* What stands behind the last segment that a restart may read. */
+/* Drops the bytes behind the last segment that a restart may read. */
 static enum iso_status cut_stores(struct view *view, const char *path, struct freed *freed)
 {
     struct app *app = view->app;

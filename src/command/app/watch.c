@@ -76,7 +76,7 @@ static const struct cli_option options[] = {
     {.type = CLI_END},
 };
 
-/* What cannot go together, besides what the stream refuses. */
+/* Refuses options that exclude each other, beside those that the stream refuses. */
 static enum iso_status check_options(const struct run_watch_options *watch,
                                      const struct cli_texts *files, struct iso_error *error)
 {

@@ -9,7 +9,7 @@
 #include "base/team.h"
 #include "library/library_private.h"
 
-/* What the message at hand brought. */
+/* Events of the message at hand. */
 struct brought {
     struct iso_decoder decoder;             /* first: it is what the pipeline knows of it */
     const struct iso_history *transactions; /* NULL: a watermark */
@@ -177,7 +177,7 @@ static enum iso_status answer(struct iso_stream *stream, struct iso_error *error
     return iso_error_set(error, stream->failure.status, "%s", stream->failure.text);
 }
 
-/* What could not be taken is missing from then on. */
+/* A record that could not be taken is missing from then on. */
 static enum iso_status check_source(struct iso_stream *stream, uint32_t source)
 {
     if (stream->failure.status == ISO_OK && source >= iso_pipeline_inputs(stream->pipeline)->count)

@@ -52,8 +52,8 @@ static enum iso_status pass_on(const struct iso_error *wrong, struct iso_error *
 
 /* ---- what was refused ---- */
 
-/* What a call that may fail answers: its error is the set's, too, until somebody says that it may
- * be. */
+/* The status of a call that may fail: its error stays with the set, too, until the caller clears
+ * it. */
 static enum iso_status answer(struct iso_transactions *transactions, const struct iso_error *wrong,
                               struct iso_error *error)
 {

@@ -13,7 +13,7 @@ enum { FETCH_AHEAD = 8, FETCH_STRIDE = 2 };
  * batch is judged. */
 enum { FIND_AHEAD = 128, FIND_AHEAD_PARALLEL = 1024 };
 
-/* So many keys of a block stay in the second level cache. */
+/* Number of a block's keys that stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 14 };
 
 void iso_aion_options_init(struct iso_aion_options *options)
@@ -401,7 +401,8 @@ uint64_t aion_bytes(const struct iso_aion *engine)
     return bytes;
 }
 
-/* To where the limit stands now; what started at or below `start` goes, too. */
+/* Moves the floor to where the limit stands now, and forgets transactions that started at or
+ * below `start`. */
 static void pass_limit(struct iso_aion *engine, uint64_t start)
 {
     struct task task = {.what = ADVANCE, .start = start};

@@ -175,7 +175,7 @@ static inline uint64_t chronos_bound(const struct iso_history *history, uint32_t
     return history->txns.sts[transaction] + 1; /* at SER sts may be missing: 0 */
 }
 
-/* That of the transaction's first write of the key, which it writes. */
+/* The bound just below the transaction's first write of the key, which it writes. */
 static inline uint64_t chronos_first_write_bound(const struct iso_history *history,
                                                  uint32_t transaction, uint32_t key)
 {

@@ -19,8 +19,8 @@ static uint32_t first_of(const struct iso_history *history, const struct iso_ran
     return history->txns.first_op[set->transaction] + set->first;
 }
 
-/* Who knows its commit timestamp was joined with the stream: a row without cells was touched there
- * and not changed. One with "cells":{} was not joined. */
+/* A record with a commit timestamp was joined with the stream: there a row without cells was
+ * touched and not changed. One with "cells":{} was not joined. */
 static bool leaves_out_cells(const struct iso_history *history, const struct iso_range *set)
 {
     return set->form == ISO_SET_ROW && set->count == 1 &&

@@ -10,7 +10,8 @@
 
 #include "verdict/polygraph.h"
 
-/* Who judges a part at the level of the options: iso_polygraph_check, or what has that form. */
+/* Judges a part of a history at the level of the options: iso_polygraph_check, or a function of
+ * the same form. */
 typedef enum iso_status iso_polygraph_judge(const struct iso_history *history,
                                             const struct iso_polygraph_options *options,
                                             struct iso_polygraph_result *result,

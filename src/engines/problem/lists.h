@@ -47,7 +47,7 @@ struct numbers {
     uint32_t count;
 };
 
-/* Who appended an element; NULL: nobody. */
+/* The appenders of an element; NULL: none. */
 const struct appended *lists_appended_of(const struct lists *lists, uint32_t key, iso_atom element);
 
 /* The one append of an element that did not abort, else one that did; `*several`: more than one did

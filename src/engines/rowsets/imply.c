@@ -206,8 +206,8 @@ static uint32_t change_key(struct implying *implying, iso_atom parts, uint32_t w
         history, iso_atoms_text(&history->atoms, implying->key.bytes, implying->key.used));
 }
 
-/* Who wrote the row's versions of that moment; ISO_NUMBER_NONE: several did, since commits may
- * share a place. */
+/* The writer of the row's versions of that moment; ISO_NUMBER_NONE: several, since commits may
+ * share a position. */
 static uint32_t writer_at(const struct implying *implying, uint32_t row, uint64_t cts)
 {
     const struct iso_rowsets *engine = implying->judge.engine;

@@ -290,7 +290,8 @@ static bool is_within_limit(struct judge *judge)
     return judge->scope.counted <= limit;
 }
 
-/* With an unknown order of own writes each own row may be another one. */
+/* With an unknown order of own writes each of the transaction's own rows may hold any of its
+ * values. */
 static void doubt_own_rows(struct judge *judge)
 {
     if (judge->query->own_order && judge->query->own_count && counts(judge))

@@ -53,7 +53,7 @@ static const struct rowsets_version *find_version(const struct judge *judge,
     return rowsets_version_at(judge->engine, cell, judge->query->bound, judge->query->tid);
 }
 
-/* Who wrote it decides, if nobody wrote later what decides, too. */
+/* The version's writer decides, unless a later one decides, too. */
 static void note_writer(struct judge *judge, const struct rowsets_version *version)
 {
     struct judge_row *row = &judge->row;

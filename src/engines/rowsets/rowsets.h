@@ -204,7 +204,7 @@ struct iso_rowsets_stats {
     uint64_t given_up;                      /* tables */
     uint64_t tables, rows, cells, versions; /* now */
     uint64_t bytes;
-    /* Of queries that wait, but for ranges, the first: when it arrived, UINT64_MAX: none waits; and
+    /* The oldest waiting query, ranges aside: when it arrived (UINT64_MAX: none waits), and
      * where it stands. */
     uint64_t oldest, oldest_origin;
 };

@@ -23,7 +23,7 @@ struct seen {
     bool other_intermediate, other_aborted; /* `other` did */
 };
 
-/* Who but the reader wrote the value of a register read. */
+/* The transactions other than the reader that wrote the value of a register read. */
 static struct seen writers_of(const struct iso_history *history, uint32_t reader,
                               uint32_t operation, uint32_t other)
 {

@@ -73,8 +73,8 @@ uint32_t lists_last_writer(const struct finals *finals, uint32_t key, uint32_t o
     return ISO_NONE;
 }
 
-/* Who appended each element of a list read, as far as that is told by elements that are nobody
- * else's: those bring their transaction's others with them. The reader's own appends come last. */
+/* Finds the appender of each element of a list read, as far as elements with a single appender
+ * tell: those bring their transaction's others with them. The reader's own appends come last. */
 static uint32_t *find_owners(const struct finals *finals, uint32_t reader, uint32_t operation)
 {
     assert(operation < finals->history->ops.count);

@@ -648,7 +648,7 @@ static void find_writers(struct walk *walk)
     iso_free(sorted);
 }
 
-/* Who is read from is found once and kept, as rows want to know first who asks for them. */
+/* Keeps the writer of each read, since rows have to know their readers first. */
 static enum iso_verification keep_sources(struct walk *walk)
 {
     const struct iso_history *history = walk->history;

@@ -306,7 +306,7 @@ bool weak_order_propose(struct weak *weak)
 
 /* ---- cycles ---- */
 
-/* Who waits for whom, among those without a place. */
+/* Search among transactions without a position: which waits for which. */
 struct search {
     const struct weak *weak;
     uint32_t *bond_first, *bond_of;

@@ -109,7 +109,7 @@ static inline bool has_source(const struct weak *weak, uint32_t read)
     return weak->problem.reads.writer[read] < INITIAL;
 }
 
-/* Who wrote what a read saw; ISO_NONE: nobody, or it is not known. */
+/* The writer of the value read; ISO_NONE: nobody, or not known. */
 static inline uint32_t read_source(const struct weak *weak, uint32_t read)
 {
     uint32_t write = weak->problem.reads.writer[read];

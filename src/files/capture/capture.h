@@ -53,8 +53,8 @@ enum iso_status iso_capture_read(struct iso_capture_reader *reader,
  * is wrong before its end is an error. */
 bool iso_capture_is_cut(const struct iso_capture_reader *reader, uint64_t *lines);
 
-/* What stood before the batch that was read last, or behind all of them, in order; valid as long as
- * that is. */
+/* A sign that stands before the batch that was read last, or behind all of them, in order; valid
+ * until the next read. */
 struct iso_capture_sign {
     enum { ISO_CAPTURE_SIGN_END, ISO_CAPTURE_SIGN_REACHED } type;
     uint32_t input; /* END */

@@ -67,9 +67,8 @@ static bool has_place(const struct iso_capture_line *parsed)
            parsed->kind == ISO_CAPTURE_ENDS;
 }
 
-/* What the writer of a file that ends inside a line did not get done: all is well up to its end,
- * but for an escape or a character of which only a part is there. One that holds no whole line is
- * none. */
+/* Takes a file that ends inside a line: all is well up to its end, but for an escape or a
+ * character that is cut in two. A file without one whole line is refused. */
 static bool take_torn(struct iso_capture_reader *reader)
 {
     enum { PART_MOST = 12 };

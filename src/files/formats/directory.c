@@ -43,8 +43,8 @@ static bool is_cobra(const char *head, size_t length)
            (length == 9 || memchr(tags, head[9], 4) || (length > 17 && memchr(tags, head[17], 4)));
 }
 
-/* What the log begins like; false: like neither. An empty one is a session that did nothing, in
- * either. */
+/* Guesses the format from the log's first bytes; false: neither. An empty log is a session that
+ * did nothing, in either format. */
 static bool guess_log(const char *path, bool *is_empty, enum iso_format *format)
 {
     char head[FORMAT_HEAD];

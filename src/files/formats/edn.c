@@ -123,8 +123,8 @@ static enum edn_type read_number(struct edn *edn)
     return edn->type;
 }
 
-/* What starts with '#': a set, a dropped form, or a tag, which is passed over. False: nothing came
- * of it, go on. */
+/* Reads a form that starts with '#': a set, a dropped form, or a tag, which is passed over.
+ * False: it gave no value, go on. */
 static bool read_dispatch(struct edn *edn, unsigned *dropped)
 {
     if (edn->at < edn->end && *edn->at == '{') {

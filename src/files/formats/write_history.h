@@ -40,8 +40,8 @@ void iso_history_writer_init(struct iso_history_writer *writer, struct iso_outpu
 enum iso_status iso_history_writer_add(struct iso_history_writer *writer,
                                        const struct iso_history *history, struct iso_error *error);
 
-/* What keys start with, as an initial transaction, {"ops":[...]}: for --initial-file beside a
- * native history. Keys that start with nothing are left out. Returns how many are in it. */
+/* Writes the initial values of keys as an initial transaction, {"ops":[...]}, for --initial-file
+ * beside a native history. Keys without one are left out. Returns how many were written. */
 uint64_t iso_history_write_initial(struct iso_output *output, const struct iso_history *history);
 
 /* Writes a finished history as a directory, which must not be there yet, or be empty; it appears

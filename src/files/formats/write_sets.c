@@ -88,7 +88,7 @@ static void write_rows(struct iso_output *output, const struct iso_history *hist
     iso_output_char(output, '}');
 }
 
-/* What a query returned without keys: as it was given, or a bag's two members. */
+/* Writes the result of a query without keys: the text that was given, or a bag's two members. */
 static void write_returned(struct iso_output *output, const struct iso_history *history,
                            const struct iso_range *set)
 {
@@ -138,8 +138,9 @@ static void write_range(struct iso_output *output, const struct iso_history *his
     iso_output_char(output, '}');
 }
 
-/* Of a finished range its reads are all that there is to say; parts of a row are operations as
- * others; and of a value that nobody knows only a plain operation says why. */
+/* Whether the set can be written as it was recorded: a finished range is written by its reads,
+ * parts of a row as plain operations, and only a plain operation can say why a value is not
+ * known. */
 static bool can_write(const struct iso_history *history, const struct iso_range *set,
                       uint32_t operation)
 {

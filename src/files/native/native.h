@@ -53,8 +53,8 @@ enum iso_status iso_native_read_transaction(struct iso_native *native, const cha
                                             struct iso_history *history,
                                             struct iso_native_fault *fault);
 
-/* The same for a transaction inside a larger text, which native->json was started on; leaves the
- * cursor behind it. */
+/* Reads a transaction inside a larger text, which native->json was started on; leaves the cursor
+ * behind it. */
 enum iso_status iso_native_read_value(struct iso_native *native, uint64_t origin,
                                       struct iso_history *history, struct iso_native_fault *fault);
 

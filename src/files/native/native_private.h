@@ -71,7 +71,7 @@ void native_take_row(struct iso_history *history, struct native_operation *opera
 void native_take_query(struct iso_history *history, struct native_operation *operation);
 void native_take_bag(struct iso_history *history, struct native_operation *operation);
 
-/* What else a query says; texts become canonical JSON. */
+/* Reads the other members of a query; texts become canonical JSON. */
 bool native_read_where(struct iso_native *native, struct iso_history *history, iso_atom *where);
 bool native_read_aggregates(struct iso_native *native, struct iso_history *history,
                             struct native_operation *operation);

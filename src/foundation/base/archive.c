@@ -216,8 +216,8 @@ void iso_archive_value(struct iso_archive *archive, const char *name, void *valu
     iso_free(bytes);
 }
 
-/* What a capacity beyond the need may be: columns at least double, and some are large from the
- * start. */
+/* Capacities above the need are allowed up to this: columns at least double, and some start
+ * large. */
 static uint64_t most_capacity(uint64_t count)
 {
     return count * 4 + SLACK;

@@ -62,7 +62,7 @@ iso_atom iso_atoms_text(struct iso_atoms *atoms, const char *text, size_t length
 bool iso_atoms_find(const struct iso_atoms *atoms, const char *text, size_t length,
                     iso_atom *found);
 
-/* The same atom in another table. */
+/* Copies an atom into another table. */
 iso_atom iso_atoms_copy(struct iso_atoms *into, const struct iso_atoms *from, iso_atom atom);
 
 /* The text of an atom other than ISO_ABSENT. `*length` bytes, not NUL-terminated; points into the

@@ -40,7 +40,7 @@ static inline uint32_t iso_bytes_load4(const char *at)
     return word;
 }
 
-/* The same of at most 8 bytes, of which none behind them is read; 0 for none. */
+/* Loads at most 8 bytes without reading behind them; 0 for none. */
 static inline uint64_t iso_bytes_load_short(const char *at, size_t count)
 {
     if (count >= 8)

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* What separates a row's key from the column. */
+/* Separates a row's key from the column. */
 enum { ISO_CELL_MARK = '#' };
 
 /* Adds `#` and the encoded column to a text that ends with the row's key. */

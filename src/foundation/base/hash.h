@@ -26,7 +26,7 @@ static inline uint64_t iso_hash_number(uint64_t number)
     return hash ^ hash >> 32;
 }
 
-/* Of two that belong together. */
+/* Hashes a pair of numbers. */
 static inline uint64_t iso_hash_pair(uint32_t one, uint32_t other)
 {
     return iso_hash_number((uint64_t)one << 32 | other);

@@ -17,8 +17,8 @@ struct iso_heap {
     uint32_t count, capacity;
 };
 
-/* The same of items of any type, in a list with room: `is_before` takes pointers to two. A pop
- * takes the first one away, which the caller has copied. */
+/* A heap of items of any type, in a list with room: `is_before` takes pointers to two. A pop
+ * removes the first item, which the caller has copied. */
 #define ISO_HEAP_PUSH(list, count, item, is_before)                                                \
     do {                                                                                           \
         uint32_t at_ = (count)++;                                                                  \

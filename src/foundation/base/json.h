@@ -113,7 +113,7 @@ static inline unsigned char iso_json_space(struct iso_json *json)
     return iso_json_space_slow(json);
 }
 
-/* What the next value is, by its first byte. */
+/* Type of the next value, by its first byte. */
 static inline enum iso_json_type iso_json_peek(struct iso_json *json)
 {
     switch (iso_json_space(json)) {

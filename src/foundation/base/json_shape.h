@@ -29,7 +29,7 @@ struct iso_json_shape {
     } members[ISO_JSON_SHAPE_MEMBERS];
 };
 
-/* What a name means to the caller. */
+/* The caller's meaning of a member's name. */
 typedef uint8_t iso_json_meaning(const char *name, size_t length);
 
 /* A whole object, array or string as it stood in an earlier text: where the same bytes stand again,

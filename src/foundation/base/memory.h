@@ -84,7 +84,7 @@ size_t iso_column_capacity(size_t capacity, size_t need);
     ((column) = iso_column_grow((column), (size_t)(old) * sizeof *(column),                        \
                                 iso_list_bytes((size_t)(next), sizeof *(column))))
 
-/* The same where the list is a column (iso_column_grow, iso_column_free). */
+/* Reserves room in a list that is a column (iso_column_grow, iso_column_free). */
 #define ISO_RESERVE_COLUMN(column, need, capacity)                                                 \
     do {                                                                                           \
         if ((size_t)(need) > (size_t)(capacity)) {                                                 \

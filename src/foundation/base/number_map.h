@@ -30,7 +30,7 @@ void iso_number_map_remove(struct iso_number_map *map, uint64_t number);
 void iso_number_map_clear(struct iso_number_map *map);
 void iso_number_map_release(struct iso_number_map *map);
 
-/* Of two that belong together: one number. */
+/* Makes one number of a pair. */
 static inline uint64_t iso_number_pair(uint32_t one, uint32_t other)
 {
     return (uint64_t)one << 32 | other;

@@ -104,8 +104,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What it is is looked at before it is opened, since to open a pipe is to wait; and whether it
- * still is that, after. */
+/* The file is examined before it is opened, since opening a pipe waits, and again afterwards. */
 static int open_existing(int folder, const char *name, const char *path, int flags,
                          struct iso_error *error)
 {

@@ -28,7 +28,8 @@ bool iso_own_is_device_name(const char *path);
 /* Is the folder `path` safe? One that cannot be looked at is: whoever opens something there is
  * told. */
 bool iso_own_folder(const char *path, struct iso_error *error);
-/* The same of one whose `status` is known; `alone`: also not by its being sticky. */
+/* Judges a folder whose `status` is known; `alone`: a sticky folder that others may write to
+ * does not do. */
 bool iso_own_folder_is(const char *path, const struct stat *status, bool alone,
                        struct iso_error *error);
 
@@ -44,8 +45,8 @@ const char *iso_own_name_of(const char *path);
  * false: `error`, else errno. `mode`: the new one's, that of the one that goes. */
 bool iso_own_may_replace(int folder, const char *path, mode_t *mode, struct iso_error *error);
 
-/* Of a file that is open and will hold people's data: if it is regular, nobody else reads it from
- * now on. False: errno. */
+/* Hides an open file that will hold people's data: if it is regular, nobody else can read it
+ * from now on. False: errno. */
 bool iso_own_hide(int file);
 
 /* A regular file in a folder that is open: no symbolic link is followed, no pipe waited for. -1:

@@ -18,7 +18,7 @@ void iso_payload_release(struct iso_payload *payload); /* a zeroed one is empty 
 /* A copy with ISO_JSON_PADDING zero bytes behind it. */
 const char *iso_payload_copy(struct iso_payload *payload, const void *bytes, size_t size);
 
-/* The same room, for `size` bytes that the caller puts there. */
+/* Room for `size` bytes that the caller puts there. */
 char *iso_payload_reserve(struct iso_payload *payload, size_t size);
 
 /* "byte 17: found 'x', expected ',' or '}'"; always ISO_BAD_INPUT. */

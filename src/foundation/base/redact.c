@@ -74,7 +74,7 @@ static void put_bare_word(struct iso_text *text, const char *word, const char *e
     iso_text_put_bytes(text, at, (size_t)(end - at));
 }
 
-/* To the last @: a password may hold anything, also what looks like the next URL. */
+/* Redacts up to the last @: a password may hold anything, also what looks like the next URL. */
 static void put_word(struct iso_text *text, const char *word, const char *end)
 {
     const char *scheme = strstr(word, "://"), *at;

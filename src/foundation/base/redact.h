@@ -16,7 +16,7 @@
 
 void iso_redact(struct iso_text *text, const char *string);
 
-/* The same as a copy, which the caller frees. */
+/* The redacted text as a copy, which the caller frees. */
 char *iso_redacted(const char *string);
 
 /* Does a property's name say that its value is a secret? */

@@ -38,8 +38,8 @@ ISO_SLOTS_INLINE void *iso_slots_vacant(const void *slots, uint64_t mask,
     return iso_slots_at(slots, kind, at);
 }
 
-/* What stands in `count` slots elsewhere (NULL: nothing does), to where it belongs. How many there
- * were. */
+/* Copies `count` slots from elsewhere (NULL: none) to where they belong. Returns how many were
+ * in use. */
 ISO_SLOTS_INLINE uint64_t iso_slots_spread(void *slots, uint64_t mask,
                                            const struct iso_slot_kind *kind, const void *from,
                                            uint64_t count)

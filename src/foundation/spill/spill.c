@@ -207,7 +207,8 @@ static enum iso_status make_room(struct iso_spill *spill, uint32_t space, struct
     return ISO_OK;
 }
 
-/* Of what is put now. What has expired already would never be cut: it counts as needed. */
+/* Counts expiring bytes of the record that is put. Bytes that have expired already would never
+ * be cut: they count as needed. */
 static void add_expiring(const struct iso_spill *spill, struct spill_segment *segment,
                          const struct iso_spill_record *record, uint32_t space)
 {

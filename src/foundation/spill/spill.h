@@ -68,10 +68,9 @@
 
 struct iso_spill;
 
-/* What is put; of it `expiring` bytes are not needed once the floor is above `until`. Cutting makes
- * of one what is left of it, not more, and says what of that will expire later; size 0: nothing is
- * left, it is removed. Its bytes, which may be others than those that came, stay until the next is
- * cut. The spill is not to be used meanwhile. */
+/* The record to put; `expiring` of its bytes are not needed once the floor is above `until`.
+ * Cutting shrinks a record to what is left of it, and says when that expires; size 0: nothing is
+ * left. */
 struct iso_spill_record {
     const void *bytes;
     uint32_t size, expiring;
@@ -112,13 +111,14 @@ void iso_spill_fetch(const struct iso_spill *spill, uint64_t digest);
 /* Forgets the record of a digest, which there is. */
 enum iso_status iso_spill_remove(struct iso_spill *spill, uint64_t digest, struct iso_error *error);
 
-/* What expires below `floor` may go from now on. Going back is ignored. */
+/* From now on bytes that expire below `floor` may be dropped. A lower floor than before is
+ * ignored. */
 void iso_spill_advance(struct iso_spill *spill, uint64_t floor);
 
 /* Says in `error` that the spill does not hold what was written to it; ISO_FAILED. */
 enum iso_status iso_spill_altered(const struct iso_spill *spill, struct iso_error *error);
 
-/* Of a spill with a name. Restoring: into a new one, of the same name. */
+/* Archives a spill with a name. Restoring needs a new one of the same name. */
 void iso_spill_archive(struct iso_archive *archive, struct iso_spill *spill);
 void iso_spill_fork(struct iso_spill *spill);
 void iso_spill_commit(struct iso_spill *spill);

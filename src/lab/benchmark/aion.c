@@ -133,9 +133,8 @@ static enum iso_status run_saturated(void *context, double *numbers, struct iso_
 
 /* ---- by the clock ---- */
 
-/* What one turn of the engine did: it took transactions up to `end`, finished at `clock`
- * (microseconds), the watermark passed, and judged all that it had taken but some from cts
- * `waiting` on. */
+/* One turn of the engine: it took transactions up to `end` and finished at `clock`
+ * (microseconds); the watermark passed, and all were judged but those from cts `waiting` on. */
 struct turn {
     uint32_t end;
     double clock;

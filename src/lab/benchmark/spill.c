@@ -251,7 +251,7 @@ static void simulation_release(struct simulation *simulation)
 
 /* ---- the engine ---- */
 
-/* What has been counted up to a moment. */
+/* Counts up to a moment. */
 struct moment {
     double at, seconds; /* since the start; in the engine */
     uint64_t transactions;

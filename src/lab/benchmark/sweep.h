@@ -15,7 +15,7 @@ struct bench_run {
     struct iso_figures *figures;
 };
 
-/* What is the same in all rows, in the words of the command line. */
+/* Describes the settings that all rows share, in the words of the command line. */
 void bench_settings(const struct bench_run *run, char *text, size_t size);
 
 /* Looks at all values and files before anything is measured. */

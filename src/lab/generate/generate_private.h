@@ -38,7 +38,7 @@ struct operation {
 
 enum row_step_kind { STEP_READ, STEP_WRITE, STEP_DELETE, STEP_QUERY, STEP_AGGREGATES, STEP_BAG };
 
-/* What a query asks of a row's cells. A cell that is NULL satisfies none but the last. */
+/* Conditions of a query on a row's cells. A cell that is NULL satisfies none but the last. */
 enum condition_form {
     CONDITION_NONE,
     CONDITION_EQUAL,

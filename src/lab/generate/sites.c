@@ -90,7 +90,7 @@ static void take_first(struct sites *sites, uint32_t site)
     skip_taken(sites, site);
 }
 
-/* What all sites have is forgotten, once it is half of the log. */
+/* Forgets the part of the log that all sites have, once it is half of it. */
 static void shorten(struct sites *sites)
 {
     uint32_t least = sites->log_count;

@@ -21,7 +21,7 @@
 
 enum { ISO_GENERATE_SITES = 64 };
 
-/* What a site has of a key. */
+/* A site's version of a key. */
 struct site_version {
     uint64_t value; /* 0: none yet */
     uint64_t time;  /* Lamport's */
@@ -55,7 +55,7 @@ struct sites {
 void sites_init(struct sites *sites, uint32_t count, uint32_t keys, uint32_t behind, bool locks);
 void sites_release(struct sites *sites);
 
-/* What the site has of a key. */
+/* The site's version of a key. */
 const struct site_version *sites_version(const struct sites *sites, uint32_t site, uint32_t slot);
 
 /* Whether a transaction at the site may write the key: psi, no other site has a newer version. */

@@ -73,7 +73,7 @@ static void run_register(struct store *store, const struct transaction *transact
     operation->value = slot->current;
 }
 
-/* What is there, and then the transaction's own appends so far. */
+/* Reads a list: the committed elements, then the transaction's own appends so far. */
 static void read_list(struct store *store, struct transaction *transaction, uint32_t at)
 {
     struct operation *operation = &transaction->operations[at];

@@ -72,15 +72,15 @@ static inline uint32_t row_number(const struct tables *tables, uint32_t table, u
 /* The row at the moment, the newest version up to it; what the pass wrote lies over it. */
 struct row_view row_see(struct tables *tables, uint32_t row, uint64_t moment);
 uint64_t row_cell(const struct tables *tables, const struct row_view *view, uint32_t column);
-/* What others committed there. */
+/* The row as others committed it. */
 bool version_is_there(const struct row_view *view);
 uint64_t version_cell(const struct row_view *view, uint32_t column);
 
 void row_write_cell(struct tables *tables, struct row *row, uint32_t column, uint64_t value);
 void row_write(struct row *row, bool is_there);
 
-/* What the pass wrote to the row becomes its newest version; older ones go that nobody can see who
- * looks at `horizon` or later. */
+/* The row's pending write becomes its newest version; versions that no reader at `horizon` or
+ * later can see are dropped. */
 void row_commit(struct tables *tables, uint32_t row, uint64_t cts, uint64_t horizon, bool is_known);
 
 /* Whether the cell is one that no transaction wrote which is known to be committed. */

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child writes into the pipe, once. */
+/* The answer that the child writes into the pipe, once. */
 struct answer {
     struct iso_error error;
     double numbers[ISO_CHILD_NUMBERS];

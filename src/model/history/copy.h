@@ -10,7 +10,7 @@
  * order. */
 void iso_history_copy(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
-/* The same with all its timestamps, snapshots and locks. `into` takes the clock of `from`. */
+/* Copies a history with its timestamps, snapshots and locks. `into` takes the clock of `from`. */
 void iso_history_copy_timed(struct iso_history *into, const struct iso_history *from, uint32_t t);
 
 /* Adds operation `o` to the transaction that `into` began last. */

@@ -64,7 +64,7 @@ enum iso_operation_kind { ISO_READ, ISO_WRITE, ISO_DELETE, ISO_APPEND, ISO_READ_
 /* says nothing without one */
 #define ISO_MARKS_OF_STREAM (ISO_MARK_CDC_WRITES | ISO_MARK_CELLS_OF_STREAM)
 
-/* What the numbers in sts, cts and ots are. One kind in a history. */
+/* Meaning of the numbers in sts, cts and ots. A history has one kind. */
 enum iso_clock {
     ISO_CLOCK_NONE,   /* none seen yet: black-box */
     ISO_CLOCK_SCALAR, /* 64-bit unsigned integers */
@@ -73,7 +73,7 @@ enum iso_clock {
     ISO_CLOCK_SNAPSHOT /* PostgreSQL snapshots: finished: positions */
 };
 
-/* What operations of a transaction were recorded as one. */
+/* Kinds of operations that were recorded as one. */
 enum iso_set_form {
     ISO_SET_RANGE, /* keys from `from` to `to`, and the value of each that was found */
     ISO_SET_QUERY, /* rows of `table` whose keys lie between the bounds and which `where` matches */
@@ -123,7 +123,7 @@ struct iso_snapshot {
     uint32_t xip_count;
 };
 
-/* What a file lacks whose recorder said how many records it wrote (native/counted.h). */
+/* Records missing from a file whose recorder counted them (native/counted.h). */
 struct iso_history_lost {
     uint64_t records;
     uint64_t recorders; /* that did not say so at their end: they were killed, or run still, and
@@ -340,7 +340,7 @@ static inline bool iso_history_is_header(const char *key, size_t length)
  * that the row was there, and nothing else. */
 void iso_history_read_touches(struct iso_history *finished);
 
-/* The same of a set, also one without operations. */
+/* The step of a set, also of one without operations. */
 uint32_t iso_history_set_step(const struct iso_history *history, const struct iso_range *set);
 
 bool iso_history_has_queries(const struct iso_history *history);

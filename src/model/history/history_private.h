@@ -24,8 +24,7 @@ static inline iso_atom history_translate(const iso_atom *map, iso_atom atom)
     return !(atom & ISO_ATOM_TABLE) || atom == ISO_ABSENT ? atom : map[atom & ~ISO_ATOM_TABLE];
 }
 
-/* What an operation says about its key: ISO_KEY_SCALAR, ISO_KEY_LIST, or nothing (a null read fits
- * both). */
+/* Use of a key by an operation: ISO_KEY_SCALAR, ISO_KEY_LIST, or none (a null read fits both). */
 static inline uint8_t history_key_use(enum iso_operation_kind kind, uint32_t value)
 {
     if (kind == ISO_APPEND || kind == ISO_READ_LIST)

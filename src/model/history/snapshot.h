@@ -32,7 +32,7 @@ static inline const uint64_t *iso_snapshot_xips(const struct iso_history *histor
 bool iso_snapshot_sees(const struct iso_history *history, const struct iso_snapshot *snapshot,
                        uint64_t xid);
 
-/* The same snapshot in a history that is building; returns its index there. */
+/* Copies a snapshot into a history that is being built; returns its index there. */
 uint32_t iso_snapshot_copy(struct iso_history *into, const struct iso_history *from,
                            uint32_t snapshot);
 

@@ -273,7 +273,7 @@ static bool parse_plain_operand(struct parser *parser, struct operand *operand)
     return parse_constant(parser, &operand->literal, "a column or a constant");
 }
 
-/* With what is compared: in brackets, too. */
+/* Parses an operand of a comparison, in brackets, too. */
 static bool parse_operand(struct parser *parser, struct operand *operand)
 {
     if (!is_at(parser, PREDICATE_OPEN))

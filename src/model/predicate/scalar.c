@@ -413,7 +413,7 @@ static iso_order compare_untyped(const struct iso_scalar *left, const struct iso
                : of_likeness(likeness);
 }
 
-/* With something that has one. */
+/* Compares a value without a type with one that has a type. */
 static iso_order compare_half_typed(const struct iso_scalar *untyped,
                                     const struct iso_scalar *typed)
 {

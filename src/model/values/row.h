@@ -86,7 +86,7 @@ enum { ISO_TYPE_DECLARED = 16, ISO_TYPE_STRING = 16 };
 uint32_t iso_type_digest(const char *type, size_t length, const char *meaning,
                          size_t meaning_length);
 
-/* What the value of a cell without a schema tells; 0: nothing. */
+/* The type that the value of a cell without a schema suggests; 0: none. */
 uint32_t iso_cell_type(const struct iso_cell *cell);
 
 struct iso_row {
@@ -99,7 +99,7 @@ struct iso_row {
     struct iso_json_shape shape; /* of the objects that were read */
 };
 
-/* What a row's value is. */
+/* How much of a row's value is known. */
 enum iso_row_value {
     ISO_ROW_KNOWN,
     ISO_ROW_UNKNOWN,   /* a cell of it is ISO_CELL_UNKNOWN */

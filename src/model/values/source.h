@@ -43,7 +43,7 @@ enum iso_event_type {
 
 enum iso_row_operation { ISO_ROW_INSERT, ISO_ROW_UPDATE, ISO_ROW_DELETE, ISO_ROW_SNAPSHOT };
 
-/* What a statement did to the rows of a table: a SCHEMA's `operation`. An emptied table is a
+/* Effect of a statement on the rows of a table: a SCHEMA's `operation`. An emptied table is a
  * DROP. */
 enum iso_table_change {
     ISO_TABLE_SAME,
@@ -149,7 +149,7 @@ struct iso_schema {
     size_t length;
 };
 
-/* What a source's before images contain (PostgreSQL's replica identity). */
+/* Contents of a source's before images (PostgreSQL's replica identity). */
 enum iso_row_identity {
     ISO_IDENTITY_LEARN,   /* whole rows only where the source says so, or has shown so */
     ISO_IDENTITY_DEFAULT, /* the key alone */
@@ -185,7 +185,7 @@ struct iso_decoder_options {
     const char *compression; /* of payloads: "none", "gzip", "lz4", "snappy", "zstd"; NULL: none */
 };
 
-/* What a decoder with cells says of a column. */
+/* Coverage of a column by a decoder with cells. */
 enum iso_column_coverage {
     ISO_COLUMN_UNLISTED,  /* its changes are not asked for */
     ISO_COLUMN_NOT_SHOWN, /* rows of the table came, and none had it */
@@ -211,8 +211,8 @@ struct iso_decoder_class {
      * of `topic`. NULL: no table's do. */
     bool (*covers)(const struct iso_decoder *decoder, const char *topic, const char *table,
                    size_t length);
-    /* What the schemas of messages so far say of a column of `table`; of no `column` (NULL): of
-     * what a row's value is, ISO_VALUE_ROW where that is the whole row. NULL: they say nothing. */
+    /* Type of a column of `table` by the schemas of messages so far; without a `column` (NULL),
+     * of a row's value: ISO_VALUE_ROW where that is the whole row. NULL: not known. */
     struct iso_value_type (*value_type)(const struct iso_decoder *decoder, const char *table,
                                         size_t length, const char *column, size_t column_length);
     /* The name of the column that is the key of `table`, or NULL: it is not known, or there are
@@ -228,7 +228,7 @@ struct iso_decoder_class {
     uint32_t (*types_known)(const struct iso_decoder *decoder);
 };
 
-/* What every decoder starts with. */
+/* The members that every decoder starts with. */
 struct iso_decoder {
     const struct iso_decoder_class *class;
     const char *value; /* the column that is a row's value; NULL: all, or it has none */

@@ -28,7 +28,7 @@ bool iso_value_spell(struct iso_value_type type, struct iso_json_text text, stru
 
 enum iso_likeness { ISO_VALUES_EQUAL, ISO_VALUES_UNCLEAR, ISO_VALUES_DIFFER };
 
-/* Who wrote the texts down. */
+/* The writers of two texts. */
 struct iso_spellers {
     bool client;      /* one of them is a client's; else both are the stream's */
     bool write;       /* and is what it wrote, before the column rounded it */
@@ -52,8 +52,8 @@ bool iso_row_spell(const struct iso_column_types *types, struct iso_json_text ro
 
 enum { ISO_SPELLING_NAME = 192, ISO_SPELLING_TEXT = 64 };
 
-/* What makes two rows differ: the first column that does, or is not clear if none does. Texts are
- * cut to the room that they have, and empty where it is not one column. */
+/* The difference of two rows: the first column that differs, or, if none does, one that is not
+ * clear. Texts are cut to fit, and empty where the difference is not in one column. */
 struct iso_row_difference {
     char column[ISO_SPELLING_NAME], one[ISO_SPELLING_TEXT], other[ISO_SPELLING_TEXT];
 };

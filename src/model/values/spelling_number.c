@@ -258,7 +258,7 @@ static bool are_same(const struct spelling_number *one, const struct spelling_nu
            one->count == other->count && !memcmp(one->digits, other->digits, (size_t)one->count);
 }
 
-/* To its first `count` digits (or none, which is 0 or one more digit before them). */
+/* Rounds to the first `count` digits (or to none: 0, or one more digit before them). */
 static void round_to(struct spelling_number *number, int count, bool cuts)
 {
     if (number->count <= count)
@@ -292,7 +292,7 @@ static int places_of(const struct spelling_number *number)
     return number->count > number->point ? number->count - number->point : 0;
 }
 
-/* With as many places as the shorter one has, or fewer, they are the same. */
+/* Whether the two are equal at the shorter one's number of places, or fewer. */
 static bool was_rounded(const struct spelling_number *one, const struct spelling_number *other)
 {
     const struct spelling_number *finer = places_of(one) > places_of(other) ? one : other;

@@ -25,7 +25,7 @@ static inline bool spelling_equal(struct iso_json_text one, struct iso_json_text
 
 bool spelling_is_word(struct iso_json_text text, const char *word); /* whatever its case */
 
-/* What stands inside of NAME('...'), as Python prints it; otherwise all. */
+/* The text inside NAME('...'), as Python prints it; otherwise the whole text. */
 struct iso_json_text spelling_unwrap(struct iso_json_text text, const char *name);
 
 /* ---- numbers: 0.DIGITS * 10^point ---- */
@@ -44,8 +44,8 @@ bool spelling_spell_number(struct iso_value_type type, struct iso_json_text text
                            struct iso_text *out);
 enum relation spelling_relate_numbers(struct iso_value_type type, struct iso_json_text one,
                                       struct iso_json_text other, bool rounds);
-/* Of numbers whose type is not known: the same with other zeros, or one was cut to a FLOAT's six
- * digits. */
+/* Whether two numbers of unknown type may be equal: they differ in zeros only, or one was cut to
+ * a FLOAT's six digits. */
 bool spelling_are_like_numbers(struct iso_json_text one, struct iso_json_text other);
 
 /* ---- times ---- */

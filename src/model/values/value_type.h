@@ -21,7 +21,7 @@ struct iso_connect_type {
 
 struct iso_value_type iso_value_type_of(const struct iso_connect_type *said);
 
-/* Of a schema's parameters: the column's scale, length and database type; anything else is passed
+/* Takes a schema's parameter: the column's scale, length or database type; others are passed
  * over. */
 void iso_connect_parameter(struct iso_connect_type *said, struct iso_json_text name,
                            struct iso_json_text value);

@@ -40,5 +40,5 @@ uint32_t iso_answers_strongest(const struct iso_answers *answers);
 /* The undecided candidates that none of those implies: the answer may be one of these. As bits. */
 uint32_t iso_answers_open(const struct iso_answers *answers);
 
-/* What the answers say of a level, also of one that is no candidate. */
+/* The outcome at a level, also one that is no candidate. */
 enum iso_outcome iso_answers_outcome(const struct iso_answers *answers, enum iso_level level);

@@ -138,7 +138,7 @@ struct iso_lemma {
     uint32_t operation;              /* LIST: the list read */
 };
 
-/* What is wrong before any graph. */
+/* Findings before any graph. */
 enum iso_finding_kind {
     ISO_FINDING_NONE,
     ISO_FINDING_INT,
@@ -198,10 +198,10 @@ void iso_evidence_edge(struct iso_evidence *evidence, struct iso_edge edge);
 void iso_evidence_event(struct iso_evidence *evidence, uint32_t event);
 void iso_evidence_add_choice(struct iso_evidence *evidence, struct iso_choice choice);
 
-/* Who wrote what the operation read, as a choice says; ISO_NO_CHOICE: none is about it. */
+/* The choice about the writer of the operation's value; ISO_NO_CHOICE: there is none. */
 uint32_t iso_evidence_choice(const struct iso_evidence *evidence, uint32_t operation);
 
-/* What cycles are called: Adya's names, and those of well-known special cases. */
+/* Names of cycles: Adya's, and those of well-known special cases. */
 enum iso_anomaly {
     ISO_G0,
     ISO_G1C,

@@ -47,7 +47,7 @@ enum iso_level { ISO_LEVEL_LIST(ISO_LEVEL_NUMBER) ISO_LEVELS };
 /* The room that a name takes. */
 #define ISO_LEVEL_NAME_MAX 12
 
-/* What an order of the transactions is made of. */
+/* The events that an order of transactions consists of. */
 enum iso_level_shape {
     ISO_SHAPE_ONE_EVENT,  /* a transaction is one event: all of it happens at once */
     ISO_SHAPE_TWO_EVENTS, /* begin and commit; writers of a key do not overlap */

@@ -57,7 +57,7 @@ struct iso_reported_location {
     uint32_t operation;           /* ISO_NONE: not said */
 };
 
-/* What the database calls a transaction's commit; what is empty is not said. */
+/* The database's name of a transaction's commit; empty members are not printed. */
 struct iso_reported_commit {
     struct iso_reported_atom tid;
     char xid[ISO_REPORTED_STAMP], lsn[ISO_REPORTED_STAMP], time[ISO_REPORTED_STAMP];
@@ -68,7 +68,7 @@ struct iso_reported_edge {
     char type[8]; /* "wr", "ww", "rw", "so", "rt", "implied" */
 };
 
-/* What a line says before its violation; NULL: not said. */
+/* The members of a line before its violation; NULL: not printed. */
 struct iso_reported_head {
     const char *id, *state, *doubtful, *level;
     bool by_deadline; /* final because its time was up */
@@ -105,7 +105,7 @@ void iso_reported_put_members(struct iso_text *text, const struct iso_reported *
 
 /* ---- a whole verdict ---- */
 
-/* What it says before anything else; NULL: not said. */
+/* The members of a verdict before all others; NULL: not printed. */
 struct iso_reported_verdict {
     const char *level, *order, *engine, *outcome, *reason,
         *any_order; /* a reason that is not said is null */
@@ -151,7 +151,7 @@ struct iso_reported_sink {
     void *context;
 };
 
-/* What the objects that were read so far say of the whole; of several the last. */
+/* The verdict as a whole, by the objects read so far; the last of several counts. */
 struct iso_reported_object {
     char level[12], engine[12], outcome[12]; /* empty: not said */
     uint64_t found, doubtful; /* the sum of the counts, and of those that are doubtful */

@@ -489,7 +489,7 @@ static const char *word_or_null(const char *word)
     return *word ? word : NULL;
 }
 
-/* What was read stays where it is from here on. */
+/* The violation that was read stays where it is from here on. */
 static const struct iso_reported *whole_violation(struct iso_reported_reader *reader)
 {
     struct iso_reported *reported = &reader->reported;

@@ -175,7 +175,7 @@ void iso_reported_put_head(struct iso_text *text, const struct iso_reported_head
     iso_text_put(text, ",");
 }
 
-/* What one violation rests on; a count of many has none of this. */
+/* Writes the grounds of one violation; a count of many has none. */
 static void put_grounds(struct iso_text *text, const struct iso_reported *reported)
 {
     put_value(text, ",\"expected\":", &reported->expected);

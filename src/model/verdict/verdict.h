@@ -25,7 +25,7 @@ enum iso_axiom {
     ISO_AXIOMS
 };
 
-/* What kind of violation (docs/semantics.md). Where several fit, the first of uncommitted,
+/* Kinds of violations (docs/semantics.md). Where several fit, the first of uncommitted,
  * intermediate, future, absent, stale. */
 enum iso_violation_kind {
     ISO_KIND_NONE,

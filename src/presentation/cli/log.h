@@ -14,7 +14,8 @@
 
 enum cli_log_format { CLI_LOG_TEXT, CLI_LOG_JSON };
 
-/* What ISOCHRON_LOG_FORMAT asks for: it holds from the first word, before any option is read. */
+/* The format that ISOCHRON_LOG_FORMAT asks for: it holds from the first word, before any option
+ * is read. */
 enum cli_log_format cli_log_format_wished(void);
 void cli_log_set_format(enum cli_log_format format);
 void cli_log_set_quiet(bool quiet); /* no remarks; warnings and errors all the same */
@@ -28,14 +29,14 @@ uint64_t cli_log_dropped(void); /* how many lines were counted only, in all */
 /* May a line be drawn over and over? On a terminal that can, and where remarks are text. */
 bool cli_log_can_draw(void);
 
-/* What a person may like to know. */
+/* Logs a remark. */
 void cli_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* What was left out or cannot be relied on. */
+/* Logs a warning: something was left out or cannot be relied on. */
 void cli_log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Why the command fails. */
 void cli_log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What a noun of which there are `count` ends in. */
+/* The plural's ending for `count` things. */
 static inline const char *cli_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -16,7 +16,7 @@ unsigned cli_threads(uint64_t asked); /* as many as were asked for; 0: one a pro
 /* The most memory that this process has had, in bytes. */
 uint64_t cli_peak_memory(void);
 
-/* What it has now, apart from mapped files. 0: not known. */
+/* Memory in use, apart from mapped files. 0: not known. */
 uint64_t cli_memory_in_use(void);
 /* bytes that the machine has, or that the control group may use */
 uint64_t cli_machine_memory(void);

@@ -20,7 +20,7 @@
 #include "history/index.h"
 #include "history/history.h"
 
-/* Who a verdict names. */
+/* A transaction that a verdict names. */
 struct iso_party {
     iso_atom tid;
     uint32_t transaction; /* ISO_NONE: not in the history */

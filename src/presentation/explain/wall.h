@@ -21,7 +21,7 @@ enum iso_wall {
     ISO_WALL_NANOSECONDS
 };
 
-/* What the timestamps of a kind of source are ("ticdc", ...). */
+/* Meaning of the timestamps of a kind of source ("ticdc", ...). */
 enum iso_wall iso_wall_of_source(const char *kind);
 
 /* "2026-11-21T18:50:32.123Z", with as many digits as the clock has, and "+5" behind it for the

@@ -442,7 +442,7 @@ void lower_note_growth(const struct lowering *lowering, struct table *table, uin
 /* A row's columns as a WRITE takes them; NONE stays. */
 void lower_row_values(struct lowering *lowering, const struct table *table,
                       const struct value *values, const bool *set, uint32_t *list);
-/* To the column's type; false: refused. */
+/* Converts a term to the column's type; false: refused. */
 bool lower_convert(struct lowering *lowering, const struct column *column, struct value *value,
                    size_t place);
 /* False: RETURNING has more values than there is room for, and was refused. */

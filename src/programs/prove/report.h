@@ -33,5 +33,6 @@ void iso_prove_put_accesses(const struct iso_prove_execution *execution,
                             const struct iso_prove_item *item, const char *before,
                             struct iso_text *text);
 
-/* Who looks, when the rule is broken: "who sees T1, T2 finds", "at the end". */
+/* Names the observer that finds the rule broken: "a transaction that sees T1, T2 finds", "at the
+ * end". */
 void iso_prove_put_moment(const struct iso_prove_execution *execution, struct iso_text *text);

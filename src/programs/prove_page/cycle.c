@@ -30,7 +30,7 @@ static bool wrote(const struct graph *graph, uint32_t instance, uint32_t cell)
     return graph->wrote[(size_t)instance * graph->execution->program->cells + cell];
 }
 
-/* Who overwrites what `from` wrote (ISO_NONE: the initial value), or ISO_NONE. */
+/* The transaction that overwrites `from`'s version (ISO_NONE: the initial one), or ISO_NONE. */
 static uint32_t next_writer(const struct graph *graph, uint32_t from, uint32_t cell)
 {
     const struct iso_prove_execution *execution = graph->execution;

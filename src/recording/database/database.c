@@ -161,8 +161,8 @@ enum iso_database_outcome iso_database_execute(struct iso_database *database, co
     return outcome;
 }
 
-/* What says that the transaction was undone; of all else nobody knows. 40003: statement completion
- * unknown. */
+/* Errors that say that the transaction was undone; after any other the outcome is unknown.
+ * 40003: statement completion unknown. */
 static bool says_undone(const struct iso_database *database)
 {
     static const unsigned numbers[] = {1213, 1205, 1020, 1062, 9007, 8002, 8022, 8028};

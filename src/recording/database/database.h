@@ -30,7 +30,7 @@
 
 enum iso_database_protocol { ISO_PROTOCOL_POSTGRES, ISO_PROTOCOL_MYSQL };
 
-/* Who answers: products differ behind one protocol. */
+/* The product that answers: several speak one protocol. */
 enum iso_database_product {
     ISO_PRODUCT_POSTGRES,
     ISO_PRODUCT_YUGABYTE,
@@ -79,7 +79,8 @@ void iso_database_send_and_cut(struct iso_database *database, const char *sql);
 /* From any thread: the connection is lost. */
 void iso_database_cut(struct iso_database *database);
 
-/* Of the last statement that was done: rows, columns, and how many rows a change met. */
+/* Results of the last statement that succeeded: rows, columns, and the number of rows that a
+ * change met. */
 uint32_t iso_database_rows(const struct iso_database *database);
 uint32_t iso_database_columns(const struct iso_database *database);
 uint64_t iso_database_affected(const struct iso_database *database);
@@ -90,7 +91,7 @@ const char *iso_database_column(const struct iso_database *database, uint32_t co
 /* The first value of a query's first row; NULL: none, NULL, or it failed. */
 const char *iso_database_ask(struct iso_database *database, const char *sql);
 
-/* Of the last statement that was refused or lost: one line. */
+/* Message of the last statement that was refused or lost, in one line. */
 const char *iso_database_message(const struct iso_database *database);
 /* SQLSTATE, "" if there is none */
 const char *iso_database_state(const struct iso_database *database);

@@ -23,7 +23,7 @@ struct database_rows {
 void database_rows_clear(struct database_rows *rows, uint32_t columns);
 void database_rows_add(struct database_rows *rows, const char *bytes, size_t size); /* NULL: NULL */
 
-/* What the last failure was. */
+/* The last failure. */
 struct database_failure {
     char state[6];
     unsigned number;

@@ -14,7 +14,7 @@
  * cannot read. */
 enum { CLIENT_ERRORS = 2000, CLIENT_ERRORS_END = 3000, SHUTDOWN = 1053, KILLED = 1927 };
 
-/* What is called of libmariadb. */
+/* The functions of libmariadb that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(affected_rows) X(close) X(errno) X(error) X(fetch_fields) X(fetch_lengths) X(fetch_row) \

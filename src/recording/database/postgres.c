@@ -9,7 +9,7 @@
 #include "base/shared_library.h"
 #include "database/database_private.h"
 
-/* What is called of libpq. */
+/* The functions of libpq that are called. */
 /* clang-format off */
 #define FUNCTIONS(X) \
     X(backendPID) X(clear) X(cmdStatus) X(cmdTuples) X(connectdbParams) X(errorMessage) X(exec) \
@@ -59,7 +59,7 @@ static void postgres_close(void *context)
 
 static void *postgres_connect(const struct database_address *address, struct iso_error *error)
 {
-    /* What stands in the URL wins: it comes last. */
+    /* Parameters in the URL win: it comes last. */
     const char *const names[] = {"connect_timeout", "fallback_application_name", "dbname", NULL};
     const char *const values[] = {"10", "isochron", address->url, NULL};
     struct connection *connection = iso_allocate_zeroed(1, sizeof *connection);

@@ -192,7 +192,7 @@ put_option(struct iso_text *text, const char *option, const char *format, ...)
 /* Where there are so many tables, one source is for all of which it is true. */
 enum { MANY_TABLES = 8 };
 
-/* What a source needs to know of its table, or of all others of the connector's. */
+/* Writes a source's options for its table, or for all the connector's other tables. */
 static void put_source(struct iso_text *text, const struct iso_doctor_report *report,
                        const struct iso_doctor_table *table, bool is_prefix)
 {

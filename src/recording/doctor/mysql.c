@@ -41,7 +41,7 @@ static void check_binlog(struct doctor *doctor)
                    "SET GLOBAL server_id = 1;  -- and in my.cnf", "server_id is 0");
 }
 
-/* What the binlog leaves out by the server's own filters: columns 3 and 4 of its status. */
+/* Checks the server's own binlog filters: columns 3 and 4 of its status. */
 static void check_filters(struct doctor *doctor)
 {
     static const char *const statements[] = {"SHOW MASTER STATUS", "SHOW BINARY LOG STATUS"};

@@ -9,7 +9,7 @@
 
 enum { LOOKED_AT = 20, TABLES_LOOKED_AT = 30 };
 
-/* What was seen in the latest records of tables. */
+/* Findings in the latest records of tables. */
 struct seen {
     uint64_t records, envelopes, binary, with_transaction, changes, without_before;
     char connector[32];

@@ -49,8 +49,8 @@ static bool is_column(const struct plan_statement *statement, const struct catal
                 return false;
         }
     }
-    /* Of a query within, and of the system's relations, the columns are not known, but which
-     * functions there could be. */
+    /* A subquery's columns are not known, nor those of system relations; which functions there
+     * could be is. */
     return (is_of_table && !is_builtin) || !catalog_find_shadow(catalog, 'f', use->name);
 }
 

@@ -65,7 +65,7 @@ struct catalog_shadow {
 
 enum { CATALOG_NAMES = 256, CATALOG_EXPECTED = 24 };
 
-/* Of a catalog's names those that were used; `all`: those, and any other. */
+/* The names of a catalog that were used; `all`: those, and any other. */
 struct catalog_names {
     uint64_t bits[CATALOG_NAMES / 64];
     bool all;
@@ -95,7 +95,7 @@ struct catalog {
 };
 
 extern const char catalog_query[];
-/* What a transaction that has an xid asks: whether it may have changed a catalog itself. */
+/* Asks whether a transaction with an xid may have changed the catalog itself. */
 extern const char catalog_changed_query[];
 
 /* `tables`: names that are allowed, as schema.table or table; none: all. */
@@ -130,7 +130,7 @@ void catalog_put_check(struct catalog *catalog, struct iso_text *query,
 /* Does what these names mean in `catalog` mean the same in another? */
 bool catalog_agrees(struct catalog *catalog, const struct catalog *other,
                     const struct catalog_names *names);
-/* The same names of another catalog, which notes that they are used. */
+/* Finds the same names in another catalog, which notes that they are used. */
 struct catalog_names catalog_translate(struct catalog *catalog, struct catalog *other,
                                        const struct catalog_names *names);
 

@@ -49,8 +49,8 @@ void observed_client(struct observed *observed, const struct wire_piece *piece,
     if (observed->conversation.is_lost)
         return;
     if (!observed->conversation.is_ready) {
-        /* Who is not logged in makes no work: no client says more than its password before the
-         * server is ready. */
+        /* A client that has not logged in makes no work: before the server is ready it sends
+         * nothing but its password. */
         if (!strchr("pX", piece->type))
             observed_lose(observed);
         return;

@@ -8,7 +8,7 @@
 
 /* ---- equalities ---- */
 
-/* What a test says that its left side is equal to: by =, or IN a list of one. */
+/* The value that a test makes its left side equal to: by =, or IN a list of one. */
 static const PgQuery__Node *equal_of(const PgQuery__AExpr *test)
 {
     bool is_list = test->kind == PG_QUERY__A__EXPR__KIND__AEXPR_IN;

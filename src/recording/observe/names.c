@@ -36,7 +36,7 @@ size_t observed_text_bytes(const struct text *text)
            text->type_count * sizeof *text->types;
 }
 
-/* What a client may have kept for it is bounded. */
+/* Memory kept for one client's statements is bounded. */
 static void weigh(struct observed *observed, size_t *bytes, size_t many)
 {
     *bytes += many;

@@ -65,7 +65,7 @@ struct portal {
     bool is_cursor;          /* of DECLARE: by FETCH */
 };
 
-/* What the server still has to answer. */
+/* Kinds of answers that the server still owes. */
 enum entry_kind {
     ENTRY_QUERY,
     ENTRY_PARSE,
@@ -124,7 +124,7 @@ struct waiting {
     struct observe_held groups[WAITING_MOST];
 };
 
-/* What the server still has to answer: a ring (queue.c). */
+/* Answers that the server still owes: a ring (queue.c). */
 struct pending {
     struct entry *entries;
     uint32_t first, count, capacity;
@@ -154,7 +154,7 @@ struct conversation {
     char status; /* of the last ReadyForQuery */
 };
 
-/* What the server reports of its settings (server.c), and what was found of others. */
+/* Settings that the server reports (server.c), and others that were found. */
 struct settings {
     struct spelling spelling;
     enum isolation by_default;
@@ -163,7 +163,7 @@ struct settings {
     bool backslashes, is_standby;
 };
 
-/* What ran in the session that may have changed what names and values mean (statement.c). */
+/* Events in the session that may have changed the meaning of names and values (statement.c). */
 struct doubt {
     /* Temporary relations, prepared statements or the catalog may be others: nothing is recorded
      * until the server was asked (QUESTION_VIEW). */

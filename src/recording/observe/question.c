@@ -14,8 +14,7 @@ static const char ask_position[] =
     "SELECT pg_catalog.pg_current_snapshot(), pg_catalog.current_setting('transaction_isolation')";
 static const char ask_xid[] = "SELECT pg_catalog.pg_current_xact_id_if_assigned()";
 
-/* What this session sees otherwise than others: its temporary relations, and statements that SQL
- * prepared. */
+/* Asks for the session's own view: temporary relations, and statements prepared by SQL. */
 static const char ask_view[] =
     "SELECT (%s), pg_catalog.pg_my_temp_schema() <> 0 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class"
     " WHERE relnamespace = pg_catalog.pg_my_temp_schema()),"
@@ -97,8 +96,8 @@ static bool check_is_due(const struct observed *observed)
     return observe_check_wanted(observed->world->shared, observed->database);
 }
 
-/* What a transaction changed of the catalog itself only it can say. That it may have is asked
- * first, since it costs little. */
+/* Only the transaction itself can see its changes of the catalog. Whether it has any is asked
+ * first, since that is cheap. */
 static void ask_what_is_seen(struct observed *observed, bool with_check, struct iso_text *before)
 {
     bool is_idle = observed->conversation.status == 'I';

@@ -50,7 +50,7 @@ struct parameters {
     struct iso_text values;
 };
 
-/* What a statement runs with. */
+/* The input of one statement. */
 struct statement_input {
     const struct plan_statement *statement;
     const struct constants *constants;
@@ -120,7 +120,7 @@ void reading_row(struct reading *reading, struct wire_cursor row,
 /* All rows came; `whole` is false if there may be more. */
 void reading_end(struct reading *reading, bool whole, struct iso_recorder_session *session);
 
-/* What an INSERT, UPDATE or DELETE writes. */
+/* The write of an INSERT, UPDATE or DELETE. */
 struct written {
     const struct catalog_table *table; /* NULL: not known, or not recorded */
     bool deletes, alone;               /* alone: nothing else is written, or done */

@@ -25,7 +25,7 @@ struct value {
     char number[40];
 };
 
-/* Who asks: one table, by its name in the statement. */
+/* The table that is asked about, by its name in the statement. */
 struct asking {
     const struct statement_input *input;
     const struct catalog_table *table;

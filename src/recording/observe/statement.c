@@ -13,7 +13,7 @@ void observed_refresh_catalog(struct observed *observed)
     observed->catalog = observe_catalog(observed->world->shared, observed->database);
 }
 
-/* What names and values mean in this session is what the catalog and the reported settings say. */
+/* Whether the catalog and the reported settings tell what names and values mean in this session. */
 static bool is_session_known(const struct observed *observed)
 {
     return observed->settings.spelling.is_utf8 && !observed->settings.backslashes &&
@@ -93,7 +93,7 @@ static bool reads_as_of_now(const struct observed *observed, const struct portal
            portal->serial == transaction->serial;
 }
 
-/* What FETCH reads is what the cursor's query reads. */
+/* A FETCH reads the cursor's query. */
 static bool take_cursor(struct observed *observed)
 {
     struct portal *cursor = observed_find_portal(observed, observed->running.statement->name);
@@ -288,7 +288,7 @@ void observed_may_do_anything(struct observed *observed)
     transaction->writes++;
 }
 
-/* What the statement leaves behind in the session, whether it ended well or not. */
+/* Notes the statement's effects on the session, whether it ended well or not. */
 static void note_effects(struct observed *observed)
 {
     const struct plan_statement *statement = observed->running.statement;

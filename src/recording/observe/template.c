@@ -121,7 +121,7 @@ static void take_number(struct scan *scan)
     put_constant(scan, CONSTANT_NUMBER, place);
 }
 
-/* What was passed over since `plain` is of the template as it is. */
+/* Copies the text passed over since `plain` into the template as it is. */
 static void put_plain(struct scan *scan, const char *end)
 {
     iso_text_put_bytes(scan->template, scan->plain, (size_t)(end - scan->plain));

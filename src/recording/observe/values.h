@@ -29,7 +29,7 @@ enum pg_type {
     PG_JSONB = 3802
 };
 
-/* What of the session decides how values are spelt. */
+/* The session's settings that decide how values are spelt. */
 struct spelling {
     bool is_utf8;      /* client_encoding */
     bool is_iso;       /* DateStyle */

@@ -117,8 +117,8 @@ struct catalog *observe_catalog(struct observe_shared *shared,
                                 struct observe_database *database); /* a reference, or NULL */
 
 int64_t observe_nanoseconds(void); /* of the monotonic clock */
-/* The same of the question whether what was used of it is what it was, which confirms what all
- * sessions recorded before it. */
+/* Whether to ask if the catalog is still what was used of it; the answer confirms all sessions'
+ * earlier records. */
 bool observe_check_wanted(struct observe_shared *shared, struct observe_database *database);
 /* Somebody may have changed the catalog. */
 void observe_is_defined(struct observe_database *database);

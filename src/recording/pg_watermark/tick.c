@@ -25,7 +25,7 @@ void iso_tick_release(struct iso_tick *tick)
     *tick = (struct iso_tick){0};
 }
 
-/* What was allowed and not sent is to be allowed anew. */
+/* Forgets a watermark that was allowed and not sent: it has to be allowed anew. */
 void iso_tick_forget(struct iso_tick *tick)
 {
     tick->noted_count = 0;
@@ -84,8 +84,8 @@ static void thin_out(struct iso_tick *tick)
     tick->noted_count = kept;
 }
 
-/* What was noted before `until_us`, and forgets what is older still: who is open later began
- * later. */
+/* The watermark noted before `until_us`; older notes are forgotten, since transactions that are
+ * still open began later. */
 static uint64_t noted_before(struct iso_tick *tick, uint64_t until_us)
 {
     uint32_t count = 0;

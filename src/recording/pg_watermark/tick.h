@@ -58,7 +58,7 @@ void iso_tick_release(struct iso_tick *tick);
 void iso_tick_note(struct iso_tick *tick, uint64_t clock_us, uint64_t xmin, uint64_t oldest_us,
                    const char *const *prepared, uint32_t prepared_count);
 
-/* What may be said now, if it is more than was said before. */
+/* The watermark that may be sent now, if it is larger than the last one. */
 bool iso_tick_due(struct iso_tick *tick, uint64_t clock_us, uint64_t *watermark);
 
 /* The server was away: times noted there compare with nothing any more. */

@@ -88,7 +88,7 @@ void iso_probe_free(struct iso_probe *probe, struct iso_text *left);
 const char *iso_probe_level(const struct iso_probe *probe);
 bool iso_probe_has_positions(const struct iso_probe *probe);
 const struct iso_database *iso_probe_database(const struct iso_probe *probe);
-/* What the tables' names begin with, behind a schema: "isochron_probe_3f9a". */
+/* Prefix of the tables' names, behind a schema: "isochron_probe_3f9a". */
 const char *iso_probe_prefix(const struct iso_probe *probe);
 const char *iso_probe_schema(const struct iso_probe *probe);
 

@@ -10,7 +10,8 @@
 
 enum { PROBE_NAME = 64, PROBE_WORKLOADS = 7 };
 
-/* Of a bank account: its balance in units of this, and what makes the value the only one. */
+/* A bank account's value is its balance in these units, plus a number that makes the value
+ * unique. */
 #define PROBE_BALANCE_UNIT 10000000000u
 
 struct probe_session;

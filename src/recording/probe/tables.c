@@ -120,7 +120,8 @@ static char **list_tables(struct iso_database *database, uint32_t *count)
     return names;
 }
 
-/* Of the tables' own making: letters, digits and underscores, in front of a workload's name. */
+/* A table's prefix as the probe makes them: letters, digits and underscores, in front of a
+ * workload's name. */
 static bool take_prefix(const char *table, char *prefix, size_t size)
 {
     const char *last = strrchr(table, '_');

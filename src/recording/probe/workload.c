@@ -35,7 +35,7 @@ static bool run_registers(struct probe_session *session)
     return true;
 }
 
-/* What was read decides what is written: a lost update is one that nobody read. */
+/* The value read decides the value written: a lost update is a version that nobody read. */
 static bool run_counter(struct probe_session *session)
 {
     uint64_t key = session_key(session, session_draw(session, COUNTERS)), value;

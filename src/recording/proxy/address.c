@@ -99,7 +99,7 @@ static const char *path_of(const struct addrinfo *address)
     return ((const struct sockaddr_un *)(const void *)address->ai_addr)->sun_path;
 }
 
-/* What a process left that was killed: a socket, and nobody behind it. */
+/* Removes the socket of a process that was killed. */
 static void remove_stale(const struct addrinfo *address)
 {
     struct stat found;
@@ -113,7 +113,7 @@ static void remove_stale(const struct addrinfo *address)
     close(fd);
 }
 
-/* Who may reach the folder may connect, as with PostgreSQL's own sockets. */
+/* Whoever may reach the folder may connect, as with PostgreSQL's own sockets. */
 static bool bind_to(int fd, const struct addrinfo *address)
 {
     int one = 1;

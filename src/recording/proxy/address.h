@@ -22,5 +22,5 @@ int address_listen(const struct addrinfo *address, const char *text, const char 
                    int backlog, bool nonblocking, struct iso_error *error);
 unsigned address_port(int fd); /* 0: none */
 
-/* Of a Unix socket that one listened at: the path goes. */
+/* Removes the path of a Unix socket that was listened at. */
 void address_remove(const struct addrinfo *address);

@@ -138,8 +138,7 @@ static void end_as_bad(struct loop *loop, struct session *session, const char *w
     end_session(loop, session);
 }
 
-/* What the client is told where the server could not be reached, in the words of its own
- * protocol. */
+/* Tells the client, in its own protocol, that the server could not be reached. */
 static void end_with_error(struct loop *loop, struct session *session, const char *message)
 {
     struct iso_text text = {0};
@@ -646,7 +645,7 @@ static void take_server(struct loop *loop, struct session *session, size_t size)
         send_on(loop, session, &session->client, loop->bytes, size);
 }
 
-/* What came of the client before, and now follows. */
+/* Goes on with the client's bytes that were held back. */
 static size_t unhold(struct loop *loop, struct session *session)
 {
     if (session->stage != STAGE_RUN)
@@ -804,8 +803,8 @@ static void accept_clients(struct loop *loop)
     }
 }
 
-/* What is done once a second. No server waits for those that say nothing, or does not answer
- * itself: nobody else ends them. */
+/* Work of once a second. Neither side ends sessions that are silent, or a server that does not
+ * answer: the proxy does. */
 static void look_around(struct loop *loop)
 {
     int64_t now = seconds_now();

@@ -32,7 +32,7 @@
 
 enum { LOOP_HOLD = 8192, LOOP_READ = 1 << 16 };
 
-/* What a client's request for TLS gets. */
+/* Answers to a client's request for TLS. */
 enum loop_tls { LOOP_TLS_PASS, LOOP_TLS_REFUSE, LOOP_TLS_OWN };
 
 struct loop_counts {

@@ -236,7 +236,7 @@ static void set_recording(struct proxy *proxy, bool on)
                : "nothing is recorded any more: all bytes are passed on as they come");
 }
 
-/* What was dropped since it was last told. */
+/* Reports drops since the last report. */
 static void tell_drops(const struct proxy *proxy, uint64_t *told)
 {
     struct status_sums sums;

@@ -20,7 +20,7 @@ struct status_view {
 /* An http_answerer; its context is the view. */
 void status_answer(void *context, const struct http_request *request, struct http_answer *answer);
 
-/* What all loops count together. */
+/* Sums over all loops. */
 struct status_sums {
     uint64_t opened, closed, raw, encrypted, bad, connects_failed, pauses, from_clients,
         from_server;

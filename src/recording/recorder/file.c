@@ -264,7 +264,7 @@ static off_t last_line(int descriptor, off_t size)
     return 0;
 }
 
-/* Of a start that is longer, as much as there is. */
+/* Whether the line starts so; of a longer start as much as there is of the line. */
 static bool starts_with(const char *line, size_t length, const char *start)
 {
     return !strncmp(line, start, length < strlen(start) ? length : strlen(start));
@@ -379,7 +379,7 @@ static bool begin_counts(struct iso_recorder *recorder, struct file_sink *sink, 
     return false;
 }
 
-/* Of a pipe or a device nobody counts. */
+/* Opens a file, a pipe or a device; the latter two have no counts. */
 static bool open_sink(struct iso_recorder *recorder, struct file_sink *sink, const char *path,
                       bool totals, struct iso_error *error)
 {

@@ -26,7 +26,7 @@ void recorder_put_number(struct recorder_text *text, uint64_t number);
 void recorder_put_string(struct recorder_text *text,
                          const char *string); /* as JSON; not UTF-8: fails */
 
-/* What became of a record. */
+/* Fates of a record. */
 enum recorder_fate { RECORDER_TAKEN, RECORDER_FULL, RECORDER_REFUSED, RECORDER_FATES };
 
 struct recorder_sink {
@@ -43,8 +43,8 @@ struct recorder_sink {
                             others */
 };
 
-/* What is known of a database's snapshots, for watermarks. A session sets its `floor` before its
- * transaction takes a snapshot, and takes it away after the record was taken. */
+/* Knowledge of a database's snapshots, for watermarks. A session sets its `floor` before its
+ * transaction takes a snapshot, and clears it after the record was taken. */
 struct recorder_floor {
     _Atomic uint64_t xmin; /* no record of the session will have a smaller one; UINT64_MAX: no
                               transaction is open */

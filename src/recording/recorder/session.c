@@ -348,7 +348,7 @@ static void put_timestamp(struct recorder_text *record, const char *name, uint64
     recorder_put(record, "\"");
 }
 
-/* What stands behind the operations. */
+/* Writes the members behind the operations. */
 static void finish_record(const struct iso_recorder_session *session, struct recorder_text *record,
                           bool from_stream, const char *status)
 {

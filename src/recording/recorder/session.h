@@ -13,7 +13,7 @@
 
 #include "recorder/recorder_private.h"
 
-/* What a query returns. */
+/* Kinds of results of a query. */
 enum recorder_shape { RECORDER_NOTHING, RECORDER_ROWS, RECORDER_AGGREGATES, RECORDER_BAG };
 
 struct recorder_query {

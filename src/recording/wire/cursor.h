@@ -65,8 +65,7 @@ static inline const char *wire_text(struct wire_cursor *cursor)
     return text;
 }
 
-/* Of a startup message's body, behind the protocol's number: what it says of `name`; NULL:
- * nothing. */
+/* The value of `name` in a startup message's body, behind the protocol's number; NULL: none. */
 static inline const char *wire_startup(const uint8_t *body, uint32_t size, const char *name)
 {
     const char *found = NULL;

@@ -47,7 +47,8 @@ void join_forget_without_position(struct iso_join *join, uint32_t record, uint64
                                              : ISO_RECORDS_UNPLACED);
 }
 
-/* What clients said of it: it changed what it wrote, if at all, behind `from` in the log. */
+/* Finishes clients' records of the transaction: it changed what it wrote, if at all, behind
+ * `from` in the log. */
 static void finish_claims(struct iso_join *join, struct join_identity identity, uint64_t from)
 {
     uint32_t record = join_map_get(&join->records.by_claim, identity);

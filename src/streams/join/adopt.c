@@ -145,7 +145,7 @@ static void place_changes(struct adoption *adoption, uint32_t unit, uint32_t sta
     tally->placed = state > tally->placed ? state : tally->placed;
 }
 
-/* What a statement shows of rows without a place. */
+/* Places the rows without a position that a statement shows. */
 static void place_shown(struct adoption *adoption, uint32_t first, uint32_t end)
 {
     struct iso_join *join = adoption->join;

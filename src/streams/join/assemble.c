@@ -56,8 +56,8 @@ static uint32_t content_of(const struct arrival *arrival)
     return (uint32_t)(digest >> 32 ^ digest);
 }
 
-/* What the row before it left, as it is delivered: what a conditional delete depends on, and a
- * drop. */
+/* Notes the value that the row before left, as it is delivered: a conditional delete depends on
+ * it, and a drop. */
 void join_note_value(struct iso_join *join, const struct iso_history *block, iso_atom table,
                      uint32_t key, iso_atom value)
 {
@@ -132,7 +132,7 @@ static bool is_before_coverage(const struct iso_join *join, uint32_t number, uin
     return record != ISO_NONE && join->records.list[record].taken < since;
 }
 
-/* Of a cell that differs from what it replaced it is plain that it was written. */
+/* Counts the cell's image: a cell that differs from the one it replaced was surely written. */
 static void weigh(struct iso_join *join, uint32_t number, uint32_t row,
                   const struct iso_event *event)
 {
@@ -285,7 +285,7 @@ static void find_content(struct iso_join *join, const struct arrival *arrival,
     finding->cts = cts;
 }
 
-/* Of a transaction that did not commit. */
+/* Takes the outcome of a transaction that did not commit. */
 static void take_aborted(struct iso_join *join, struct join_identity identity,
                          const struct arrival *arrival)
 {
@@ -474,7 +474,7 @@ void join_take_cell(struct iso_join *join, const struct iso_history *block,
     }
 }
 
-/* Of one key that the drop takes with it. */
+/* Drops one key of the table or predicate. */
 static void drop_key(struct iso_join *join, uint32_t number, const struct iso_history *block,
                      const struct iso_event *event, uint32_t key)
 {

@@ -1,4 +1,4 @@
-/* What a kind of source promises. */
+/* Promises of a kind of source. */
 #pragma once
 
 #include <stdbool.h>

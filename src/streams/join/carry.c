@@ -42,8 +42,8 @@ bool join_is_carried(struct iso_join *join, const struct join_change *change, ui
     return change->from != ISO_NONE && find_carried(join, key, change->position);
 }
 
-/* What the key had right before the statement; `since`: from when. A key that the statement has
- * given rows to already had others before: in "a TO b, b TO a" each is the other's. */
+/* The key's value just before the statement; `since`: from when. A key to which the statement
+ * has already given rows had other ones before: in "a TO b, b TO a" each is the other's. */
 static iso_atom value_before(struct iso_join *join, uint32_t key, const struct join_change *change,
                              uint64_t *since)
 {

@@ -107,7 +107,8 @@ void join_note_unseen(struct iso_join *join, uint32_t key)
         join->tables.list[state->of_column].unseen++;
 }
 
-/* What was given of them meets a value that nobody knows, in the joined history too. */
+/* Ends the columns that were given initial values: they meet a value that nobody knows, in the
+ * joined history too. */
 void join_end_columns(struct iso_join *join)
 {
     iso_atom unknown = iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_UNKNOWN_VALUE);

@@ -139,7 +139,8 @@ void join_emit_joined(struct iso_join *join, const struct iso_history *from, uin
     end_joined(into, copy, position);
 }
 
-/* What the engine must know before the block's last transaction, which reads keys. */
+/* Asks for initial values that the engine needs before the block's last transaction, which reads
+ * these keys. */
 static void ask_initial(struct iso_join *join)
 {
     const struct iso_history *block = &join->out.block;
@@ -409,7 +410,7 @@ void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value
     emit_version(join, what, key, value, position, origin);
 }
 
-/* To the joined history: what the key had is not known. */
+/* Tells the joined history that the key's initial value is not known. */
 static void emit_unknown(struct iso_join *join, uint32_t key, iso_atom value)
 {
     struct target target = {&join->out.joined, true};

@@ -59,7 +59,7 @@ struct join_missing {
     bool wrote; /* its record says so, or rows of it came; else it may have */
 };
 
-/* What is sent in the order of its commit timestamps: a part of an input, a tablet or a
+/* A channel sends commits in the order of their timestamps: a part of an input, a tablet or a
  * predicate. */
 struct join_channel {
     uint32_t input, part;
@@ -100,7 +100,7 @@ void join_extent_close_at(struct iso_join *join, uint64_t whole);
  * JOIN_RECORD_BEYOND. */
 void join_extent_close(struct iso_join *join);
 
-/* The same: whether more of an open transaction may have been on its way. Where ENDs come, and its
+/* Whether more rows of an open transaction may have been on their way. Where ENDs come, and its
  * own does not lie behind the last of them, its own was lost. */
 bool join_extent_is_beyond(const struct iso_join *join, const struct join_transaction *transaction);
 
@@ -124,11 +124,11 @@ bool join_extent_has(const struct iso_join *join, uint64_t xid);
  * JOIN_RECORD_BEYOND. */
 void join_extent_close_snapshots(struct iso_join *join);
 
-/* Of a snapshot of a record that is kept. */
+/* Reach of the snapshot of a record that is kept. */
 enum join_reach join_extent_reach(const struct iso_join *join, const struct iso_snapshot *snapshot);
 
-/* The same of one of its records: who may have written, and of whom nothing came, is beyond it
- * itself. */
+/* Reach of one of the snapshot's records: a transaction that may have written, and of which
+ * nothing came, is itself beyond. */
 enum join_reach join_extent_reach_of(const struct iso_join *join, const struct join_link *link);
 
 #endif

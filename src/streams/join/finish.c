@@ -155,7 +155,7 @@ static struct iso_join_finding *finding_of(const struct comparison *comparison,
     return finding;
 }
 
-/* What is written to its table may stand in the log as another transaction: tables without
+/* Whether writes to the key's table may stand in the log as another transaction: tables without
  * transactions. */
 static bool is_unreported(const struct iso_join *join, uint32_t key)
 {
@@ -238,7 +238,7 @@ static bool is_lost(const struct iso_join *join, const struct join_row *row)
            iso_value_unjudged(&join->texts.atoms, row->after) == ISO_UNJUDGED_LOSSY;
 }
 
-/* What the client wrote; rows of its keys become its own. */
+/* Reports writes of the client; rows of its keys become its own. */
 static void report_writes(const struct comparison *comparison)
 {
     struct iso_join *join = comparison->join;
@@ -470,8 +470,8 @@ static void emit_undelivered(struct iso_join *join, uint32_t number)
         join->stats.unplaced++;
 }
 
-/* Of a record that the engine had before its outcome was known: what it does not list are versions
- * beside it. */
+/* A record that the engine got before its outcome was known: writes that it does not list become
+ * versions beside it. */
 static void leave_unlisted(struct iso_join *join, const struct join_record *record,
                            struct join_transaction *transaction)
 {
@@ -590,7 +590,8 @@ static void finish(struct iso_join *join, uint32_t number, uint32_t record, uint
     join_forget_transaction(join, number, class);
 }
 
-/* So that it is known when it arrives again, where its transaction's identity does not say. */
+/* Notes the record, so that a repeat is recognised where the transaction's identity does not
+ * tell. */
 static void note_record(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t cts)
 {

@@ -111,8 +111,7 @@ static void answer(struct iso_join *join)
     }
 }
 
-/* What is not whole yet says nothing of what was before its rows: one that stood before them may be
- * missing. */
+/* Marks tables whose snapshot is not whole yet: a row that stood before theirs may be missing. */
 static uint32_t mark_open(struct iso_join *join)
 {
     uint32_t mark = ++join->counters.marks;
@@ -126,7 +125,7 @@ static uint32_t mark_open(struct iso_join *join)
     return mark;
 }
 
-/* The same of tables that they lack rows of. */
+/* Marks tables of which rows are missing. */
 static void note_lacking(struct iso_join *join)
 {
     for (uint32_t i = join->open.oldest; i != ISO_NONE; i = join->open.list[i].newer)

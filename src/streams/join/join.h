@@ -68,8 +68,8 @@ struct iso_join_options {
     bool (*is_caseless)(void *context, const char *key, size_t length);
     bool (*is_unreported)(void *context, const char *key,
                           size_t length); /* clients do not say what they write there */
-    /* What the stream's schemas say of a column of the table, or, `column` NULL, of its rows'
-     * values, as decoders do (values/source.h). NULL: nothing. */
+    /* Type of a column of the table by the stream's schemas, or, with `column` NULL, of its
+     * rows' values, as decoders give it (values/source.h). NULL: not known. */
     struct iso_value_type (*value_type)(void *context, const char *table, size_t length,
                                         const char *column, size_t column_length);
     /* Whether columns of the table are cells, and then, whether changes of one arrive. NULL: no
@@ -115,7 +115,7 @@ struct iso_join_finding {
     uint64_t sts, cts;
 };
 
-/* What did not come of a transaction. Origins; UINT64_MAX: none. */
+/* A transaction of which not all came. Origins; UINT64_MAX: none. */
 struct iso_join_lost {
     iso_atom name, tid,
         table; /* of the block; name: the stream's, or ABSENT; tid: the client's, or ABSENT */
@@ -145,7 +145,7 @@ struct iso_join_output {
     struct iso_history joined;
 };
 
-/* What became of what arrived: each row, record and read that does not wait is in one class. */
+/* Classes of rows, records and reads that have arrived and do not wait: each is in one. */
 enum iso_row_class {
     ISO_ROWS_JUDGED,  /* compared with what a client said, or with the rows before them */
     ISO_ROWS_FOREIGN, /* versions of transactions that no client recorded */
@@ -367,8 +367,9 @@ static inline bool iso_join_has_xa(const struct iso_join_stats *stats)
     return stats->rows_gone[ISO_ROWS_XA] || stats->records_gone[ISO_RECORDS_XA];
 }
 
-/* What PostgreSQL calls a commit that was given a position (`cts`), as far as the stream says it;
- * 0: it does not. False: it is no such position, or was given so long ago that it is forgotten. */
+/* PostgreSQL's names of a commit that was given a position (`cts`), as far as the stream has
+ * them; 0: it has not. False: it is no such position, or was given so long ago that it is
+ * forgotten. */
 struct iso_join_commit {
     uint64_t xid, lsn;
     uint64_t time; /* milliseconds since 1970 */
@@ -394,7 +395,7 @@ struct iso_join_left_out {
 bool iso_join_left_out(const struct iso_join *join, uint32_t number,
                        struct iso_join_left_out *left_out);
 
-/* What a tid of the block asks: the kind of violation that an EXT violation of it is, and the tid
+/* Reads a probe's tid: the kind of violation that an EXT violation of it stands for, and the tid
  * that is meant. False: it is no probe. */
 bool iso_join_probe_of(const struct iso_atoms *atoms, iso_atom tid, enum iso_violation_kind *kind,
                        const char **text, size_t *length);

@@ -25,7 +25,7 @@ struct join_tally {
     uint32_t done;    /* how many of the writes were */
     uint32_t listed;  /* operation behind the one of its row, + 1 */
     uint32_t wrote;   /* the operation that wrote it last, + 1 */
-    /* Of rows whose changes have no place in the record (own.c): */
+    /* Rows whose changes have no position in the record (own.c): */
     uint32_t states; /* how many changes of it there are */
     uint32_t latest; /* of a key: the last thing that they left of it, + 1 */
     uint32_t bound;  /* no statement in front of the one at hand saw a newer state */
@@ -38,7 +38,7 @@ struct join_tally {
     bool is_unknown; /* of a key: what the stream's change left of it nobody knows */
 };
 
-/* What a change of a row left of a key; and which state each operation of a record saw. */
+/* The state of a key after a change of its row; and which state each operation of a record saw. */
 struct join_own {
     struct join_own_change {
         uint32_t row, state;
@@ -51,7 +51,7 @@ struct join_own {
     bool has_snapshot; /* all reads of the record at hand are of one */
 };
 
-/* What atoms of the block at hand are among the join's, and what is built for a moment. */
+/* The block's atoms that are known to the join, and other scratch space. */
 struct join_scratch {
     struct join_cache {
         const struct iso_history *block;
@@ -137,7 +137,7 @@ enum join_repeat { JOIN_NEW, JOIN_REPEAT, JOIN_OTHER_CONTENT };
 
 void join_dedup_add(struct iso_join *join, const struct join_transaction *transaction, iso_atom tid,
                     uint64_t cts);
-/* The same, of an identity that no row has. */
+/* Notes an identity that no row has. */
 void join_dedup_note(struct iso_join *join, struct join_identity identity, iso_atom tid,
                      uint64_t cts);
 struct join_dedup_entry *join_dedup_find(struct iso_join *join, struct join_identity identity);
@@ -173,7 +173,7 @@ bool join_log_keep(struct iso_join *join, const struct iso_history *block, uint3
  * commit, and has not been delivered. */
 bool join_log_lacks_statement(const struct iso_join *join, uint64_t position);
 void join_log_release(struct iso_join *join, bool ended); /* those whose position is known now */
-/* What the schema topic says of a statement, whatever it does. */
+/* Takes a statement from the schema topic, whatever it does. */
 void join_log_note_told(struct iso_join *join, const struct iso_event *event);
 /* Whether a statement that commits by itself may stand behind `after`, up to this position: of
  * which that topic has not told yet, and of which nothing says that it is another commit. */
@@ -257,14 +257,15 @@ void join_split_column(struct iso_join *join, const struct join_table *column,
 void join_take_column(struct iso_join *join, const struct iso_history *block,
                       const struct iso_event *event);
 /* image.c */
-/* Of a row that was appended last, and of the cells that the transaction wrote before it. */
+/* Counts the image of the row that was appended last, and of the cells that the transaction
+ * wrote before it. */
 void join_weigh_image(struct iso_join *join, uint32_t transaction, uint32_t row, bool written);
 void join_weigh_cells(struct iso_join *join, uint32_t transaction, uint32_t row);
 
 /* A cell of the row that arrived last. */
 void join_take_cell(struct iso_join *join, const struct iso_history *block,
                     const struct iso_event *event);
-/* Of a transaction: rows that messages were about. */
+/* Number of the transaction's rows that messages were about. */
 static inline uint32_t join_messages_of(const struct join_transaction *transaction)
 {
     return transaction->rows.count - transaction->dropped - transaction->cells;
@@ -292,7 +293,8 @@ void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_ev
 void join_note_start(struct iso_join *join, uint32_t input, const struct iso_event *event);
 /* Nothing said that all rows that the table had at first have come. */
 bool join_start_is_open(const struct iso_join *join, uint32_t table);
-/* What a transaction's before image said of the key's state before the stream proves nothing. */
+/* Takes back the conclusion about a key's initial value that came from the transaction's before
+ * image. */
 void join_unlearn(struct iso_join *join, uint32_t key);
 void join_check_start(struct iso_join *join, bool ended); /* whether it is complete now */
 
@@ -467,14 +469,14 @@ void join_emit_initial(struct iso_join *join, uint32_t key, iso_atom value, uint
 /* A version of the key that its whole table got at `position`. */
 void join_emit_table_version(struct iso_join *join, uint32_t key, iso_atom value, uint64_t position,
                              uint64_t origin);
-/* What the engine is to take for the initial value of a key that has no such version. */
+/* Gives the engine the initial value of a key that has no such version. */
 void join_emit_start(struct iso_join *join, uint32_t key, iso_atom value);
 /* A row of a snapshot contradicts what was streamed (or, without an origin, was not sent): changes
  * are missing. */
 void join_report_gap(struct iso_join *join, uint32_t key, iso_atom value, uint64_t origin);
 void join_emit_altered(struct iso_join *join, const struct join_transaction *transaction,
                        uint64_t cts);
-/* Of a transaction that has its position: before its own versions ... */
+/* Emits respelt values of a transaction that has its position: before its own versions ... */
 void join_emit_respelt(struct iso_join *join, const struct join_transaction *transaction);
 /* ... and behind them. */
 void join_note_newest(struct iso_join *join, const struct join_transaction *transaction,
@@ -510,8 +512,7 @@ uint32_t join_copy_head(struct iso_history *into, const struct iso_history *from
                         uint32_t transaction);
 uint32_t join_copy_whole(struct iso_history *into, const struct iso_history *from,
                          uint32_t transaction);
-/* The same of a client's transaction of the batch's block: without operations that are not
- * judged. */
+/* Copies a client's transaction of the batch's block, without operations that are not judged. */
 uint32_t join_copy_transaction(struct iso_join *join, struct iso_history *into,
                                const struct iso_history *from, uint32_t transaction);
 /* The last transaction's position in its session, where it does not say one itself. */

@@ -34,14 +34,14 @@ struct join_key {
     bool is_header;    /* `TABLE#`, of queries (history/history.h): it never has a value */
 };
 
-/* What of a row a key is (cell.c). */
+/* Parts of a row that a key may stand for (cell.c). */
 enum join_part {
     JOIN_PART_ALL,
     JOIN_PART_ROW, /* whether it is there: its columns are cells */
     JOIN_PART_CELL
 };
 
-/* What is known of what a key had before the stream (initial.c). */
+/* Knowledge of the key's value before the stream (initial.c). */
 enum join_initial {
     JOIN_INITIAL_DEFAULT,  /* the engine has what it has of every key: nothing */
     JOIN_INITIAL_ASKED,    /* the engine knows that it is not known yet */
@@ -73,7 +73,7 @@ struct join_texts {
 
 enum join_coverage { JOIN_NOT_ASKED, JOIN_COVERED, JOIN_UNCOVERED };
 
-/* What came of a table's first snapshot. One row may be all: that of the first table is marked as
+/* Progress of a table's first snapshot. One row may be all: that of the first table is marked as
  * the first alone. */
 enum join_table_start { JOIN_START_UNSEEN, JOIN_START_ONE, JOIN_START_ROWS, JOIN_START_WHOLE };
 

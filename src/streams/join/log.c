@@ -28,7 +28,7 @@ static uint32_t find_not_below(const struct join_log *log, uint64_t number, uint
                             position ? position : number);
 }
 
-/* Of the statements without a position, the first whose number is not below this one. */
+/* The first of the statements without a position whose number is not below this one. */
 static uint32_t find_alone(const struct join_log *log, uint64_t number)
 {
     return iso_sorted_below(&(struct iso_sorted){log->alone, sizeof *log->alone, log->alone_count},

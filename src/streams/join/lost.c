@@ -24,7 +24,7 @@ void join_count_collection(struct iso_join *join, const struct join_table *table
         (struct join_counted){(uint32_t)(table - join->tables.list), count};
 }
 
-/* What is known of the table's events in the transaction. */
+/* The entry of the table's events in the transaction. */
 static uint32_t entry_of(struct iso_join *join, uint32_t number, uint32_t table)
 {
     struct join_chain *counted = &join->open.list[number].counted;
@@ -224,8 +224,8 @@ static bool is_whole(struct iso_join *join, uint32_t row, uint32_t finals)
     return tally->writes ? tally->changes >= tally->writes : join->keys.list[row].mark == finals;
 }
 
-/* What the record says it wrote where rows lack, and of which some did not come; of rows whose
- * columns are cells all cells.
+/* Loses the keys that the record lists and whose rows lack, or came in part; of rows whose columns
+ * are cells all cells.
  */
 static void lose_listed(struct iso_join *join, const struct join_record *record,
                         const struct join_transaction *transaction, uint64_t position)

@@ -60,7 +60,7 @@ static bool spell_row(struct iso_join *join, const struct join_table *table,
                          &join->scratch.normalised);
 }
 
-/* Of a table whose values no text has several spellings of, or one that is spelt already. */
+/* Whether the value stays as it is: its type has one spelling, or it is normalised already. */
 static bool stays(struct iso_value_type type, const struct iso_atoms *atoms, iso_atom value)
 {
     bool is_small = !(value & ISO_ATOM_TABLE);

@@ -162,7 +162,7 @@ uint32_t join_open(struct iso_join *join, struct join_identity identity,
     return number;
 }
 
-/* Of the events that END counts, those that have arrived. */
+/* Number of events that have arrived among those that END counts. */
 uint64_t join_events_of(const struct join_transaction *transaction)
 {
     uint32_t messages = join_messages_of(transaction);
@@ -217,7 +217,7 @@ static bool comes(struct iso_join *join, const struct iso_history *block,
                : join_is_covered(join, join_table_named(join, &block->atoms, event->table));
 }
 
-/* What an END counts by collection: those that no source covers are nobody's here. */
+/* Takes END's count of a collection; collections that no source covers are left out. */
 void join_take_collection(struct iso_join *join, const struct iso_history *block,
                           const struct iso_event *event)
 {

@@ -115,8 +115,8 @@ static uint32_t count_misfits(struct iso_join *join, uint32_t first, uint32_t en
     return misfits;
 }
 
-/* What operations `first` to `end` - 1, of one statement, read of the unit is of one state: the
- * newest that all of it can be of; or, if there is none, that most of it can be of. */
+/* Finds the one state of a unit that operations `first` to `end` - 1, of one statement, can have
+ * read: the newest that fits all of them, or else the newest that fits most. */
 static void look_at_unit(struct iso_join *join, uint32_t first, uint32_t end, uint32_t unit)
 {
     uint32_t bound = join_tally_of(join, unit)->bound, best = bound, least = UINT32_MAX;

@@ -28,5 +28,5 @@ bool join_own_is_loose(struct iso_join *join, uint32_t unit);
 /* Which state of its key's unit, which is loose, operation `o` of the record has to see. */
 uint32_t join_own_seen(const struct iso_join *join, const struct join_record *record, uint32_t o);
 
-/* Of row `i` of the transaction: which change of its unit it is, or is a cell of, from 1. */
+/* Number, from 1, of the change of its unit that row `i` of the transaction is, or is a cell of. */
 uint32_t join_own_state(const struct iso_join *join, uint32_t i);

@@ -74,7 +74,8 @@ void join_extent_misplace(struct iso_join *join, const struct join_transaction *
 
 /* ---- how far ---- */
 
-/* Of keys that nothing came of: nobody knows which partition they are in. */
+/* The least position of all partitions: of a key without rows it is not known which partition it
+ * is in. */
 static uint64_t least_passed(const struct iso_join *join, uint32_t table)
 {
     const struct join_extent *extent = &join->extent;
@@ -152,8 +153,8 @@ static uint64_t commit_of(const struct iso_join *join, const struct join_record 
                : UINT64_MAX;
 }
 
-/* Who writes has an id, or a marker, in a log; who has none, and leaves its writes to the stream,
- * wrote nothing. */
+/* Whether the record only reads: a writer has an id, or a marker, in a log; a record that has
+ * none, and leaves its writes to the stream, wrote nothing. */
 static bool only_reads(const struct iso_join *join, const struct join_record *record,
                        uint64_t commit)
 {

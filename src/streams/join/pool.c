@@ -162,7 +162,7 @@ iso_atom join_text(struct iso_join *join, const struct iso_history *block, iso_a
     return join->scratch.cache.texts[entry];
 }
 
-/* Of its text: the same for ever. */
+/* Digest of the atom's text: the same in every process. */
 uint32_t join_digest(const struct iso_atoms *atoms, iso_atom atom)
 {
     char buffer[ISO_ATOM_TEXT_MAX];

@@ -48,8 +48,9 @@ void join_extent_deliver(struct iso_join *join, uint64_t xid, uint32_t number)
             reach(&join->extent, kept, &kept->snapshots.list[kept->ops.ots[o]]);
 }
 
-/* Who has an xid that a snapshot could not know yet got it, and committed, behind it; so what the
- * snapshot sees stands before that commit in the log. */
+/* Extends the reach: a transaction whose xid the snapshot could not know yet got it, and
+ * committed, behind the snapshot; so all that the snapshot sees stands before that commit in the
+ * log. */
 static void reach_older(struct iso_join *join)
 {
     const struct join_positions *positions = &join->positions;

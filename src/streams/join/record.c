@@ -336,7 +336,7 @@ static bool is_done(const struct taking *taking)
            (taking->status != ISO_UNKNOWN && !record->identity_count);
 }
 
-/* What of it is judged: operations on tables without a source are counted and left out. */
+/* Counts operations on tables without a source, and leaves them out. */
 static void survey(struct taking *taking)
 {
     struct iso_join *join = taking->join;

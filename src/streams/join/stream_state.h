@@ -4,7 +4,7 @@
 #include "history/history.h"
 #include "join/map.h"
 
-/* What the source has shown so far. */
+/* Properties that the source has shown so far. */
 struct join_source {
     bool expects_in_band, expects_ends, expects_statements; /* a topic of its own brings them */
     bool in_band;    /* records have arrived inside transactions */
@@ -51,7 +51,7 @@ struct join_begun {
 };
 
 /* The state before the stream (initial.c). */
-/* What one message said of a row and its cells: the last transaction of the block, and of the
+/* Events of one message about a row and its cells: the last transaction of the block, and of the
  * joined history. */
 struct join_started {
     uint64_t origin;

@@ -55,7 +55,7 @@ struct iso_accounting {
     uint64_t came[ISO_UNITS];
     uint64_t of[ISO_UNITS][ISO_BOOK_CLASSES];
     bool balanced;
-    /* What waits, and for what; classes above contain the same. */
+    /* Waiting work by its class; classes above contain the same. */
     struct iso_accounting_waiting {
         uint64_t records, rows; /* in the join, for their other half */
         uint64_t overtaken;     /* transactions, for those that they overtook */
@@ -84,7 +84,7 @@ struct iso_accounting {
 const char *iso_unit_name(enum iso_unit unit);
 const char *iso_book_class_name(enum iso_book_class book_class);
 
-/* What is accounted for. */
+/* Sum over all classes. */
 uint64_t iso_accounting_sum(const struct iso_accounting *accounting, enum iso_unit unit);
 
 void iso_pipeline_accounting(const struct iso_pipeline *pipeline,

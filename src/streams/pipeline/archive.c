@@ -124,7 +124,7 @@ static void archive_doubt(struct iso_archive *archive, struct iso_pipeline *pipe
     finish_ids(archive, &doubts->doubted);
 }
 
-/* What decoders have learned of their streams, route by route. */
+/* Archives the decoders' knowledge of their streams, route by route. */
 static void archive_decoders(struct iso_archive *archive, struct iso_pipeline *pipeline)
 {
     for (uint32_t i = 0; i < pipeline->routes.count; i++) {

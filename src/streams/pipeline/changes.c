@@ -258,7 +258,7 @@ static void note_xa(struct iso_pipeline_stats *stats)
     stats->unjudged[ISO_UNJUDGED_UNKNOWN_WRITER] = 0;
 }
 
-/* What the engine counted of the join's own transactions is not the clients'. */
+/* Takes the join's own transactions out of the engine's counts. */
 static void correct_joined(const struct iso_pipeline *pipeline, struct iso_pipeline_stats *stats)
 {
     struct iso_aion_stats *engine = &stats->engine;

@@ -97,7 +97,7 @@ void pipeline_count_records(struct iso_pipeline *pipeline, const struct iso_hist
     pipeline->stats.intake.reads += count ? pipeline_reads_in(block, first, count) : 0;
 }
 
-/* What a message brought: events and records from these on. */
+/* Counts a message by the events and records that it brought: those from these numbers on. */
 static void count_message(struct iso_pipeline *pipeline, uint32_t first_event,
                           uint32_t first_record)
 {

@@ -153,8 +153,8 @@ static bool was_counted(const struct iso_pipeline *pipeline, const struct findin
     return false;
 }
 
-/* What rests on a transaction, or on the writes of an input (`tid` 0), and was reported as certain
- * is reported again. */
+/* Reports certain verdicts again that rest on a transaction, or on the writes of an input (`tid`
+ * 0), which has become doubtful. */
 static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t input,
                         enum pipeline_doubt why)
 {
@@ -272,7 +272,7 @@ enum pipeline_doubt pipeline_doubt_of(const struct iso_pipeline *pipeline,
         return PIPELINE_SKIPPED;
     if (pipeline->doubts.late && may_be_explained(pipeline, event, &provenance, true))
         return PIPELINE_LATE;
-    /* What arrives below that is not taken, so that its writes lack. */
+    /* Records that arrive below the floor are not taken, so their writes are missing. */
     if (iso_aion_closed_early(pipeline->engine) &&
         (event->state != ISO_AION_FINAL || provenance.anywhere))
         return PIPELINE_MEMORY;

@@ -4,8 +4,8 @@
 #include "aion/aion.h"
 #include "base/number_map.h"
 
-/* What a verdict rests on (doubt.c). Transactions that it names: its own, the other one, who wrote
- * what was expected, and what was read. */
+/* Provenance of a verdict (doubt.c): the transactions that it names, which are its own, the
+ * other one, the writer of the expected version, and that of the version read. */
 enum { PIPELINE_PARTIES = 4 };
 
 struct finding {
@@ -38,7 +38,8 @@ void findings_trim(struct findings *findings); /* those above the limit go, if t
 /* False: it is not among them. */
 bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful);
 void findings_index(struct findings *findings); /* makes `by_id` anew */
-/* With ISO_VALIDATE: each that stands is found by its id. Else it does nothing. */
+/* With ISO_VALIDATE asserts that each finding that stands is found by its id; else it does
+ * nothing. */
 void findings_validate(const struct findings *findings);
 void findings_sort(struct findings *findings); /* into the order of reports, cut to the limit */
 void findings_release(struct findings *findings);

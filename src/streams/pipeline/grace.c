@@ -72,7 +72,7 @@ static void climb(const struct iso_pipeline *pipeline, struct stairs *stairs, ui
     stairs->count -= end - at;
 }
 
-/* What was promised by `time`. */
+/* Moves to the step that was promised by `time`. */
 static void reach_time(struct stairs *stairs, uint64_t time)
 {
     assert(stairs->first <= stairs->count);

@@ -14,7 +14,7 @@
  * cause. */
 enum { PARTIES = 5 };
 
-/* What a violation's line points to. */
+/* Commits and locations that a violation's line points to. */
 struct grounds {
     struct iso_reported_commit commits[PARTIES];
     struct iso_reported_location locations[PARTIES];
@@ -157,7 +157,7 @@ static struct iso_reported_commit commit_of(const struct iso_aion_party *party,
     return commit;
 }
 
-/* What PostgreSQL calls the commits, whose timestamps here are only counted. */
+/* Adds PostgreSQL's names of the commits, whose timestamps here only count. */
 static void add_commits(const struct iso_pipeline *pipeline, struct grounds *grounds,
                         const struct iso_aion_event *event)
 {
@@ -251,7 +251,8 @@ void pipeline_emit(void *context, const struct iso_aion_event *event)
         pipeline_report(pipeline, &translated);
 }
 
-/* With `final_only`, of what is not final only that what was reported as final is retracted. */
+/* Whether the event is printed. With `final_only`, of verdicts that are not final only the
+ * retraction of one that was reported as final. */
 static bool is_reported(const struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                         bool was_final)
 {

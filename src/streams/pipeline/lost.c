@@ -54,7 +54,7 @@ static void count_beyond(struct iso_pipeline *pipeline, const struct iso_aion_ev
 bool pipeline_waits_beyond(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     enum iso_violation_kind kind = event->kind;
-    /* What a transaction read that may have written may be its own. */
+    /* The value may be the transaction's own: it may have written. */
     bool may_be_own = event->axiom == ISO_INT && event->transaction.cts > event->transaction.sts;
     if (!pipeline->join)
         return false;

@@ -2,7 +2,7 @@
 #include "pipeline/pipeline_private.h"
 #include "rowsets/rowsets.h"
 
-/* What the books are made of. */
+/* The sources of the figures. */
 struct opening {
     const struct iso_pipeline *pipeline;
     const struct iso_pipeline_intake *intake;
@@ -154,7 +154,8 @@ static struct iso_accounting_oldest oldest_of(const struct iso_aion_waiting *eng
         engine->now > oldest->since ? engine->now - oldest->since : 0, oldest->origin};
 }
 
-/* Of one that is the first since others have gone: where it stands, and not for how long. */
+/* The first one still waiting after others have gone: its location is known, not how long it has
+ * waited. */
 static struct iso_accounting_oldest first_at(bool any, uint64_t origin)
 {
     return (struct iso_accounting_oldest){UINT64_MAX, any ? origin : UINT64_MAX};
@@ -202,7 +203,7 @@ static void open_waiting(const struct opening *opening)
 
 /* ---- whether they balance ---- */
 
-/* What one part says that it gave, the next says that it got. */
+/* Whether each part's output is the next part's input. */
 static bool is_passed_on(const struct opening *opening)
 {
     const struct iso_pipeline_intake *intake = opening->intake;

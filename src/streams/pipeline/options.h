@@ -11,7 +11,7 @@
 
 enum iso_on_bad_record { ISO_BAD_FAIL, ISO_BAD_SKIP, ISO_BAD_DEAD_LETTER };
 
-/* What befell a table, by its own stream. */
+/* Events of a table in its own stream. */
 enum iso_table_news {
     ISO_NEWS_COLUMNS,   /* its rows have other columns */
     ISO_NEWS_EMPTIED,   /* truncated, dropped, or renamed away */
@@ -102,8 +102,8 @@ struct iso_pipeline_options {
     void *context; /* of those above */
 };
 
-/* What a source says of its tables. */
-/* What is known of how texts of its columns compare. */
+/* A source's promises about its tables. */
+/* How texts of its columns compare. */
 enum iso_collation {
     ISO_COLLATION_UNKNOWN,
     ISO_COLLATION_BINARY, /* other bytes are another text */

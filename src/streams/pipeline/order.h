@@ -27,5 +27,5 @@ struct iso_pipeline_order {
 /* Takes over both texts. */
 void iso_pipeline_set_order(struct iso_pipeline *pipeline, struct iso_pipeline_order *order);
 
-/* What was said last. NULL: no order is sought. */
+/* The last state reported. NULL: no order is sought. */
 const struct iso_pipeline_order *iso_pipeline_order(const struct iso_pipeline *pipeline);

@@ -43,7 +43,8 @@ const char *pipeline_order_reason(const struct iso_pipeline *pipeline)
                : NULL;
 }
 
-/* Of writers the engine has them, of readers the joined history alone. */
+/* Reads without a start: the engine counts those of writers, the joined history alone those of
+ * readers. */
 static uint64_t reads_without_start(const struct iso_pipeline_stats *stats)
 {
     return stats->engine.reads_of[ISO_AION_READS_NO_START] + stats->join.reads_without_start;

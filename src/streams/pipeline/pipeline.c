@@ -267,8 +267,8 @@ static void report_rewrite(const struct iso_pipeline *pipeline, const struct iso
         report_table(pipeline, event, ISO_NEWS_REWRITTEN);
 }
 
-/* What is no change itself, and may say something of a table: that its columns changed, that it
- * cannot be judged. */
+/* Takes an event that is no change and may concern a table: its columns changed, or it cannot be
+ * judged. */
 static void take_note(struct iso_pipeline *pipeline, const struct iso_event *event, uint64_t now,
                       struct iso_error *error)
 {
@@ -389,7 +389,7 @@ void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time)
     counted_note_time(&pipeline->counted, time);
 }
 
-/* What memory had no room for: once. */
+/* Reports once what had no room in memory. */
 static void report_short_memory(struct iso_pipeline *pipeline)
 {
     const struct iso_pipeline_options *options = &pipeline->options;
@@ -433,7 +433,7 @@ enum iso_status iso_pipeline_feed(struct iso_pipeline *pipeline, const struct is
     pipeline_start_block(pipeline);
     pipeline_queries_clock(pipeline, now);
     pipeline_decode(pipeline, now, &undecodable);
-    /* What arrived before a record that stops the pipeline is judged first. */
+    /* Records that arrived before the one that stops the pipeline are judged first. */
     if (pipeline_make_scalar(pipeline, &pipeline->batch.events.block, error) == ISO_OK)
         process(pipeline, now, error);
     if (undecodable.status != ISO_OK)

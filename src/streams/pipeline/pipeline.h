@@ -62,7 +62,7 @@ struct iso_inputs *iso_pipeline_inputs(struct iso_pipeline *pipeline);
 void iso_pipeline_route(struct iso_pipeline *pipeline, const char *topic,
                         struct iso_decoder *decoder, bool whole_rows);
 
-/* Of the route added last. */
+/* Sets properties of the route added last. */
 void iso_pipeline_route_traits(struct iso_pipeline *pipeline,
                                const struct iso_route_traits *traits);
 
@@ -82,7 +82,8 @@ void iso_pipeline_begins(struct iso_pipeline *pipeline, uint32_t input, int64_t 
  * keeps open because other inputs lag. 0 for those that lag. */
 uint64_t iso_pipeline_ahead(const struct iso_pipeline *pipeline, uint32_t input);
 
-/* What an input has promised, and whether it is waited for. Zeroed for one that is not known. */
+/* An input's promise, and whether the watermark waits for it. Zeroed for an input that is not
+ * known. */
 struct iso_pipeline_input {
     uint64_t watermark;
     bool has_watermark, is_idle, at_end;
@@ -117,7 +118,7 @@ enum iso_status iso_pipeline_reached(struct iso_pipeline *pipeline, uint64_t tim
  * they read is judged. */
 bool iso_pipeline_lacks_stream(const struct iso_pipeline *pipeline);
 
-/* What a clock shows, in milliseconds since 1970: how long recorders have been silent
+/* The caller's clock, in milliseconds since 1970: how long recorders have been silent
  * (pipeline/counted.h). */
 void iso_pipeline_clock(struct iso_pipeline *pipeline, uint64_t time);
 
@@ -130,7 +131,7 @@ enum iso_status iso_pipeline_tick(struct iso_pipeline *pipeline, uint64_t now,
  * holds. */
 void iso_pipeline_stop(struct iso_pipeline *pipeline);
 
-/* So many records of the input were left out before they came here: as bad records that are
+/* Counts records of the input that were left out before they came here, as bad records that are
  * skipped. */
 void iso_pipeline_left_out_before(struct iso_pipeline *pipeline, uint32_t input, uint32_t count);
 
@@ -177,8 +178,8 @@ const struct iso_pipeline_spelling *iso_pipeline_spellings(const struct iso_pipe
  * spell them: some left before that. */
 void iso_pipeline_spell(struct iso_pipeline *pipeline, struct iso_history *history);
 
-/* The same, then of what is read and nobody wrote: what may be a version in another spelling is
- * taken out; returns how many reads. */
+/* Drops reads of values that nobody wrote and that may be a version in another spelling; returns
+ * their number. */
 uint64_t iso_pipeline_drop_unclear(struct iso_pipeline *pipeline, struct iso_history *history);
 
 /* Adds to a finished history of what left the pipeline what its queries mean where an order is
@@ -189,8 +190,8 @@ void iso_pipeline_imply_queries(struct iso_pipeline *pipeline, struct iso_histor
 bool iso_pipeline_left_out(const struct iso_pipeline *pipeline, uint32_t number,
                            struct iso_join_left_out *left_out);
 
-/* What is known so far: violated (1), undecided (3), or holds (0). Opens the books
- * (pipeline/accounting.h); or by books that are open. */
+/* The outcome so far: violated (1), undecided (3), or holds (0). Makes an accounting
+ * (pipeline/accounting.h), or uses one that was made. */
 enum iso_status iso_pipeline_outcome(const struct iso_pipeline *pipeline, bool allow_unjudged,
                                      const char **reason);
 enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline,
@@ -199,7 +200,7 @@ enum iso_status iso_pipeline_outcome_of(const struct iso_pipeline *pipeline,
 
 /* The object of `check --json` without its times, with the stream's own counts; one line.
  * `any_order`: what polygraph says of all orders, or NULL. */
-/* What did not come, in words: the first of it. */
+/* Writes the first missing transaction in words. */
 void iso_pipeline_put_lost(const struct iso_pipeline *pipeline, struct iso_text *text);
 
 void iso_pipeline_summary(struct iso_pipeline *pipeline, const struct iso_accounting *accounting,

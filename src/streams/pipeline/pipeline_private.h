@@ -89,7 +89,7 @@ enum iso_likeness pipeline_compare_read(struct iso_pipeline *pipeline, struct is
 /* grace.c */
 void pipeline_note_time(struct iso_pipeline *pipeline, const struct iso_message *message,
                         uint64_t now);
-/* Of the block's transactions from `first` on, which are the message's. */
+/* Notes snapshots of the block's transactions from `first` on, which are the message's. */
 void pipeline_note_snapshots(struct iso_pipeline *pipeline, const struct iso_message *message,
                              uint32_t first);
 void pipeline_note_stream(struct iso_pipeline *pipeline); /* after a batch */
@@ -97,10 +97,11 @@ void pipeline_note_stream(struct iso_pipeline *pipeline); /* after a batch */
 /* changes.c: what the join gives, to the engine; what the engine found of its probes. */
 enum iso_status pipeline_drain(struct iso_pipeline *pipeline, uint64_t now,
                                struct iso_error *error);
-/* Of a table that turned out not to be covered when the engine had its records: it is not
- * reported. */
+/* Whether the event's table turned out not to be covered after the engine had its records: it is
+ * not reported. */
 bool pipeline_is_left_out(struct iso_pipeline *pipeline, const struct iso_aion_event *event);
-/* Of axiom, level, transaction and key, as the engine's are; never a value that slots reserve. */
+/* Id of a violation by axiom, level, transaction and key, as the engine's are; never a value
+ * that slots reserve. */
 uint64_t pipeline_id_of(const struct iso_aion_event *event);
 bool pipeline_translate(struct iso_pipeline *pipeline,
                         struct iso_aion_event *event); /* false: reported before */
@@ -130,7 +131,7 @@ void pipeline_queries_lost(struct iso_pipeline *pipeline, const struct iso_atoms
 void pipeline_queries_resolve(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
                               iso_atom tid, bool committed, uint64_t cts);
 void pipeline_queries_watermark(struct iso_pipeline *pipeline, uint64_t watermark);
-/* What a read is called that was a row of a query. */
+/* Names a read that was a row of a query. */
 void pipeline_queries_name(struct iso_aion_event *event);
 uint64_t pipeline_queries_bytes(void *context);
 void pipeline_queries_floor(void *context, uint64_t floor);
@@ -193,11 +194,11 @@ void pipeline_put_location(const struct iso_pipeline *pipeline, uint64_t origin,
 /* ISO_OK: the record is left out. Otherwise the pipeline stops with its location. */
 enum iso_status pipeline_leave_out(struct iso_pipeline *pipeline, const struct iso_message *message,
                                    uint64_t origin, const char *reason, struct iso_error *error);
-/* The same; what it said of transactions and rows is missing. */
+/* Leaves out a bad record; the transactions and rows that it may have held are missing. */
 enum iso_status pipeline_bad_record(struct iso_pipeline *pipeline,
                                     const struct iso_message *message, uint64_t origin,
                                     const char *reason, struct iso_error *error);
-/* The same, of a transaction that the engine did not take. */
+/* Leaves out a transaction that the engine did not take. */
 enum iso_status pipeline_refuse(struct iso_pipeline *pipeline, const struct iso_history *block,
                                 uint32_t transaction, const char *reason, struct iso_error *error);
 /* A key that is a list to some and a single value to others becomes two, both of them doubtful:
@@ -252,7 +253,7 @@ void pipeline_late(void *context, uint64_t origin);
 bool pipeline_is_doubted(void *context, const struct iso_atoms *atoms, iso_atom tid);
 void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_atom key,
                             uint64_t pairs);
-/* Of the violations over the list that the event stands for. */
+/* Number of doubtful ones among the unlisted violations that the event stands for. */
 uint64_t pipeline_doubtful_unlisted(const struct iso_pipeline *pipeline,
                                     const struct iso_aion_event *event, enum pipeline_doubt doubt);
 void pipeline_doubt_key(struct iso_pipeline *pipeline, const struct iso_atoms *atoms, iso_atom key);
@@ -267,6 +268,7 @@ void pipeline_report_again(struct iso_pipeline *pipeline, struct finding *findin
 /* Counts what is over the list. */
 void pipeline_report_unlisted(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                               enum pipeline_doubt doubt);
-/* To the sink, and to the summary's list: the object that begins at `start` of the line. */
+/* Writes the line to the sink, and the object that begins at `start` of it to the summary's
+ * list. */
 void pipeline_write(struct iso_pipeline *pipeline, const struct iso_aion_event *event,
                     bool reported, uint8_t doubt, const char *line, size_t length, size_t start);

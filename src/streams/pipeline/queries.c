@@ -65,7 +65,7 @@ static iso_atom keep_text(struct iso_atoms *atoms, struct iso_json_text text)
     return text.at ? iso_atoms_text(atoms, text.at, text.length) : ISO_ABSENT;
 }
 
-/* Of those that are left out nothing was reported. */
+/* Retracts violations, but for those that are left out: they were not reported. */
 static void retract(struct iso_pipeline *pipeline, const struct iso_aion_event *event)
 {
     struct queries *queries = &pipeline->queries;
@@ -201,7 +201,7 @@ void pipeline_queries_midway(struct iso_pipeline *pipeline)
         iso_rowsets_shards_unknown_keys(pipeline->queries.engine);
 }
 
-/* What keys start with, as it was given. */
+/* Gives the row sets the initial values of keys. */
 void pipeline_queries_start(struct iso_pipeline *pipeline, const struct iso_history *initial)
 {
     bool has_cells = false;

@@ -12,7 +12,7 @@ struct reported_ids {
     uint64_t from_engine; /* of them, those that the engine counts as EXT */
 };
 
-/* What is over the list, by axiom and name. */
+/* Counts of unlisted violations, by axiom and name. */
 struct unlisted {
     struct iso_atoms atoms; /* of names */
     struct unlisted_count {
@@ -34,7 +34,7 @@ struct reports {
     bool closed_early, given_up; /* that was reported */
 };
 
-/* What did not come, in words (lost.c). */
+/* Missing transactions in words (lost.c). */
 struct lost {
     struct iso_text lines; /* of the first ones, each with its end */
     uint64_t count;        /* of all */

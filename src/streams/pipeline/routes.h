@@ -30,8 +30,8 @@ struct routes {
     bool expects_records; /* inside transactions: a topic of logical messages is among them */
 };
 
-/* What ends in ".*" is the prefix of topics, and its point. True: the topic is one of logical
- * messages, which records inside transactions arrive by. */
+/* A topic that ends in ".*" is a prefix, with its point. True: it is a topic of logical
+ * messages, by which records inside transactions arrive. */
 bool routes_add(struct routes *routes, const char *topic, struct iso_decoder *decoder,
                 bool whole_rows);
 /* Debezium's topics beside those of its tables, PREFIX.SCHEMA.TABLE: of ENDs, PREFIX.transaction,

@@ -213,7 +213,7 @@ static enum iso_likeness compare(struct table *table, const struct texts *texts,
     return likeness;
 }
 
-/* Of what a client wrote its text is what was expected. */
+/* Of the two texts the client's is the expected one where it wrote the version. */
 enum iso_likeness pipeline_compare(struct iso_pipeline *pipeline,
                                    const struct iso_aion_event *event, bool notes)
 {

@@ -77,7 +77,7 @@ static uint64_t operations_left_out(const struct iso_pipeline *pipeline, enum le
     return operations;
 }
 
-/* What the records or their senders did that leaves something undecided. */
+/* Reasons for undecided that lie in the records or their senders. */
 static const char *reason_of_input(const struct iso_pipeline *pipeline,
                                    const struct iso_pipeline_stats *stats)
 {

@@ -21,7 +21,8 @@ static bool is_lossy(const struct iso_pipeline *pipeline, const struct iso_aion_
     return route && route->traits.lossy;
 }
 
-/* What was reported and is right by now is retracted: the same is expected then as was read. */
+/* A reported violation that has become right is retracted: now the value that was read is
+ * expected. */
 static bool is_right_now(const struct iso_aion_event *event)
 {
     char buffers[2][ISO_ATOM_TEXT_MAX];
@@ -48,7 +49,7 @@ static bool is_conflict_across(const struct iso_pipeline *pipeline,
                                 one < other ? other : one);
 }
 
-/* So many pairs over what is listed are excused; false: not all of the event's. */
+/* Suppresses that many of the unlisted pairs; false: not all of the event's. */
 static bool suppress_pairs(struct iso_pipeline *pipeline, struct iso_aion_event *event)
 {
     pipeline->stats.excused[ISO_UNJUDGED_DDL] += event->excused;

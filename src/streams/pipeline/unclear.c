@@ -61,7 +61,7 @@ static struct iso_json_text text_of(const struct iso_history *history, iso_atom 
     return text;
 }
 
-/* What a value that nobody wrote may be: EQUAL sets it to the version's. */
+/* Likeness of a value that nobody wrote to a version; EQUAL replaces it by the version's. */
 static enum iso_likeness find_likeness(struct iso_pipeline *pipeline, const struct writes *writes,
                                        struct iso_history *history, uint32_t read, uint32_t *left)
 {

@@ -6,7 +6,7 @@
 
 #ifdef ISO_VALIDATE
 
-/* What an input promised never exceeds what it has; routes are of this pipeline. */
+/* Asserts that no input has promised more than it has, and that routes are of this pipeline. */
 static void validate_inputs(const struct iso_pipeline *pipeline)
 {
     const struct inputs *inputs = &pipeline->inputs;

@@ -21,7 +21,7 @@ struct input *pipeline_input(struct iso_pipeline *pipeline, uint32_t input)
     return &pipeline->inputs.list[input];
 }
 
-/* What an input has promised: by records of its own, else by their message times. */
+/* An input's promise: by records of its own, else by their message times. */
 static bool promise_of(const struct iso_pipeline *pipeline, const struct input *state,
                        uint64_t *watermark)
 {

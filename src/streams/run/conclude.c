@@ -70,8 +70,8 @@ static void put_unjudged(const struct iso_pipeline_stats *stats, const char *lar
             iso_unjudged_put(stats->unjudged, text);
 }
 
-/* What waits, and for what; what has no moment; what was not judged; or what does not add up.
- * Empty: neither. */
+/* Appends the reason's detail: what waits and for what, has no moment, was not judged, or does
+ * not add up. Empty: none of these. */
 static void put_detail(const struct iso_pipeline *pipeline, const struct iso_accounting *books,
                        const struct iso_pipeline_stats *stats, const char *reason,
                        struct iso_text *text)

@@ -152,7 +152,7 @@ struct run_stream_options {
         "Number of shards of the engine, each on its own thread (1).")
 /* clang-format on */
 
-/* What transactions are judged at. */
+/* The level that transactions are judged at. */
 static inline enum iso_level run_stream_level(const struct run_stream_options *options)
 {
     return options->level < 0 ? ISO_SI : (enum iso_level)options->level;
@@ -165,7 +165,7 @@ void run_stream_options_init(struct run_stream_options *options);
 void run_stream_options_settle(struct run_stream_options *options);
 void run_stream_options_release(struct run_stream_options *options);
 
-/* What polygraph is asked, but for the model. */
+/* Options for polygraph, but for the model. */
 struct iso_polygraph_options run_stream_polygraph(const struct run_stream_options *options);
 
 /* Initial values, into a history that is being built. */

@@ -25,7 +25,7 @@ static enum iso_status declare_partitions_of(struct run_stream *stream, const ch
     return error->status;
 }
 
-/* What a live run learned between its batches. */
+/* Takes the signs that a live run wrote between its batches. */
 static void take_signs(struct run_stream *stream, const struct iso_capture_reader *reader,
                        struct iso_error *error)
 {
@@ -38,7 +38,7 @@ static void take_signs(struct run_stream *stream, const struct iso_capture_reade
             iso_pipeline_reached(stream->pipeline, signs[i].time, 0, error);
 }
 
-/* What waits where the file is cut may have had its answer behind that. */
+/* Notes where the file is cut: what waits there may have had its answer behind the cut. */
 static void note_cut(struct run_stream *stream, const struct iso_capture_reader *reader,
                      const char *path)
 {

@@ -22,7 +22,7 @@ static enum iso_status emit_line(void *context, const char *line, size_t length,
     return run_output_emit(&stream->output, line, length, error);
 }
 
-/* With --json standard output is the object's alone. */
+/* Serves a line to the status server: with --json standard output is the object's alone. */
 static enum iso_status serve_line(void *context, const char *line, size_t length,
                                   struct iso_error *error)
 {
@@ -112,7 +112,7 @@ static void on_given_up(void *context, uint64_t transactions)
 
 /* ---- the pipeline ---- */
 
-/* What waits for its other half: two minutes and two million rows of a live run; a replay waits for
+/* Bounds of a live run on rows and records that wait for their other half; a replay waits for
  * its end. */
 enum { PATIENCE_MS = 120000, WAITING_ROWS = 2000000 };
 
@@ -143,7 +143,7 @@ static iso_pipeline_sink sink_of(const struct run_stream *stream)
     return options->served ? serve_line : NULL;
 }
 
-/* What is a consequence of options, beside those that are the pipeline's own. */
+/* Sets limits that follow from options, beside the pipeline's own. */
 static void set_limits(struct iso_pipeline_options *settings,
                        const struct run_stream_options *options, bool deadlines)
 {
@@ -241,7 +241,7 @@ static enum iso_status refuse_level(enum iso_level level, struct iso_error *erro
         iso_level_name(level), known);
 }
 
-/* What cannot go together. */
+/* Refuses options that exclude each other. */
 static enum iso_status check_options(const struct run_stream_options *options,
                                      const struct run_source_survey *survey,
                                      struct iso_error *error)

@@ -52,6 +52,6 @@ enum iso_status run_stream_open(struct run_stream *stream, const struct run_stre
                                 struct iso_error *error);
 enum iso_status run_stream_close(struct run_stream *stream, struct iso_error *error);
 
-/* What is known of the end: the summary, and the exit status of what was found. */
+/* Concludes the run: the summary, and the exit status of its outcome. */
 enum iso_status run_stream_conclude(struct run_stream *stream, double seconds,
                                     struct iso_error *error);

@@ -111,8 +111,8 @@ static void align_partitions(struct watcher *watcher)
 
 /* ---- one step ---- */
 
-/* What was read and what was left out is on its way to the disk within a second, should this
- * process be killed. */
+/* Flushes the recording and the dead letters to the disk within a second, should this process be
+ * killed. */
 static void flush_recording(struct watcher *watcher, int64_t now, struct iso_error *error)
 {
     if (now - watcher->flushed < FLUSH_MS || error->status != ISO_OK)
@@ -177,7 +177,7 @@ static void show_how_far(struct watcher *watcher, int64_t now)
     run_status_publish(&watcher->status, run_clock_silence(clock, now), (uint64_t)now);
 }
 
-/* What is due between two batches, at the time of the first. */
+/* Does the work that is due between two batches, at the time of the first. */
 static void work_between_batches(struct watcher *watcher, uint64_t time, int64_t now,
                                  struct iso_error *error)
 {
@@ -212,7 +212,7 @@ static enum iso_status feed_step(struct watcher *watcher, struct iso_error *erro
     align_partitions(watcher);
     flush_recording(watcher, now, error);
     run_remarks_sum_up(&watcher->stream.remarks);
-    /* What came before the consumer failed has been judged. */
+    /* Messages that came before the consumer failed have been judged. */
     if (polling.status != ISO_OK && error->status == ISO_OK)
         iso_error_set(error, polling.status, "%s", polling.text);
     work_between_batches(watcher, time, now, error);
@@ -300,7 +300,7 @@ static bool hand_over(struct watcher *watcher)
     return !stream->untaken;
 }
 
-/* What a run that is stopped remembers comes before what it says of itself: there is little time. A
+/* A run that is stopped saves its state before it prints its summary: there is little time. A
  * run that comes to its end may emit something more. */
 static enum iso_status conclude_run(struct watcher *watcher, double seconds,
                                     struct iso_error *error)
@@ -396,7 +396,7 @@ static enum iso_status open_consumer(struct watcher *watcher, struct iso_error *
     return error->status;
 }
 
-/* What was emitted before a restart. */
+/* Shows violations that were emitted before a restart. */
 static void show_standing(void *web, const char *line, size_t length)
 {
     iso_web_add(web, line, length);

@@ -46,7 +46,8 @@ struct aion_detail {
 /* takes back the non-version writes of the unknown transaction of this tid */
 #define AION_FORGET 0x10u
 
-/* With AION_FORGET: for good, since nobody reported its outcome; it had one at or before `cts`. */
+/* With AION_FORGET: for good, since nobody reported the outcome in time; it had one at or before
+ * `cts`. */
 #define AION_AGED 0x20u
 
 struct aion_part {

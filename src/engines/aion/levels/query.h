@@ -31,7 +31,7 @@ struct aion_query {
     bool is_list, is_dropped, are_positions;
 };
 
-/* Who reads: has it written the key, it did so at `cts`. */
+/* The reader that asks; if it has written the key itself, it did so at `cts`. */
 struct aion_looker {
     const struct iso_atoms *atoms;
     iso_atom tid;

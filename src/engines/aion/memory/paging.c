@@ -46,8 +46,8 @@ static bool next_serial(struct iso_aion_shard *shard, const struct aion_key *key
 /* A segment of fewer versions would leave more behind in memory than it takes out. */
 enum { LEAST = 3 };
 
-/* So many versions at the front may go: a chunk, if two versions behind it are below `passed`; or
- * of the only one all but two. */
+/* How many of the oldest versions may be paged out: a chunk, if two versions behind it are below
+ * `passed`; of the only chunk all but two. */
 static uint32_t count_old(const struct iso_aion_shard *shard, const struct aion_key *key)
 {
     uint32_t chunks = aion_chunks_chunks(&key->versions),

@@ -43,8 +43,8 @@ static inline void put_bytes(struct aion_bytes *record, const void *bytes, size_
     record->size += size;
 }
 
-/* So much more expires once the floor is above `time`. Only of what the watermark has passed is it
- * known that there is such a floor before long. */
+/* Counts bytes that expire once the floor is above `time`. Only versions that the watermark has
+ * passed are sure to see such a floor before long. */
 static inline void note_expiring(struct iso_spill_record *record, size_t bytes, uint64_t time)
 {
     record->expiring += (uint32_t)bytes;

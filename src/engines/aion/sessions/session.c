@@ -262,8 +262,8 @@ static bool is_clear(const struct iso_aion *engine, const struct aion_session *s
     return entrant->sno >= session->lost && starts_clear(engine, session, entrant);
 }
 
-/* With its first place here it is a new session, whatever its name was before (tombstone.c), and
- * those that came before that are in no doubt. */
+/* With its first position here the session is a new one, whatever its name was before
+ * (tombstone.c); transactions that came before it are in no doubt. */
 static void restart_session(struct iso_aion *engine, struct aion_session *session)
 {
     engine->stats.sessions_undecided -= session->unsure - 1;

@@ -22,7 +22,7 @@ enum { AION_TOMBSTONE_SET = 8, AION_TOMBSTONES_MOST = 1 << 18 };
 void aion_tombstone_add(struct aion_tombstones *tombstones, const struct aion_tombstone *tombstone);
 bool aion_tombstone_take(struct aion_tombstones *tombstones, uint64_t name,
                          struct aion_tombstone *tombstone); /* false: not known */
-/* To be assumed of a session whose name is not known; true: it may be one of those that had to make
- * room. */
+/* Assumed state of a session whose name is not known; true: it may be one that was forgotten for
+ * lack of room. */
 bool aion_tombstone_assume(const struct aion_tombstones *tombstones,
                            struct aion_tombstone *tombstone);

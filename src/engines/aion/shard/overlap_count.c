@@ -269,7 +269,7 @@ static void index_writers(struct iso_aion_shard *shard)
     }
 }
 
-/* So many pairs of the key become doubtful by one of its versions. */
+/* Number of the key's pairs that become doubtful by one of its versions. */
 static uint64_t doubt_version(struct iso_aion_shard *shard, const struct aion_key *key,
                               const struct aion_entry *version)
 {

@@ -12,7 +12,7 @@
  * directory. */
 enum { FETCH_AHEAD = 8, FETCH_STEPS = 32 };
 
-/* So many keys, and the ends of their runs, stay in the second level cache. */
+/* Number of keys, with the ends of their runs, that stay in the second level cache. */
 enum { KEYS_IN_CACHE = 1 << 12 };
 
 struct iso_aion_shard *iso_aion_shard_new(const struct iso_aion_options *options,

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* So many entries are tried one by one from the end before the search. */
+/* Number of entries tried one by one from the end before a binary search. */
 enum { NEAR_END = 2 };
 
 /* A chunk up to this size stays when all its entries go. */

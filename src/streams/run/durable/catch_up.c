@@ -62,7 +62,8 @@ static bool is_full(const struct iso_kafka_buffer *buffer, uint64_t share)
     return buffer->count >= BUFFER_FULL || (share && buffer->bytes >= share);
 }
 
-/* What the next step needs is of `input`; no other partition runs far ahead of it. */
+/* Reads on, since the next step needs a message of `input`; no other partition is read far ahead
+ * of it. */
 static enum iso_status read_more(struct catcher *catcher, uint32_t input)
 {
     const struct iso_message *messages;
@@ -198,7 +199,8 @@ static enum iso_status do_check(struct catcher *catcher, const struct iso_store_
                          catcher->durable->options.state, progress->position, position);
 }
 
-/* What went to the store or was dropped follows from what was said of memory then. */
+/* Repeats a step of memory management: which versions were spilled or dropped follows from the
+ * limit as it stood then. */
 static enum iso_status do_memory(struct catcher *catcher, const struct iso_store_record *record)
 {
     struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};
@@ -210,7 +212,7 @@ static enum iso_status do_memory(struct catcher *catcher, const struct iso_store
     return ISO_OK;
 }
 
-/* What was reported between two steps, at the time of the first. */
+/* Repeats the reports between two steps, at the time of the first. */
 static enum iso_status do_sign(struct catcher *catcher, const struct iso_store_record *record)
 {
     struct iso_progress_reader reader = {record->bytes, record->bytes + record->size};

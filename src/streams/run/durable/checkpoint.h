@@ -15,7 +15,7 @@ enum iso_status run_checkpoint_after_batch(struct run_durable *durable, uint64_t
 enum iso_status run_checkpoint_last(struct run_durable *durable, uint64_t seconds,
                                     struct iso_error *error);
 
-/* What is seen of it from outside; seconds. */
+/* Figures for the page; seconds. */
 struct run_checkpoint_figures {
     double checkpoint_interval, snapshot_interval;
     double checkpoint_age, checkpoint_took; /* the latter below 0: there was none yet */

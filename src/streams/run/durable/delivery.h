@@ -25,12 +25,11 @@ void run_delivery_begin(struct run_delivery *delivery, const struct run_output *
 enum iso_status run_delivery_resume(struct run_delivery *delivery, const struct run_output *output,
                                     uint64_t noted, uint64_t least, struct iso_error *error);
 
-/* What was emitted beyond `position` is emitted again by others, and differently: a file forgets
- * it. */
+/* Cuts the file back to `position`: lines behind it will be emitted again, and differently. */
 enum iso_status run_delivery_cut(struct run_delivery *delivery, const struct run_output *output,
                                  uint64_t position, struct iso_error *error);
 
-/* Of a line that ends at `position`, having begun at `before`: how many bytes its reader has. */
+/* Number of bytes of a line from `before` to `position` that its reader has already. */
 size_t run_delivery_of_line(const struct run_delivery *delivery, uint64_t before,
                             uint64_t position);
 

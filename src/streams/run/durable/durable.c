@@ -38,7 +38,7 @@ void run_durable_archive(void *context, struct iso_archive *archive)
     run_delivery_sync(&durable->delivery, &stream->output, archive->error);
 }
 
-/* Of a line of output: how many of its bytes the reader has already. */
+/* Number of bytes of the line that its reader has already. */
 static size_t emitted_of_line(void *context, const char *line, size_t length)
 {
     struct run_durable *durable = context;
@@ -52,7 +52,7 @@ static bool is_standard(const char *path)
     return path && !strcmp(path, "-");
 }
 
-/* What cannot be read or written again, or is written at a run's end alone. */
+/* Refuses outputs that cannot be read or written again, or are written at a run's end alone. */
 static enum iso_status refuse_others(const struct run_stream_options *options, const char *record,
                                      struct iso_error *error)
 {

@@ -140,5 +140,5 @@ enum iso_status run_durable_give_records_again(struct run_durable *durable,
                                                const struct iso_store_record *record,
                                                struct iso_error *error);
 
-/* What a snapshot holds: saves or restores; `context` is the durable. */
+/* Saves or restores a snapshot's content; `context` is the durable. */
 void run_durable_archive(void *context, struct iso_archive *archive);

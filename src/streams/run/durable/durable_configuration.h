@@ -14,8 +14,8 @@ void run_configuration_put(struct iso_text *text, const struct run_stream_option
  * and says which. */
 void run_configuration_archive(struct iso_archive *archive, const struct iso_text *configuration);
 
-/* What a state begins with: the name of the item, and whether its content is this version's; else
- * ISO_FAILED. */
+/* Checks the item that a state begins with: its name, and whether its content is of this
+ * version; else ISO_FAILED. */
 #define RUN_CONFIGURATION_VERSION "isochron state"
 void run_configuration_check_version(const void *bytes, size_t size, const char *name,
                                      struct iso_error *error);

@@ -14,7 +14,8 @@
 #include "verdict/reported.h"
 #include "verdict/unjudged.h"
 
-/* What is collected, the copy that is judged, and what polygraph makes of that. */
+/* Copies in memory at one time: the collected history, the one that is judged, and polygraph's
+ * own form of it. */
 enum { COPIES = 3 };
 
 enum iso_status run_order_init(struct run_order *order, struct iso_error *error)
@@ -64,8 +65,7 @@ void run_order_keep(struct run_order *order, const struct iso_history *block)
 
 /* ---- seeking ---- */
 
-/* Of each session the position of the first transaction that the stream has; UINT64_MAX: it has
- * none. To be freed. */
+/* The position of each session's first transaction in the stream; UINT64_MAX: none. To be freed. */
 static uint64_t *first_in_stream(const struct iso_history *all)
 {
     uint64_t *first = iso_allocate((all->sessions.count + 1u) * sizeof *first);
@@ -123,7 +123,7 @@ static enum iso_status copy_all(struct run_order *order, struct iso_history *all
     return error->status;
 }
 
-/* What is not in the joined history may explain what is found in the rest. */
+/* A reason why transactions outside of the joined history may explain a cycle in it. */
 static const char *missing_reason(const struct run_order *order)
 {
     struct iso_pipeline_stats stats;
@@ -140,7 +140,7 @@ static const char *missing_reason(const struct run_order *order)
                : NULL;
 }
 
-/* What was found is then found no more. */
+/* Takes back a violation. */
 static void set_undecided(struct iso_polygraph_result *result, const char *reason)
 {
     memset(result->counts, 0, sizeof result->counts);
@@ -177,7 +177,7 @@ static enum iso_status judge_order(struct run_order *order, const struct iso_his
 
 /* ---- emitting ---- */
 
-/* Of its text: the same in every run. */
+/* Id from the text: the same in every run. */
 static uint64_t id_of(const char *text, size_t length)
 {
     uint64_t id = 0xcbf29ce484222325u;
@@ -242,7 +242,7 @@ static void put_violations(const struct run_order *order, const struct iso_polyg
     }
 }
 
-/* What was found may rest on reads from before the stream: if it does, nothing is certain. */
+/* The violation may rest on reads from before the stream: if so, nothing is certain. */
 static enum iso_status seek_without_earlier(struct run_order *order, struct iso_history *all,
                                             struct iso_polygraph_result *result,
                                             struct iso_error *error)

@@ -14,7 +14,7 @@
 #include "verdict/polygraph.h"
 #include "verdict/unjudged.h"
 
-/* What is collected, its copy that is judged, and that copy's part stand in memory at once. */
+/* Copies in memory at one time: the collected history, the one that is judged, and its part. */
 enum { COPIES = 3 };
 
 enum iso_status run_rounds_init(struct run_rounds *rounds, struct iso_error *error)
@@ -56,7 +56,7 @@ static enum iso_model model_of(const struct run_stream_options *options)
 
 /* ---- judging all that has come ---- */
 
-/* What a round may judge: reads of what nobody wrote so far are left out. */
+/* Leaves out reads of values that nobody has written so far: a round judges the rest. */
 static enum iso_status leave_out_open_reads(const struct iso_history *all,
                                             struct iso_history *known, struct iso_error *error)
 {
@@ -138,7 +138,7 @@ static enum iso_status judge_collected(struct run_rounds *rounds, bool is_final,
         set_undecided(result, "memory");
     else
         iso_polygraph_check(judged, &settings, result, error);
-    /* What was left out may have explained a read. */
+    /* Transactions that were left out may have explained a read. */
     iso_pipeline_stats(rounds->pipeline, &stats);
     if (stats.bad_records && result->outcome != ISO_IS_UNDECIDED)
         set_undecided(result, "skipped-records");

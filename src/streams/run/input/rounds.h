@@ -20,7 +20,7 @@
 
 enum run_rounds_kind { RUN_ROUNDS_OPEN, RUN_ROUNDS_TIMED, RUN_ROUNDS_UNTIMED };
 
-/* What to do about no-stream. */
+/* Advice for the reason no-stream. */
 #define RUN_LACKS_STREAM                                                                           \
     "what rows had before, and what was written, stands in the change stream: add its --source KIND:TOPIC,cells=true"
 
@@ -61,5 +61,5 @@ enum iso_status run_rounds_conclude(struct run_rounds *rounds, bool complete, do
 /* A run that is stopped and remembers: what it has not judged. */
 void run_rounds_log_stopped(const struct run_rounds *rounds);
 
-/* What polygraph says of all that has come: "holds", "violated", "undecided". */
+/* polygraph's outcome for all that has come: "holds", "violated", "undecided". */
 const char *run_rounds_any_order(struct run_rounds *rounds);

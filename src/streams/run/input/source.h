@@ -6,7 +6,7 @@
 #include "explain/wall.h"
 #include "pipeline/pipeline.h"
 
-/* What all sources together are. */
+/* Properties of all sources together. */
 struct run_source_survey {
     const char *changes; /* kind of the change streams; NULL: none */
     bool history_topics;
@@ -22,10 +22,10 @@ bool run_source_reads(const struct cli_texts *texts, uint32_t count, const char 
 enum iso_status run_source_survey(const struct cli_texts *texts, struct run_source_survey *survey,
                                   struct iso_error *error);
 
-/* What the timestamps of these sources are. */
+/* Meaning of these sources' timestamps. */
 enum iso_wall run_source_wall(const struct cli_texts *texts);
 
-/* What is open for the sources of a run. */
+/* Open resources of a run's sources. */
 struct run_sources {
     uint32_t topic_count;
     char **topics;

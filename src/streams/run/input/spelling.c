@@ -7,7 +7,7 @@
 
 enum { NAMED = 20 };
 
-/* What would make it clear. */
+/* Advice on how to make the spelling clear. */
 static const char *advice_for(const struct iso_pipeline_spelling *spelling)
 {
     if (!spelling->may_have_schema)

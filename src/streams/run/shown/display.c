@@ -32,7 +32,7 @@ static void draw_line(const struct run_display *display, const struct iso_pipeli
     cli_progress_line(text);
 }
 
-/* That nothing has come is reported only where it is known that nothing is there. */
+/* Says that nothing has come only where it is known that nothing is there. */
 static void log_periodically(struct run_display *display, const struct run_stream *stream,
                              const struct iso_pipeline_stats *stats,
                              struct iso_kafka_consumer *consumer, int64_t now)

@@ -22,7 +22,7 @@ enum run_happening {
     RUN_HAPPENINGS
 };
 
-/* What there is to look at. Times are milliseconds since 1970. */
+/* Facts to be looked at. Times are milliseconds since 1970. */
 struct run_notes_facts {
     uint64_t count[RUN_HAPPENINGS];     /* so far */
     const char *latest[ISO_TABLE_NEWS]; /* tables */
@@ -44,7 +44,7 @@ struct run_notes {
     struct iso_text text; /* a line each, the last too ends in one; a zero byte behind them */
 };
 
-/* What happened before, in another process, is not reported. */
+/* Starts from `before`: events of an earlier process are not reported again. */
 void run_notes_init(struct run_notes *notes, const struct run_notes_facts *before, uint64_t now);
 void run_notes_release(struct run_notes *notes);
 

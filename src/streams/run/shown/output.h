@@ -36,7 +36,7 @@ enum iso_status run_output_close(struct run_output *output, struct iso_error *er
 enum iso_status run_output_emit(struct run_output *output, const char *line, size_t length,
                                 struct iso_error *error);
 
-/* The same to the status server alone: with --json standard output is the object's. */
+/* Sends a line to the status server alone: with --json standard output is the object's. */
 void run_output_serve(struct run_output *output, const char *line, size_t length);
 
 /* Shows whoever reads the verdicts what was emitted until now. */

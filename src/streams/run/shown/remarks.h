@@ -9,7 +9,7 @@
 #include "run/input/bad_records.h"
 #include "run/input/recording.h"
 
-/* What befell tables since this process began, and whom it befell last. */
+/* Events of tables since this process began, and the table of the last one. */
 struct run_tables {
     uint64_t count[ISO_TABLE_NEWS];
     char latest[ISO_TABLE_NEWS][204];

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* Of a second, what a process uses that judges, in milliseconds, on a machine that is busy with
+/* Processor milliseconds a second of a process that is judging, on a machine that is busy with
  * other things. */
 enum { WORKING_MS = 30, SAY_SECONDS = 5 };
 

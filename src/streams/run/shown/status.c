@@ -61,7 +61,7 @@ static void gather_facts(const struct run_status *status, struct run_notes_facts
     facts->count[RUN_SNAPSHOTS_AGAIN] = stats->join.snapshots_again;
 }
 
-/* What was before a restart is over. */
+/* Notes of before a restart are over. */
 static void note_before(struct run_status *status)
 {
     struct run_notes_facts facts;

@@ -10,7 +10,7 @@
 #include "web/web.h"
 
 struct run_status {
-    /* What it looks at, the caller's; set before it is opened. */
+    /* The caller's parts that the page reads; set before it is opened. */
     const struct run_stream *stream;
     const struct run_durable *durable; /* NULL: nothing is remembered */
     struct iso_kafka_consumer *consumer;

@@ -15,12 +15,12 @@ void status_fill_metrics(struct run_status *status, bool is_ready);
 /* status_words.c */
 /* The longest that nothing may become final while input comes, in milliseconds. */
 uint64_t status_unsettled_bound(const struct run_status *status);
-/* What waits, since when, and for whom: into status->words. */
+/* Describes what waits, since when, and for whom: into status->words. */
 void status_put_words(struct run_status *status);
 /* Each class of it, for what it waits, its oldest, and when it will be final, as a JSON list: into
  * status->waits. */
 void status_put_waits(struct run_status *status);
-/* What stands in the way, in `text`, beside brokers and of brokers; NULL: nothing. `silence`: a
+/* Describes a problem in `text`, beside brokers and of brokers; NULL: none. `silence`: a
  * broker's. */
 const char *status_find_trouble(const struct run_status *status, uint64_t now, char *text,
                                 size_t size);

@@ -44,7 +44,8 @@ static void put_holders(const struct run_status *status, struct iso_text *text)
     }
 }
 
-/* What waits, since when, and for whom, with a zero byte behind it; empty if nothing does. */
+/* Describes what waits, since when, and for whom, with a zero byte behind it; empty if nothing
+ * waits. */
 void status_put_words(struct run_status *status)
 {
     struct iso_text *text = &status->words;
@@ -96,7 +97,7 @@ void status_put_waits(struct run_status *status)
     iso_text_put_bytes(text, "]", 2);
 }
 
-/* What stands in the way beside brokers; NULL: nothing. */
+/* Describes a problem other than a broker's; NULL: none. */
 const char *status_find_trouble(const struct run_status *status, uint64_t now, char *text,
                                 size_t size)
 {
