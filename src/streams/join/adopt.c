@@ -10,6 +10,8 @@
  * all operations. Where not even the order of a row's changes is known, a read that shows one of
  * the transaction's own values is not judged.
  */
+#include <assert.h>
+
 #include "history/copy.h"
 #include "join/own.h"
 
@@ -71,6 +73,7 @@ static void add_write(struct adoption *adoption, uint32_t number)
     bool deletes = row->flags & JOIN_ROW_AFTER && row->after == ISO_ABSENT;
     iso_atom key =
         iso_atoms_copy(&into->atoms, &join->keys.names.atoms, join->keys.names.keys.atom[row->key]);
+    assert(number < join->rows.count);
     iso_history_operation(into, deletes ? ISO_DELETE : ISO_WRITE, key,
                           iso_atoms_copy(&into->atoms, &join->texts.atoms, row->after));
     uint32_t of = row_of(join, row->key),

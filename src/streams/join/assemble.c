@@ -8,6 +8,7 @@
  * that writes a, b, a keeps all three. A repeat of equal content is ignored, one of other content
  * is a violation.
  */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "history/gtid.h"
@@ -62,6 +63,7 @@ void join_note_value(struct iso_join *join, const struct iso_history *block, iso
                      uint32_t key, iso_atom value)
 {
     struct join_key *state = &join->keys.list[key];
+    assert(key < join->keys.names.keys.count);
     if (state->table == ISO_ABSENT && table != ISO_ABSENT)
         state->table = iso_atoms_copy(&join->keys.names.atoms, &block->atoms, table);
     state->value =
@@ -149,6 +151,7 @@ static void append(struct iso_join *join, uint32_t number, const struct arrival 
     uint32_t row = join_new_row(join, &join->open.list[number].rows);
     struct join_row *it = &join->rows.list[row];
     bool is_cell = event->type == ISO_EVENT_CELL;
+    assert(number < join->open.count);
     it->key = arrival->key;
     it->ordinal = arrival->ordinal;
     it->rank = is_cell                      ? join->cells.rank
@@ -257,6 +260,7 @@ static uint32_t known_row(struct iso_join *join, uint32_t number, const struct a
     bool later =
         untouched || (state->stamp == transaction->stamp && arrival->ordinal > state->ordinal);
     uint32_t row = ISO_NONE;
+    assert(number < join->open.count);
     if (!later)
         row = find_row(join, transaction, arrival, join->capability->spans);
     if (row == ISO_NONE && arrival->again && !untouched)
@@ -351,6 +355,7 @@ static void take_again(struct iso_join *join, uint32_t number, uint32_t row,
     struct join_row *known = &join->rows.list[row];
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
+    assert(row < join->rows.count);
     join->stats.rows_gone[known->content == arrival->content ? ISO_ROWS_REPEATED : ISO_ROWS_LATE]++;
     if (known->content == arrival->content) {
         join->stats.repeats++;

@@ -5,6 +5,7 @@
  * partitions, so that the values leave with the watermark that closes the statement. Keys of the
  * old name that nobody delivered are nobody's under the new one, too (change.c).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -60,6 +61,7 @@ static void carry_to(struct iso_join *join, const struct join_change *change, ui
 {
     struct join_carried_row *row = find_carried(join, to, change->position);
     struct join_key *state = &join->keys.list[to];
+    assert(to < join->keys.names.keys.count);
     if (!row) {
         struct join_carried *carried = &join->carried;
         ISO_GROW(carried->list, carried->count, carried->capacity);
@@ -116,6 +118,7 @@ void join_carry_row(struct iso_join *join, uint32_t key, uint64_t position, iso_
                     bool again)
 {
     uint32_t table = join->keys.list[key].of_table;
+    assert(key < join->keys.names.keys.count);
     for (uint32_t i = 0; join->carried.pending && i < join->changes.count; i++) {
         struct join_change change = join->changes.list[i];
         if (change.from != table || change.is_over || position > change.position ||

@@ -11,6 +11,7 @@
  * them, or if what changes them first finds something there. A name that ends in a dot is a
  * database's, of all of whose tables the change is; a dot alone is all databases.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -40,6 +41,7 @@ static void emit_change(struct iso_join *join, const struct join_change *change,
     iso_atom value = ISO_ABSENT;
     enum join_part part = (enum join_part)join->keys.list[key].part;
     bool removes = change->kind == ISO_TABLE_EMPTIED || change->kind == ISO_TABLE_PARTLY_EMPTIED;
+    assert(key < join->keys.names.keys.count);
     if (join_is_carried(join, change, key))
         return;
     if (removes ? part == JOIN_PART_CELL
@@ -131,6 +133,7 @@ void join_note_version(struct iso_join *join, uint32_t key, uint64_t position, b
 {
     struct join_key *state = &join->keys.list[key];
     uint64_t before = state->first;
+    assert(key < join->keys.names.keys.count);
     if (!position || (before && before <= position))
         return;
     state->first = position;
@@ -170,6 +173,7 @@ static bool was_there(const struct iso_join *join, const struct join_key *state)
 void join_note_asked(struct iso_join *join, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
+    assert(key < join->keys.names.keys.count);
     if (state->asked)
         return;
     state->asked = true;
@@ -202,6 +206,7 @@ void join_add_lost(struct iso_join *join, uint32_t table, uint64_t position, uin
 bool join_was_replaced(const struct iso_join *join, uint32_t key)
 {
     const struct join_key *state = &join->keys.list[key];
+    assert(key < join->keys.names.keys.count);
     for (uint32_t i = 0; i < join->changes.count; i++) {
         const struct join_change *change = &join->changes.list[i];
         if (change->kind == ISO_TABLE_REPLACED && change->position < state->first &&

@@ -4,6 +4,8 @@
  * be added to it. Without a record it is foreign, once no record can arrive for it; in cdc mode it
  * is judged by itself.
  */
+#include <assert.h>
+
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 
@@ -59,6 +61,7 @@ static bool changed_nothing(const struct iso_join *join, const struct join_trans
                             uint32_t last)
 {
     const struct join_row *final = &join->rows.list[last];
+    assert(last < join->rows.count);
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;
          i++, r = join->rows.list[r].next) {
         const struct join_row *row = &join->rows.list[r];
@@ -358,6 +361,7 @@ bool join_commit_timestamp(const struct join_transaction *transaction, uint64_t 
 void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64_t cts)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     if (committed)
         join->stats.resolved_committed++;
     else
@@ -384,6 +388,7 @@ void join_resolve(struct iso_join *join, uint32_t number, bool committed, uint64
 static void emit_with_cts(struct iso_join *join, uint32_t number, uint64_t cts)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     join->records.kept.txns.flags[record->kept] |= ISO_HAS_CTS;
     join->records.kept.txns.cts[record->kept] = cts;
     record->cts = cts;
@@ -423,6 +428,7 @@ static void compare(struct iso_join *join, uint32_t number, struct join_transact
     struct comparison comparison = {join, record,  transaction,
                                     cts,  has_cts, join_mark_finals(join, transaction)};
     bool shared = shares_timestamps(join, transaction);
+    assert(number < join->records.count);
     join_spell_writes(join, record);
     join->stats.joined++;
     if (record->flags & JOIN_RECORD_LISTS)
@@ -445,6 +451,7 @@ static void emit_reader(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
     const struct iso_history *kept = &join->records.kept;
+    assert(number < join->records.count);
     if (!(record->flags & (JOIN_RECORD_STS | JOIN_RECORD_CTS))) {
         /* it was taken for a writer */
         join->stats.without_start -= join_reads_at_start(kept, record->kept);
@@ -459,6 +466,7 @@ static void emit_reader(struct iso_join *join, uint32_t number)
 static void emit_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     if (record->flags & JOIN_RECORD_ROWS && record->flags & JOIN_RECORD_CTS &&
         !(record->flags & JOIN_RECORD_PLACED)) {
         join_adopt(join, number, ISO_NONE);
@@ -495,6 +503,7 @@ static void finish_claim(struct iso_join *join, uint32_t number,
     struct join_record *record = &join->records.list[number];
     uint64_t cts = 0;
     bool has_cts = join_commit_timestamp(transaction, &cts);
+    assert(number < join->records.count);
     if (record->flags & (JOIN_RECORD_ROWS | JOIN_RECORD_TAKES) &&
         record->flags & JOIN_RECORD_GIVEN && record->status == ISO_UNKNOWN)
         leave_unlisted(join, record, transaction);
@@ -620,6 +629,7 @@ static void finish_alone(struct iso_join *join, uint32_t number, uint32_t final)
     bool sure = !clients || (join->options.records_first && !join->log.waiting) ||
                 join->source.in_band || (final & JOIN_RECORDS_FINAL);
     uint64_t cts = 0;
+    assert(number < join->open.count);
     /* the first record shows how positions are counted */
     bool undecided = join->source.expects_in_band && !join->source.in_band;
     if (!(final & JOIN_ROWS_FINAL) || !sure || (undecided && !(final & JOIN_RECORDS_FINAL)))
@@ -668,6 +678,7 @@ static void finish_claimed(struct iso_join *join, uint32_t number, uint32_t firs
 {
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t cts = 0;
+    assert(number < join->open.count);
     if (join->records.list[first].flags & JOIN_RECORD_PLACED) {
         start_placing(join, number, first);
         return;
@@ -698,6 +709,7 @@ void join_finish(struct iso_join *join, uint32_t number, uint32_t final)
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t record = claim_of(join, transaction);
     bool shared = shares_timestamps(join, transaction), rows_final = final & JOIN_ROWS_FINAL;
+    assert(number < join->open.count);
     if (record == ISO_NONE ||
         join->records.list[record].flags & JOIN_RECORD_BEYOND) /* versions, as far as they came */
         finish_alone(join, number, final);
@@ -732,6 +744,7 @@ static void stay_unknown(struct iso_join *join, const struct join_record *record
 void join_finish_undelivered(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     if (record->status == ISO_UNKNOWN && !outcome_shows(join, record))
         stay_unknown(join, record);
     else if (record->status == ISO_UNKNOWN)

@@ -6,6 +6,8 @@
  * key in a transaction the row before says nothing, and a value is known where it was written, or
  * is what the row before it left whichever of both it may be.
  */
+#include <assert.h>
+
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
 
@@ -33,6 +35,7 @@ void join_weigh_image(struct iso_join *join, uint32_t transaction, uint32_t row,
 {
     uint32_t number = earlier_of(join, &join->open.list[transaction], row);
     struct join_row *it = &join->rows.list[row];
+    assert(transaction < join->open.count);
     if (number == ISO_NONE)
         return;
     const struct join_row *earlier = &join->rows.list[number];
@@ -52,6 +55,7 @@ void join_weigh_cells(struct iso_join *join, uint32_t transaction, uint32_t row)
 {
     const struct join_chain *rows = &join->open.list[transaction].rows;
     const struct join_row *whole = &join->rows.list[row];
+    assert(transaction < join->open.count);
     for (uint32_t i = 0, r = rows->first; i < rows->count; i++, r = join->rows.list[r].next) {
         struct join_row *it = &join->rows.list[r];
         const struct join_key *state = &join->keys.list[it->key];

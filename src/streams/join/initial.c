@@ -11,6 +11,8 @@
  * says what was there: the first change's whole before image does, else the read lowest in position
  * (the engine's affair).
  */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "join/join_private.h"
 #include "verdict/unjudged.h"
@@ -151,6 +153,7 @@ bool iso_join_start_is_open(struct iso_join *join, const struct iso_atoms *atoms
 static void set_initial(struct iso_join *join, uint32_t key, enum join_initial how)
 {
     struct join_key *state = &join->keys.list[key];
+    assert(key < join->keys.names.keys.count);
     join->start.asked -= state->initial == JOIN_INITIAL_ASKED;
     join->start.learned -= state->initial == JOIN_INITIAL_LEARNED;
     join->start.learned += how == JOIN_INITIAL_LEARNED;
@@ -204,6 +207,7 @@ void join_ask_initial(struct iso_join *join, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
     const struct join_start *start = &join->start;
+    assert(key < join->keys.names.keys.count);
     if (varies(join, key) && state->initial == JOIN_INITIAL_DEFAULT) {
         state->initial = JOIN_INITIAL_UNKNOWN;
         join_emit_start(join, key, iso_value_unknown(&join->texts.atoms, ISO_UNJUDGED_SCHEMA));
@@ -241,6 +245,7 @@ static void note_table(struct iso_join *join, uint32_t number, const struct iso_
 {
     struct join_table *table = &join->tables.list[number];
     bool ends = event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_ENDS);
+    assert(number < join->tables.count);
     if (event->type == ISO_EVENT_CELL || event->flags & ISO_EVENT_INCREMENTAL)
         return;
     join->start.marks |= (event->flags & (ISO_EVENT_TABLE_ENDS | ISO_EVENT_SNAPSHOT_MARKS)) != 0;
@@ -272,6 +277,7 @@ void join_learn_initial(struct iso_join *join, uint32_t key, const struct iso_ev
     struct join_key *state = &join->keys.list[key];
     bool delivered =
         state->initial == JOIN_INITIAL_DELIVERED || state->initial == JOIN_INITIAL_LEARNED;
+    assert(key < join->keys.names.keys.count);
     if (!join->capability->positions || join->options.initial_known || delivered ||
         !(row->flags & JOIN_ROW_BEFORE))
         return;
@@ -299,6 +305,7 @@ static void take_again(struct iso_join *join, const struct iso_history *block,
     bool known = (event->flags & ISO_EVENT_HAS_AFTER) && state->content &&
                  join->capability->positions && state->lane == iso_origin_input(event->origin);
     uint32_t content = known ? join_content(&block->atoms, event->after) : 0;
+    assert(key < join->keys.names.keys.count);
     join->stats.rows_gone[ISO_ROWS_REPEATED] += event->type != ISO_EVENT_CELL;
     join->stats.repeats += event->type != ISO_EVENT_CELL;
     if (known && content != state->content)
@@ -310,6 +317,7 @@ void join_take_initial(struct iso_join *join, const struct iso_history *block,
 {
     struct join_key *state = &join->keys.list[key];
     bool known = event->flags & ISO_EVENT_HAS_AFTER;
+    assert(key < join->keys.names.keys.count);
     note_table(join, state->of_table, event);
     if (state->was_changed && (state->initial != JOIN_INITIAL_LEARNED || join->start.complete)) {
         take_again(join, block, event, key);

@@ -9,6 +9,8 @@
  * marker that belongs to another transaction already is *stray*: it is counted and says nothing,
  * and what no stream delivered under its own marker may have arrived under none.
  */
+#include <assert.h>
+
 #include "join/join_private.h"
 
 static struct join_identity marker_of(iso_atom tid)
@@ -39,6 +41,7 @@ void join_note_marker(struct iso_join *join, uint32_t number, iso_atom tid)
     struct join_identity marker = marker_of(tid);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t known = join_map_get(&join->open.by_identity, marker);
+    assert(number < join->open.count);
     if (known == number || tid == ISO_ABSENT)
         return;
     if (known != ISO_NONE || join_dedup_find(join, marker) ||
@@ -88,6 +91,7 @@ void join_await_marker(struct iso_join *join, uint32_t number)
     struct join_record *record = &join->records.list[number];
     struct join_identity marker = marker_of(record->tid);
     uint32_t transaction = join_map_get(&join->open.by_identity, marker);
+    assert(number < join->records.count);
     if (transaction != ISO_NONE)
         bind(join, record, join->open.list[transaction].identity);
     else

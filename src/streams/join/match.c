@@ -4,6 +4,8 @@
  * final write set and that commits after it started. Where several fit, or one fits several
  * records, it stays unknown.
  */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "join/join_private.h"
 
@@ -69,6 +71,7 @@ static void match_transaction(struct iso_join *join, uint32_t number, struct can
 {
     const struct join_transaction *transaction = &join->open.list[number];
     uint32_t fitting = ISO_NONE;
+    assert(number < join->open.count);
     if (join_map_get(&join->records.by_claim, transaction->identity) != ISO_NONE)
         return;
     for (uint32_t i = 0, r = transaction->rows.first; i < transaction->rows.count;

@@ -2,6 +2,7 @@
  * they have come whole: by BEGIN and END with its counts, by a later position, or by a larger
  * commit timestamp.
  */
+#include <assert.h>
 #include <inttypes.h>
 
 #include "base/memory.h"
@@ -176,6 +177,7 @@ void join_check_complete(struct iso_join *join, uint32_t number)
 {
     struct join_transaction *transaction = &join->open.list[number];
     uint64_t have = join_events_of(transaction);
+    assert(number < join->open.count);
     JOIN_LOG(join, transaction->identity, "%" PRIu64 " of its rows arrived", have);
     bool ended = (transaction->flags & JOIN_ENDED) && have >= transaction->expected;
     if (ended && transaction->flags & JOIN_HAS_POSITION && !join->source.expects_in_band)
@@ -321,6 +323,7 @@ bool join_counts_other(struct iso_join *join, uint32_t number, const struct iso_
     bool is_of_covered = comes(join, block, event);
     struct join_transaction *transaction = &join->open.list[number];
     uint32_t input = iso_origin_input(event->origin), row = transaction->last_others.first;
+    assert(number < join->open.count);
     for (uint32_t i = 0; i < transaction->last_others.count && join->rows.list[row].key != input;
          i++)
         row = join->rows.list[row].next;

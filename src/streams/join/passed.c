@@ -1,4 +1,5 @@
 /* How far a stream is whole in timestamps and in places of its log (extent.h). */
+#include <assert.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -48,6 +49,7 @@ static struct join_channel *channel_of(struct join_extent *extent, uint32_t inpu
 void join_extent_pass(struct iso_join *join, const struct iso_event *event, uint32_t key)
 {
     struct join_key *state = &join->keys.list[key];
+    assert(key < join->keys.names.keys.count);
     if (!has_channels(join) || !(event->flags & ISO_EVENT_HAS_CTS))
         return;
     struct join_channel *channel = channel_of(&join->extent, iso_origin_input(event->origin),

@@ -311,6 +311,7 @@ static bool is_chained(const struct join_record *record, uint32_t i)
 void join_enter_claim(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first != ISO_NONE && is_chained(record, i))
@@ -322,6 +323,7 @@ void join_enter_claim(struct iso_join *join, uint32_t number)
 void join_leave_claim(struct iso_join *join, uint32_t number)
 {
     const struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     for (uint32_t i = 0; i < record->identity_count; i++) {
         uint32_t first = join_map_get(&join->records.by_claim, record->identity[i]);
         if (first == number && record->next_equal != ISO_NONE && is_chained(record, i)) {

@@ -104,6 +104,7 @@ void join_place_record(struct iso_join *join, uint32_t number)
     struct join_positions *positions = &join->positions;
     uint32_t t = record->kept, first = kept->txns.first_op[t];
     uint64_t latest = kept->snapshots.list[kept->txns.snapshot[t]].xmax;
+    assert(number < join->records.count);
     positions->active = true;
     join_extent_note(join, &kept->snapshots.list[kept->txns.snapshot[t]]);
     latest = record->xid > latest ? record->xid : latest;
@@ -267,6 +268,7 @@ static bool is_over_before(const struct join_record *record)
 static void check_done(struct iso_join *join, uint32_t number)
 {
     struct join_record *record = &join->records.list[number];
+    assert(number < join->records.count);
     if (record->unplaced)
         return;
     if (is_over_before(record)) {
