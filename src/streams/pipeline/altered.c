@@ -36,6 +36,7 @@ static void add_time(struct altered_table *table, uint64_t cts)
         memmove(table->times, table->times + 1, --at * sizeof *table->times);
         table->time_count--;
     }
+    assert(at < ISO_ALTERED_TIMES);
     for (; at && table->times[at - 1] > cts; at--)
         table->times[at] = table->times[at - 1];
     table->times[at] = cts;

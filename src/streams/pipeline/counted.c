@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "pipeline/counted.h"
 
 #include <string.h>
@@ -62,6 +64,7 @@ static struct counted_session *add(struct counted *counted, uint64_t digest, uin
         ISO_GROW(counted->sessions, counted->session_count, counted->session_capacity);
         counted->session_count++;
     } else {
+        assert(number < counted->session_count && !counted->sessions[number].digest);
         counted->free = (uint32_t)counted->sessions[number].next;
     }
     counted->in_use++;
@@ -77,6 +80,7 @@ static void set_free(struct counted *counted, struct counted_session *session)
         recorder->known += session->next;
     forget_recorder(counted, recorder);
     iso_number_map_remove(&counted->by_digest, session->digest);
+    assert(session->digest && counted->in_use);
     *session = (struct counted_session){.next = counted->free};
     counted->free = (uint32_t)(session - counted->sessions) + 1;
     counted->in_use--;
@@ -84,6 +88,7 @@ static void set_free(struct counted *counted, struct counted_session *session)
 
 static void add_hole(struct counted *counted, const struct counted_hole *hole)
 {
+    assert(hole->from < hole->to);
     ISO_GROW(counted->holes, counted->hole_count, counted->hole_capacity);
     counted->holes[counted->hole_count++] = *hole;
 }
@@ -110,6 +115,7 @@ static void fill_hole(struct counted *counted, struct counted_session *session, 
 static void reach(struct counted *counted, struct counted_session *session, uint64_t number,
                   uint64_t origin)
 {
+    assert(session->digest);
     if (number <= session->next)
         return;
     add_hole(counted, &(struct counted_hole){session->digest, session->next, number, origin});
@@ -175,6 +181,7 @@ void counted_note_record(struct counted *counted, const struct iso_history *bloc
 /* How many records of a recorder nobody has heard of. */
 static uint64_t unheard(const struct counted *counted, const struct counted_recorder *recorder)
 {
+    assert(recorder->digest);
     uint64_t known = recorder->known;
     for (uint32_t i = 0; i < counted->session_count; i++)
         known += counted->sessions[i].digest && counted->sessions[i].recorder == recorder->digest

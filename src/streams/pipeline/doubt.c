@@ -9,6 +9,7 @@
  * may explain a read of a value without a writer, and whatever rests on transactions of the same
  * input.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "aion/structures/values.h"
@@ -136,6 +137,7 @@ void pipeline_doubted_pairs(void *context, const struct iso_atoms *atoms, iso_at
     if (is_key_doubted(pipeline, digest) ||
         (pipeline->join && pipeline_is_left_out(pipeline, &event)))
         return;
+    assert(pairs && digest);
     ISO_GROW(doubts->counted, doubts->counted_count, doubts->counted_capacity);
     doubts->counted[doubts->counted_count++] = digest;
     pipeline->stats.doubted[ISO_NOCONFLICT] += pairs;
@@ -159,6 +161,7 @@ static void doubt_again(struct iso_pipeline *pipeline, uint64_t tid, uint32_t in
                         enum pipeline_doubt why)
 {
     struct findings *findings = &pipeline->reports.findings;
+    assert(tid || input != ISO_NONE);
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
         const struct pipeline_provenance *provenance = &finding->provenance;
@@ -300,5 +303,6 @@ const char *pipeline_doubt_name(enum pipeline_doubt doubt)
                                         [PIPELINE_LATE] = "below-watermark",
                                         [PIPELINE_BEFORE_START] = "before-start",
                                         [PIPELINE_MEMORY] = "memory"};
+    assert((size_t)doubt < sizeof names / sizeof *names);
     return names[doubt];
 }

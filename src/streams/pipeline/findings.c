@@ -36,6 +36,7 @@ struct finding *findings_add(struct findings *findings, const struct iso_aion_ev
         .text = iso_copy_text(text, length),
         .length = length,
     };
+    assert(findings->count <= UINT32_MAX);
     iso_number_map_put(&findings->by_id, event->id, (uint32_t)findings->count - 1);
     return &findings->list[findings->count - 1];
 }
@@ -51,6 +52,7 @@ bool findings_remove(struct findings *findings, uint64_t id, bool *doubtful)
     uint32_t number = iso_number_map_get(&findings->by_id, id);
     if (number == ISO_NUMBER_NONE || !findings->list[number].text)
         return false;
+    assert(number < findings->count && findings->list[number].id == id);
     *doubtful = findings->list[number].doubt;
     iso_free(findings->list[number].text);
     findings->list[number].text = NULL;
@@ -63,6 +65,7 @@ static void drop_removed(struct findings *findings)
     for (size_t i = 0; i < findings->count; i++)
         if (findings->list[i].text)
             findings->list[left++] = findings->list[i];
+    assert(left <= findings->count);
     findings->count = left;
 }
 
@@ -100,6 +103,7 @@ void findings_sort(struct findings *findings)
             iso_free(findings->list[--findings->count].text);
         forget_unused_atoms(findings);
     }
+    assert(!findings->limit || findings->count <= findings->limit);
     findings_index(findings);
 }
 

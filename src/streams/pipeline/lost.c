@@ -1,4 +1,5 @@
 /* What did not come: told once a transaction and table, and kept for the summary. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -126,6 +127,7 @@ static void put_words(const struct iso_pipeline *pipeline, struct iso_text *text
 void pipeline_note_lost(struct iso_pipeline *pipeline, const struct iso_atoms *atoms,
                         const struct iso_join_lost *lost)
 {
+    assert(lost->table != ISO_ABSENT && (lost->name != ISO_ABSENT || lost->tid != ISO_ABSENT));
     struct lost *kept = &pipeline->lost;
     if (++kept->count > LISTED_MOST)
         return;
@@ -138,6 +140,7 @@ static bool next_line(const struct lost *lost, size_t *at, struct iso_json_text 
 {
     if (*at >= lost->lines.used)
         return false;
+    assert(lost->lines.bytes[lost->lines.used - 1] == '\n');
     line->at = lost->lines.bytes + *at;
     line->length =
         (size_t)((const char *)memchr(line->at, '\n', lost->lines.used - *at) - line->at);

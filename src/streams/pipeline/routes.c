@@ -128,12 +128,14 @@ bool routes_note_table(struct routes *routes, const char *table, size_t length)
         i++;
     if (i == routes->count || routes_find(routes, table, length))
         return false;
+    assert(routes->list[i].is_prefix);
     add_name(&routes->list[i].tables, table, length);
     return true;
 }
 
 static bool covers(const struct route *route, const char *table, size_t length)
 {
+    assert(route->decoder);
     const struct iso_decoder_class *class = route->decoder->class;
     if (!class->covers)
         return false;

@@ -1,4 +1,5 @@
 /* The whole run as one JSON object. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +165,7 @@ static const char *reason_of(const struct iso_pipeline *pipeline,
                              const struct iso_pipeline_stats *stats,
                              const struct iso_accounting *accounting, bool allow_unjudged)
 {
+    assert(!accounting->waiting.total || accounting->waiting.total >= accounting->waiting.lines);
     const struct iso_aion_stats *engine = &stats->engine;
     const char *reason = reason_of_input(pipeline, stats);
     if (!accounting->balanced)

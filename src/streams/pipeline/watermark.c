@@ -1,4 +1,6 @@
 /* Watermarks: one an input, the least of them for the engine. */
+#include <assert.h>
+
 #include "base/memory.h"
 #include "pipeline/pipeline_private.h"
 
@@ -87,6 +89,7 @@ struct iso_pipeline_input iso_pipeline_input(const struct iso_pipeline *pipeline
 
 void iso_pipeline_declare(struct iso_pipeline *pipeline, uint32_t input, uint64_t now)
 {
+    assert(input < pipeline->inputs.names.count);
     struct input *state = pipeline_input(pipeline, input);
     pipeline_note_topic(pipeline, pipeline->inputs.names.list[input].topic);
     if (pipeline_is_change_stream(pipeline, input))
@@ -153,6 +156,7 @@ void pipeline_advance(struct iso_pipeline *pipeline, uint64_t now)
     if (!least(pipeline, &watermark) ||
         (pipeline->stats.has_watermark && watermark <= pipeline->stats.watermark))
         return;
+    assert(!pipeline->stats.has_watermark || watermark > pipeline->stats.watermark);
     pipeline->stats.watermark = watermark;
     pipeline->stats.has_watermark = true;
     if (!pipeline->join) /* whose watermarks may be counters */
