@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5 };
+enum { POLL_MILLISECONDS = 100, FREE_SECONDS = 5, SILENT_MS = 200, REST_MS = 2000 };
 
 struct kafka_sink {
     rd_kafka_t *client;
@@ -18,6 +18,11 @@ struct kafka_sink {
     unsigned watermark_ms;
     uint64_t told;  /* the newest watermark; the listener's */
     int partitions; /* of the topic; 0: not known yet; the listener's */
+    bool rests;     /* the client sends nothing; the listener's */
+    unsigned heard; /* of `signs`, and when it last was heard, or needed, none; the listener's */
+    int64_t heard_at;
+    atomic_uint signs; /* of life: what became of messages, and of connections */
+    atomic_bool has_delivered;
     char *topic;
     pthread_t listener;
     atomic_bool closing;
@@ -33,6 +38,9 @@ static void on_delivery(rd_kafka_t *client, const rd_kafka_message_t *message, v
 {
     struct kafka_sink *sink = context;
     (void)client;
+    atomic_fetch_add(&sink->signs, 1);
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+        atomic_store(&sink->has_delivered, true);
     if (message->_private) /* a watermark, or a count: no record */
         return;
     atomic_fetch_sub(&sink->waiting, message->len);
@@ -52,6 +60,7 @@ static void on_log(const rd_kafka_t *client, int level, const char *facility, co
 {
     struct kafka_sink *sink = rd_kafka_opaque(client);
     (void)level, (void)facility;
+    atomic_fetch_add(&sink->signs, 1);
     pthread_mutex_lock(&sink->lock);
     snprintf(sink->said, sizeof sink->said, "%s", text);
     pthread_mutex_unlock(&sink->lock);
@@ -100,6 +109,37 @@ static int64_t now_ms(void)
     return now.tv_sec * (int64_t)1000 + now.tv_nsec / 1000000;
 }
 
+static void rest(struct kafka_sink *sink, bool rests)
+{
+    if (rests == sink->rests)
+        return;
+    rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(sink->partitions);
+    rd_kafka_topic_partition_list_add_range(all, sink->topic, 0, sink->partitions - 1);
+    if (rests) {
+        rd_kafka_pause_partitions(sink->client, all);
+    } else {
+        rd_kafka_resume_partitions(sink->client, all);
+        rd_kafka_flush(sink->client, 0); /* wakes it */
+    }
+    rd_kafka_topic_partition_list_destroy(all);
+    sink->rests = rests;
+}
+
+/* While requests wait for a broker that does not answer, librdkafka 2.0.2 goes through the messages
+ * behind them over and over, which costs half a core. So it sends nothing until there is a sign of
+ * life; now and then it may, for a moment, since a request may have been lost unheard. */
+static void rest_while_silent(struct kafka_sink *sink)
+{
+    unsigned signs = atomic_load(&sink->signs);
+    int64_t now = now_ms();
+    if (signs != sink->heard || !atomic_load(&sink->waiting)) {
+        sink->heard = signs;
+        sink->heard_at = now;
+    }
+    int64_t silent = now - sink->heard_at;
+    rest(sink, silent >= SILENT_MS && silent % REST_MS >= SILENT_MS);
+}
+
 static bool has_begun(struct iso_recorder *recorder)
 {
     pthread_mutex_lock(&recorder->lock);
@@ -117,6 +157,10 @@ static void *listen_for_deliveries(void *context)
         rd_kafka_poll(sink->client, left < 0                   ? 0
                                     : left < POLL_MILLISECONDS ? (int)left
                                                                : POLL_MILLISECONDS);
+        if (sink->partitions > 0)
+            rest_while_silent(sink);
+        else if (atomic_load(&sink->has_delivered))
+            sink->partitions = ask_partitions(sink);
         if (sink->watermark_ms && now_ms() >= next) {
             send_watermark(sink);
             next = now_ms() + sink->watermark_ms;
@@ -186,6 +230,7 @@ static void kafka_free(void *context)
     struct kafka_sink *sink = context;
     atomic_store(&sink->closing, true);
     pthread_join(sink->listener, NULL);
+    rest(sink, false);
     if (sink->watermark_ms)
         send_watermark(sink);
     bool is_flushed = kafka_flush(sink, FREE_SECONDS);
