@@ -19,7 +19,8 @@ WITH RECURSIVE s(oid, root) AS (
 -- rules of views among it, as one view may be made of another.
 == ROWS
 (SELECT s.root AS relation, pg_catalog.concat_ws('.', 'c', p.oid, relnamespace, relkind, relname,
-    relhassubclass, relhasrules, relhastriggers, relrowsecurity, relispartition, relpersistence) AS t
+    relhassubclass, relhasrules, relhastriggers, relrowsecurity, relispartition, relpersistence,
+    relreplident) AS t
     FROM s JOIN pg_catalog.pg_class p ON p.oid = s.oid
 UNION ALL SELECT s.root, 'a' || x.attnum || '.' || x.xmin
     FROM s JOIN pg_catalog.pg_attribute x ON x.attrelid = s.oid AND x.attnum > 0
@@ -107,14 +108,23 @@ JOIN pg_catalog.pg_depend p
 WHERE {USERS}
     OR p.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND p.refobjid <> l.polrelid)
 
--- Tables of which a publication leaves rows or changes out: which one a stream is of nobody knows.
+-- Tables of which a publication leaves rows or changes out (which one a stream is of nobody knows);
+-- and those whose key a stream does not have (it is generated), or does not know rows by, also of a
+-- partition.
 == LACKING
 (SELECT coalesce(pg_catalog.pg_partition_root(q.prrelid)::pg_catalog.oid, q.prrelid)
 FROM pg_catalog.pg_publication_rel q WHERE q.prqual IS NOT NULL
 UNION ALL
 SELECT coalesce(pg_catalog.pg_partition_root(t.relid)::pg_catalog.oid, t.relid)
 FROM pg_catalog.pg_publication p, pg_catalog.pg_get_publication_tables(p.pubname) t
-WHERE NOT (p.pubinsert AND p.pubupdate AND p.pubdelete AND p.pubtruncate))
+WHERE NOT (p.pubinsert AND p.pubupdate AND p.pubdelete AND p.pubtruncate)
+UNION ALL
+SELECT coalesce(pg_catalog.pg_partition_root(r.oid)::pg_catalog.oid, r.oid)
+FROM pg_catalog.pg_class r
+JOIN pg_catalog.pg_index x ON x.indrelid = r.oid AND x.indisprimary AND r.oid >= 16384
+WHERE r.relreplident = 'n' OR r.relreplident = 'i' AND NOT x.indisreplident
+    OR EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = r.oid
+        AND a.attnum = ANY (x.indkey) AND a.attgenerated <> ''))
 
 -- Users' functions, operators, casts and types that could be meant in place of PostgreSQL's own.
 == SHADOWS

@@ -190,12 +190,12 @@ class Judge:
                 right, kind = str(len(values)), "integer"
             else:
                 kind = table.types[column]
-                ordered = [(canonical(kind, v), v) for v in values]
+                ordered = [(Decimal(v).is_nan(), Decimal(v), v) for v in values]
                 if function == "sum":
                     right = str(sum(Decimal(v) for v in values)) if values else None
                     kind = "numeric"
                 else:
-                    right = {"min": min, "max": max}[function](ordered)[1] if ordered else None
+                    right = {"min": min, "max": max}[function](ordered)[2] if ordered else None
             if canonical(kind, value) != canonical(kind, right):
                 return "aggregate %s said %s is %s" % (name, value, right)
         return None
